@@ -1,0 +1,118 @@
+"""The narrow interface between data and solvers: a matrix seen as blocks of rows.
+
+A solver makes a few passes over the blocks and keeps a small state. Every pass visits the
+blocks in the order of their rows, so sums do not depend on where the data live, and ties in
+`arg_reduce` go to the lowest row.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# One block: a numpy array or a scipy sparse CSR array; `block @ matrix` works for both.
+Block = Any
+Progress = Callable[[int, int], None]
+
+
+class Blocks(ABC):
+    """A matrix of shape (n_rows, n_columns) as consecutive blocks of rows.
+
+    Parameters
+    ----------
+    shape, dtype : of the whole matrix.
+    block_rows : rows in one block; the last block may be shorter.
+    progress : called as progress(rows done, all rows) after each block of every pass.
+    """
+
+    is_sparse: bool = False
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        dtype: np.dtype[Any],
+        block_rows: int,
+        progress: Progress | None = None,
+    ) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.block_rows = max(1, min(block_rows, shape[0]))
+        self.progress = progress
+
+    @property
+    def n_rows(self) -> int:
+        """Number of data points."""
+        return self.shape[0]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of features."""
+        return self.shape[1]
+
+    @abstractmethod
+    def read(self, start: int, stop: int) -> Block:
+        """Rows start … stop−1 as one block."""
+
+    @abstractmethod
+    def take(self, rows: NDArray[np.intp]) -> Block:
+        """The given rows in the given order."""
+
+    def everything(self) -> Block:
+        """The whole matrix, for methods that must hold it."""
+        return self.read(0, self.n_rows)
+
+    def ranges(self) -> Iterator[tuple[int, int]]:
+        """First and last-plus-one row of each block, in order."""
+        for start in range(0, self.n_rows, self.block_rows):
+            yield start, min(start + self.block_rows, self.n_rows)
+
+    def each(
+        self, function: Callable[..., Any], *row_arrays: NDArray[Any]
+    ) -> Iterator[tuple[int, int, Any]]:
+        """Apply `function(block, *slices)` to every block; yields (start, stop, result)."""
+        for start, stop in self.ranges():
+            result = function(self.read(start, stop), *(a[start:stop] for a in row_arrays))
+            if self.progress is not None:
+                self.progress(stop, self.n_rows)
+            yield start, stop, result
+
+    def map_rows(self, function: Callable[..., Any], *row_arrays: NDArray[Any]) -> NDArray[Any]:
+        """One result per row, in row order: `function` returns an array as long as its block."""
+        out: NDArray[Any] | None = None
+        for start, stop, result in self.each(function, *row_arrays):
+            result = np.asarray(result)
+            if start == 0 and stop == self.n_rows:
+                return result
+            if out is None:
+                out = np.empty((self.n_rows, *result.shape[1:]), dtype=result.dtype)
+            out[start:stop] = result
+        assert out is not None  # there is always a block: empty data are refused on entry
+        return out
+
+    def map_reduce(self, function: Callable[..., Any], *row_arrays: NDArray[Any]) -> Any:
+        """Sum over the blocks of what `function` returns: a number, an array, or a tuple."""
+        total: Any = None
+        for _, _, result in self.each(function, *row_arrays):
+            if total is None:
+                total = result
+            elif isinstance(result, tuple):
+                total = tuple(a + b for a, b in zip(total, result))
+            else:
+                total = total + result
+        return total
+
+    def arg_reduce(
+        self, function: Callable[..., Any], *row_arrays: NDArray[Any], largest: bool = True
+    ) -> tuple[int, float]:
+        """Row with the largest (or smallest) score and that score; ties go to the lowest row."""
+        best_row, best = -1, -np.inf
+        for start, _, scores in self.each(function, *row_arrays):
+            signed = np.asarray(scores) if largest else -np.asarray(scores)
+            row = int(np.argmax(signed))
+            if best_row < 0 or signed[row] > best:
+                best_row, best = start + row, float(signed[row])
+        return best_row, best if largest else -best

@@ -1,0 +1,95 @@
+"""A dense matrix on disk: `.npy` files, memory maps, HDF5 and zarr arrays, read block by block."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.blocks.base import Block, Blocks, Progress
+from provenmf.errors import InvalidInput, UnreadableFile
+
+BLOCK_BYTES = 64 * 2**20
+
+
+class ArrayBlocks(Blocks):
+    """Rows of anything with a shape, a dtype and slicing by rows, such as an HDF5 data set."""
+
+    def __init__(
+        self, source: Any, *, block_rows: int | None = None, progress: Progress | None = None
+    ) -> None:
+        dtype = np.dtype(source.dtype)
+        if len(source.shape) != 2:
+            raise InvalidInput(f"X has shape {tuple(source.shape)}; a matrix is needed")
+        n_rows, n_columns = (int(length) for length in source.shape)
+        if block_rows is None:
+            block_rows = max(1, BLOCK_BYTES // max(1, n_columns * dtype.itemsize))
+        self._source = source
+        super().__init__((n_rows, n_columns), _float_type(dtype), block_rows, progress)
+
+    def read(self, start: int, stop: int) -> Block:
+        """Rows start … stop−1, read into memory."""
+        return np.ascontiguousarray(self._source[start:stop], dtype=self.dtype)
+
+    def take(self, rows: NDArray[np.intp]) -> Block:
+        """The given rows; each is read on its own, since HDF5 wants increasing indices."""
+        rows = np.asarray(rows)
+        out = np.empty((len(rows), self.n_columns), dtype=self.dtype)
+        for position, row in enumerate(rows):
+            out[position] = self.read(int(row), int(row) + 1)[0]
+        return out
+
+
+class _RowFile:
+    """Rows of a binary file in row order, read without mapping it.
+
+    Pages of a memory map count as this process's memory and are given back late; plain reads
+    keep the peak at the size of a block.
+    """
+
+    def __init__(
+        self, path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int
+    ) -> None:
+        self.path, self.dtype, self.shape, self.offset = path, dtype, shape, offset
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        start, stop, _ = rows.indices(self.shape[0])
+        row_bytes = self.shape[1] * self.dtype.itemsize
+        count = (stop - start) * self.shape[1]
+        block = np.fromfile(
+            self.path, dtype=self.dtype, count=count, offset=self.offset + start * row_bytes
+        )
+        if block.size != count:
+            raise UnreadableFile(
+                f"{self.path} ends before row {stop}: it is truncated; write it again"
+            )
+        return block.reshape(stop - start, self.shape[1])
+
+
+def open_npy(path: str | Path, **options: Any) -> ArrayBlocks:
+    """Blocks of a two-dimensional `.npy` file in row order (C order)."""
+    path = Path(path)
+    try:
+        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise UnreadableFile(f"{path} is not a readable .npy matrix ({error})") from error
+    return from_memmap(mapped, **options)
+
+
+def from_memmap(mapped: np.memmap[Any, Any], **options: Any) -> ArrayBlocks:
+    """Blocks of a memory map; one that starts a file in row order is read without mapping it."""
+    whole_file = mapped.base is None or not isinstance(mapped.base, np.memmap)
+    if mapped.ndim == 2 and mapped.flags.c_contiguous and whole_file and mapped.filename:
+        source: Any = _RowFile(
+            Path(str(mapped.filename)), mapped.dtype, mapped.shape, mapped.offset
+        )
+        return ArrayBlocks(source, **options)
+    return ArrayBlocks(mapped, **options)
+
+
+def _float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    if dtype.kind not in "fiub":
+        raise InvalidInput(f"X holds {dtype} entries; real numbers are needed")
+    return dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)

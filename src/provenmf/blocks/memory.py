@@ -1,0 +1,39 @@
+"""A dense or sparse matrix in memory. Nothing is copied: a dense block is a view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from provenmf.blocks.base import Block, Blocks, Progress
+
+# Blocks of this size keep the products inside a pass small beside the data, and are large
+# enough for BLAS to use all the cores.
+BLOCK_BYTES = 256 * 2**20
+
+
+class MemoryBlocks(Blocks):
+    """Rows of a numpy array or a scipy sparse matrix."""
+
+    def __init__(
+        self, matrix: Any, *, block_rows: int | None = None, progress: Progress | None = None
+    ) -> None:
+        self.is_sparse = sp.issparse(matrix)
+        self.matrix = sp.csr_array(matrix) if self.is_sparse else matrix
+        if block_rows is None:
+            row_bytes = max(1, matrix.shape[1] * matrix.dtype.itemsize)
+            block_rows = matrix.shape[0] if self.is_sparse else max(1, BLOCK_BYTES // row_bytes)
+        super().__init__(matrix.shape, matrix.dtype, block_rows, progress)
+
+    def read(self, start: int, stop: int) -> Block:
+        """Rows start … stop−1, a view where the matrix is dense."""
+        if start == 0 and stop == self.n_rows:
+            return self.matrix
+        return self.matrix[start:stop]
+
+    def take(self, rows: NDArray[np.intp]) -> Block:
+        """The given rows, copied."""
+        return self.matrix[np.asarray(rows)]

@@ -1,0 +1,1 @@
+"""Synthetic data with its truth, and loaders of real data."""

@@ -1,0 +1,1 @@
+"""scikit-learn classes around the solvers; no mathematics here."""

@@ -1,0 +1,210 @@
+"""The estimator that all methods share: validate, solve, encode, certify, remember."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy
+import sklearn
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+
+import provenmf
+from provenmf.blocks import Blocks, as_blocks, is_on_disk
+from provenmf.errors import InvalidInput
+from provenmf.guarantees import optimality
+from provenmf.records import Certificate, Factorization, Solution
+from provenmf.solvers.weights import Constraint, encode
+
+
+class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of all estimators: data (n, d) ≈ weights (n, k) @ components (k, d).
+
+    A subclass names its method, says what its weights must satisfy, and gives `_solve`;
+    `_certify` adds the statements of its paper to those that need no assumption.
+    """
+
+    _method: ClassVar[str]
+    _constraint: ClassVar[Constraint] = "nonnegative"
+    _allows_negative_data: ClassVar[bool] = False
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "random_state": ["random_state"],
+        "certify": ["boolean"],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
+    }
+
+    def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+        """Find the components."""
+        raise NotImplementedError  # every method has its own
+
+    def _encode(self, blocks: Blocks, components: NDArray[Any]) -> NDArray[Any]:
+        """Find the weights of given components; the last step of fit and all of transform."""
+        return encode(blocks, components, constraint=self._constraint)
+
+    def _certify(self, blocks: Blocks, factorization: Factorization) -> Certificate:
+        """Say what the method's theory says about this result."""
+        return Certificate(self._method)
+
+    def fit(self, X: Any, y: Any = None) -> Factorizer:
+        """Factorize X.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, or a matrix on disk (path of an `.npy` file, memory map,
+            HDF5 or zarr array), of shape (n_rows, n_columns). Rows are data points.
+        y : ignored.
+        """
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
+        """Factorize X and return the weights (n_rows, n_components)."""
+        self._validate_params()
+        blocks = self._blocks(X, reset=True)
+        solution = self._solve(blocks, self._generator())
+        self._remember(blocks, solution)
+        return self.factorization_.weights
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Weights of new rows for the components found by `fit`."""
+        check_is_fitted(self)
+        return self._encode(self._blocks(X, reset=False), self.components_)
+
+    def inverse_transform(self, X: Any) -> NDArray[Any]:
+        """Data rows from weights: weights @ components."""
+        check_is_fitted(self)
+        weights = np.asarray(X)
+        if weights.ndim != 2 or weights.shape[1] != self.n_components_:
+            raise InvalidInput(
+                f"X has shape {weights.shape}; weights (n, {self.n_components_}) are needed"
+            )
+        return weights @ self.components_
+
+    def _remember(self, blocks: Blocks, solution: Solution) -> None:
+        """End of every fit: weights, certificate, record, fitted attributes."""
+        factorization = Factorization(
+            method=self._method,
+            weights=self._encode(blocks, solution.components),
+            components=solution.components,
+            anchors=solution.anchors,
+            labels=solution.labels,
+            trace=solution.trace,
+            stop_reason=solution.stop_reason,
+            parameters=_plain_parameters(self.get_params(deep=False)),
+            versions=_versions(),
+            extras=solution.extras,
+        )
+        if self.certify:
+            certificate = self._certify(blocks, factorization).join(
+                optimality.certify(blocks, factorization, constraint=self._constraint)
+            )
+            factorization = replace(factorization, certificate=certificate)
+            self.certificate_ = certificate
+        self.factorization_ = factorization
+        self.components_ = factorization.components
+        self.n_components_ = factorization.n_components
+        self.trace_ = factorization.trace
+        self.n_iter_ = max(1, len(factorization.trace))
+        self.reconstruction_err_ = optimality.frobenius_error(
+            blocks, factorization.weights, factorization.components
+        )
+        if factorization.anchors is not None:
+            self.anchors_ = factorization.anchors
+        if factorization.labels is not None:
+            self.labels_ = factorization.labels
+
+    def _blocks(self, X: Any, *, reset: bool) -> Blocks:
+        """Validate X and see it as blocks of rows."""
+        if is_on_disk(X) or isinstance(X, Blocks):
+            return self._blocks_on_disk(X, reset=reset)
+        X = validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order=None
+        )
+        if not self._allows_negative_data:
+            check_non_negative(X, whom=type(self).__name__)
+        return as_blocks(X)
+
+    def _blocks_on_disk(self, X: Any, *, reset: bool) -> Blocks:
+        blocks = as_blocks(X)
+        if blocks.n_rows == 0 or blocks.n_columns == 0:
+            raise InvalidInput(
+                f"X has shape {blocks.shape}; at least one row and column are needed"
+            )
+        if reset:
+            self.n_features_in_ = blocks.n_columns
+        elif blocks.n_columns != self.n_features_in_:
+            raise InvalidInput(
+                f"X has {blocks.n_columns} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        invalid, negative = blocks.map_reduce(_count_invalid)
+        if invalid:
+            raise InvalidInput(f"X contains {invalid} NaN or infinite entries: remove or fill them")
+        if negative and not self._allows_negative_data:
+            raise InvalidInput(
+                f"Negative values in data passed to {type(self).__name__}: {negative} entries"
+            )
+        return blocks
+
+    def _generator(self) -> np.random.Generator:
+        """A numpy Generator from scikit-learn's `random_state`."""
+        state = check_random_state(self.random_state)
+        return np.random.default_rng(state.randint(np.iinfo(np.int32).max))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = not self._allows_negative_data
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def check_n_components(n_components: int, available: int, what: str) -> int:
+    """Refuse more components than there are rows (or whatever `what` counts)."""
+    if n_components > available:
+        raise InvalidInput(
+            f"n_components={n_components} exceeds {available}, the number of {what}: "
+            f"choose n_components <= {available}"
+        )
+    return n_components
+
+
+def _count_invalid(block: Any) -> NDArray[np.int64]:
+    values = block if isinstance(block, np.ndarray) else block.data
+    return np.array([np.count_nonzero(~np.isfinite(values)), np.count_nonzero(values < 0)])
+
+
+def _plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as JSON can hold them; arrays and functions by a short description."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            return f"array of shape {value.shape}"
+        try:
+            return json.loads(json.dumps(value))
+        except TypeError:
+            return repr(value)
+
+    return {name: plain(value) for name, value in parameters.items()}
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "provenmf": provenmf.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }

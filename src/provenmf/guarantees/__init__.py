@@ -1,0 +1,1 @@
+"""Theorems as functions of measured quantities; they never call a solver."""

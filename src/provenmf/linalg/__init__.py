@@ -1,0 +1,1 @@
+"""The mathematical vocabulary: short pure functions with plain names."""

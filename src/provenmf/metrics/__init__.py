@@ -1,0 +1,1 @@
+"""How close a result is to the truth, or to what people expect."""

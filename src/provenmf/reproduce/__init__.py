@@ -1,0 +1,1 @@
+"""The papers' tables and figures, with their numbers beside ours."""

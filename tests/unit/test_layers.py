@@ -1,0 +1,74 @@
+"""The layer diagram: upper parts import lower ones, never sideways or up."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import provenmf
+
+SOURCE = Path(provenmf.__file__).parent
+
+LAYERS = [
+    {"errors"},
+    {"kernels"},
+    {"linalg"},
+    {"blocks", "io", "records"},
+    {"datasets", "metrics"},
+    {"solvers", "guarantees"},
+    {"estimators"},
+    {"applications", "report", "advisor"},
+    {"cli", "reproduce"},
+]
+RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
+# Parts of one layer that may look at each other: records know how they are saved.
+SAME_LAYER = {("io", "records"), ("records", "io"), ("cli", "reproduce"), ("metrics", "datasets")}
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported_parts(path: Path) -> set[str]:
+    parts = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = names if node.module == "provenmf" else [node.module]
+        parts |= {n.split(".")[1] for n in names if n.startswith("provenmf.")}
+    return parts & RANK.keys()
+
+
+FILES = [p for p in sorted(SOURCE.rglob("*.py")) if part_of(p) != "__init__"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_go_down(path: Path) -> None:
+    part = part_of(path)
+    for other in imported_parts(path) - {part}:
+        allowed = RANK[other] < RANK[part] or (part, other) in SAME_LAYER
+        assert allowed, f"{part} must not import {other}"
+
+
+def test_every_part_has_a_layer() -> None:
+    unknown = {part_of(p) for p in SOURCE.rglob("*.py")} - RANK.keys() - {"__init__"}
+    assert not unknown
+
+
+def test_numba_lives_in_kernels_only() -> None:
+    for path in FILES:
+        if part_of(path) != "kernels":
+            assert "numba" not in {
+                alias.name.split(".")[0]
+                for node in ast.walk(ast.parse(path.read_text()))
+                if isinstance(node, ast.Import)
+                for alias in node.names
+            } | {
+                (node.module or "").split(".")[0]
+                for node in ast.walk(ast.parse(path.read_text()))
+                if isinstance(node, ast.ImportFrom)
+            }, path
