@@ -1,0 +1,93 @@
+"""Assumption-free statements hold on random data, in every storage."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf.blocks import as_blocks
+from provenmf.guarantees import optimality
+from provenmf.records import Factorization
+
+
+def best_rank_k_error(matrix, k):
+    values = np.linalg.svd(matrix, compute_uv=False)
+    return np.sqrt((values[k:] ** 2).sum() / (values**2).sum())
+
+
+@pytest.mark.parametrize("shape", [(60, 20), (20, 60), (30, 30)])
+@pytest.mark.parametrize("k", [1, 5, 19])
+@pytest.mark.parametrize("limit", [5000, 10])
+def test_lower_bound_is_the_tail_of_the_spectrum(shape, k, limit, monkeypatch):
+    monkeypatch.setattr(optimality, "GRAM_SIZE", limit)
+    dense = np.random.default_rng(0).random(shape)
+    dense[dense < 0.5] = 0
+    for matrix in (dense, sp.csr_array(dense)):
+        blocks = as_blocks(matrix)
+        lower = optimality.eckart_young_lower_bound(blocks, k, (dense**2).sum())
+        best = best_rank_k_error(dense, k)
+        assert lower <= best + 1e-12
+        assert lower == pytest.approx(best, rel=1e-6, abs=1e-6)
+
+
+def test_exact_data_has_no_positive_lower_bound():
+    rng = np.random.default_rng(0)
+    matrix = rng.random((50, 4)) @ rng.random((4, 30))
+    lower = optimality.eckart_young_lower_bound(as_blocks(matrix), 4, (matrix**2).sum())
+    assert lower < 1e-6
+
+
+def test_many_columns_on_disk_are_unknown(tmp_path, monkeypatch):
+    monkeypatch.setattr(optimality, "GRAM_SIZE", 10)
+    np.save(tmp_path / "x.npy", np.ones((5, 11)))
+    blocks = as_blocks(tmp_path / "x.npy")
+    result = Factorization("x", np.ones((5, 1)), np.ones((1, 11)))
+    certificate = optimality.certify(blocks, result)
+    assert [c.status for c in certificate.checks] == ["unknown"]
+    assert "relative_error_lower_bound" not in certificate.measures
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_measures(dtype):
+    rng = np.random.default_rng(1)
+    matrix = rng.random((40, 12)).astype(dtype)
+    weights, components = rng.random((40, 3)).astype(dtype), rng.random((3, 12)).astype(dtype)
+    expected = np.linalg.norm(matrix - weights @ components) / np.linalg.norm(matrix)
+    for data in (matrix, sp.csr_array(matrix)):
+        for block_rows in (None, 7):
+            blocks = as_blocks(data, block_rows=block_rows)
+            measures = optimality.certify(blocks, Factorization("x", weights, components)).measures
+            assert measures["relative_error"] == pytest.approx(expected, rel=1e-5)
+            gap = measures["relative_error"] - measures["relative_error_lower_bound"]
+            assert measures["relative_error_gap"] == pytest.approx(gap) and gap >= 0
+
+
+@pytest.mark.parametrize("constraint", ["nonnegative", "simplex"])
+def test_weights_residual_is_zero_only_at_the_best_weights(constraint):
+    from provenmf.solvers.weights import encode
+
+    rng = np.random.default_rng(2)
+    blocks = as_blocks(rng.random((30, 8)))
+    components = rng.random((4, 8))
+    best = encode(blocks, components, constraint=constraint)
+    assert optimality.weights_residual(blocks, best, components, constraint) < 1e-6
+    worse = np.roll(best, 1, axis=0)
+    assert optimality.weights_residual(blocks, worse, components, constraint) > 0.1
+
+
+def test_simplex_residual_bounds_the_suboptimality():
+    from provenmf.solvers.weights import encode
+
+    rng = np.random.default_rng(3)
+    matrix, components = rng.random((30, 8)), rng.random((4, 8))
+    blocks = as_blocks(matrix)
+    best = encode(blocks, components, constraint="simplex")
+    weights = rng.dirichlet(np.ones(4), 30)
+    loss = [0.5 * np.linalg.norm(matrix - w @ components) ** 2 for w in (weights, best)]
+    bound = optimality.weights_residual(blocks, weights, components, "simplex") ** 2
+    assert loss[0] - loss[1] <= bound + 1e-12
+
+
+def test_zero_data_do_not_divide_by_zero():
+    blocks = as_blocks(np.zeros((4, 3)))
+    certificate = optimality.certify(blocks, Factorization("x", np.zeros((4, 1)), np.ones((1, 3))))
+    assert certificate.measures == {"relative_error": 0.0}

@@ -1,0 +1,133 @@
+"""Records save, load, print and compare."""
+
+import json
+
+import numpy as np
+import pytest
+
+import provenmf
+from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.io import save
+from provenmf.records import Certificate, Check, Factorization, Trace
+
+
+@pytest.fixture
+def factorization():
+    rng = np.random.default_rng(0)
+    certificate = Certificate(
+        "spa",
+        checks=(
+            Check("rows are separable", "Theorem 1", "holds", 0.1, 0.2, "all of them"),
+            Check("hidden constant", "Theorem 4", "unknown", 3.0),
+        ),
+        bounds={"relative_error": 0.25},
+        measures={"duality_gap": 1e-3, "anchor_margin": (0.1, 0.2)},
+    )
+    return Factorization(
+        method="spa",
+        weights=rng.random((4, 2)).astype(np.float32),
+        components=rng.random((2, 3)),
+        anchors=np.array([1, 3]),
+        trace=Trace.from_rows([{"seconds": 0.1}, {"seconds": 0.2, "gap": 1.0}]),
+        stop_reason="converged",
+        certificate=certificate,
+        parameters={"n_components": 2, "init": None},
+        versions={"provenmf": "0"},
+        extras={"words": np.array(["ä", "<b>"])},
+    )
+
+
+def test_round_trip(factorization, tmp_path):
+    factorization.save(tmp_path / "result.npz")
+    loaded = provenmf.load(tmp_path / "result.npz")
+    assert loaded == factorization
+    assert loaded.weights.dtype == np.float32
+    assert loaded.labels is None
+    assert np.isnan(loaded.trace["gap"][0])
+
+
+def test_a_changed_entry_is_unequal(factorization, tmp_path):
+    factorization.save(tmp_path / "result.npz")
+    loaded = provenmf.load(tmp_path / "result.npz")
+    loaded.weights[0, 0] += 1
+    assert loaded != factorization
+
+
+def test_certificate_as_plain_data(factorization):
+    certificate = factorization.certificate
+    content = json.loads(json.dumps(certificate.to_dict()))
+    assert content["checks"][0] == {
+        "name": "rows are separable",
+        "theorem": "Theorem 1",
+        "status": "holds",
+        "value": 0.1,
+        "threshold": 0.2,
+        "note": "all of them",
+    }
+    assert content["bounds"] == {"relative_error": 0.25}
+    assert Certificate.from_dict(content) == certificate
+
+
+def test_certificate_prints_within_80_columns(factorization):
+    text = str(factorization.certificate)
+    assert max(map(len, text.splitlines())) <= 80
+    for word in ("holds", "unknown", "rows are separable", "Theorem 4", "relative_error"):
+        assert word in text
+
+
+def test_a_certificate_without_bounds_says_so():
+    assert "none on this data" in str(Certificate("spa"))
+
+
+def test_joined_certificates_keep_everything():
+    a = Certificate("a", (Check("x", "T", "fails"),), {"p": 1.0}, {"m": 1.0})
+    b = Certificate("b", (Check("y", "T", "holds"),), {}, {"n": 2.0})
+    joined = a.join(b)
+    assert [c.name for c in joined.checks] == ["x", "y"]
+    assert joined.method == "a" and joined.measures == {"m": 1.0, "n": 2.0}
+
+
+def test_a_made_up_status_is_refused():
+    with pytest.raises(ValueError, match="maybe"):
+        Check("x", "T", "maybe")
+
+
+def test_damaged_files_are_refused(factorization, tmp_path):
+    path = tmp_path / "result.npz"
+    factorization.save(path)
+    content = path.read_bytes()
+    for length in (0, 10, len(content) // 2, len(content) - 5):
+        path.write_bytes(content[:length])
+        with pytest.raises(UnreadableFile, match="result.npz"):
+            provenmf.load(path)
+
+
+def test_foreign_files_are_refused(tmp_path):
+    np.savez(tmp_path / "foreign.npz", a=np.ones(3))
+    np.save(tmp_path / "foreign.npy", np.ones(3))
+    np.savez(tmp_path / "pickle.npz", record=np.array([{"a": 1}], dtype=object))
+    for name in ("foreign.npz", "foreign.npy", "pickle.npz", "missing.npz"):
+        with pytest.raises(UnreadableFile, match=name):
+            provenmf.load(tmp_path / name)
+
+
+def test_a_newer_format_is_refused(factorization, tmp_path, monkeypatch):
+    monkeypatch.setattr("provenmf.io.FORMAT_VERSION", 99)
+    save(factorization, tmp_path / "new.npz")
+    monkeypatch.undo()
+    with pytest.raises(UnreadableFile, match="newer"):
+        provenmf.load(tmp_path / "new.npz")
+
+
+def test_objects_are_not_saved(factorization, tmp_path):
+    from dataclasses import replace
+
+    bad = replace(factorization, extras={"o": np.array([{}], dtype=object)})
+    with pytest.raises(InvalidInput, match="extras/o"):
+        bad.save(tmp_path / "bad.npz")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unwritable_place_is_named(factorization, tmp_path):
+    with pytest.raises(InvalidInput, match="nowhere"):
+        factorization.save(tmp_path / "nowhere" / "x.npz")
