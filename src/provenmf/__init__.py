@@ -11,6 +11,17 @@ from typing import Any
 __version__ = "0.1.0"
 
 _PUBLIC = {
+    "AND": "provenmf.estimators.and_descent",
+    "Purification": "provenmf.estimators.purification",
+    "ConeNMF": "provenmf.estimators.cones",
+    "MERIT": "provenmf.estimators.merit",
+    "SPA": "provenmf.estimators.spa",
+    "XRAY": "provenmf.estimators.xray",
+    "FastAnchor": "provenmf.estimators.fast_anchor",
+    "FastGradient": "provenmf.estimators.fast_gradient",
+    "HALS": "provenmf.estimators.hals",
+    "ANLS": "provenmf.estimators.anls",
+    "factorize": "provenmf.estimators",
     "load": "provenmf.io",
 }
 

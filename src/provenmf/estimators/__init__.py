@@ -1,1 +1,51 @@
 """scikit-learn classes around the solvers; no mathematics here."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from provenmf.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from provenmf.estimators.base import Factorizer
+
+# method (the stem of its files) -> name of the estimator
+CATALOGUE = {
+    "and_descent": "AND",
+    "purification": "Purification",
+    "cones": "ConeNMF",
+    "merit": "MERIT",
+    "spa": "SPA",
+    "xray": "XRAY",
+    "fast_anchor": "FastAnchor",
+    "fast_gradient": "FastGradient",
+    "hals": "HALS",
+    "anls": "ANLS",
+}
+
+
+def estimator_class(method: str) -> type[Factorizer]:
+    """The estimator of a method, named by its stem ("and_descent") or its class ("AND")."""
+    stems = {stem.lower(): stem for stem in CATALOGUE}
+    stems |= {name.lower(): stem for stem, name in CATALOGUE.items()}
+    stem = stems.get(method.lower().replace("-", "_"))
+    if stem is None:
+        raise InvalidInput(f"method={method!r} is not known: choose one of {sorted(CATALOGUE)}")
+    return getattr(import_module(f"provenmf.estimators.{stem}"), CATALOGUE[stem])
+
+
+def factorize(
+    X: Any, n_components: int | None = None, *, method: str = "merit", **options: Any
+) -> Any:
+    """Factorize a matrix in one call and return the `Factorization`.
+
+    Parameters
+    ----------
+    X : matrix with data points as rows, in memory or on disk.
+    n_components : how many components; None lets the method find out where it can.
+    method : "merit", "spa", "cones", "and_descent", … (see `CATALOGUE`).
+    options : parameters of the method's estimator.
+    """
+    estimator = estimator_class(method)(n_components=n_components, **options)
+    return estimator.fit(X).factorization_

@@ -1,0 +1,221 @@
+"""Every estimator follows scikit-learn's conventions in full."""
+
+import importlib.util
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import provenmf
+from provenmf.errors import InvalidInput
+from provenmf.estimators import CATALOGUE, estimator_class
+
+METHODS = [m for m in CATALOGUE if importlib.util.find_spec(f"provenmf.estimators.{m}")]
+
+
+def make(method, n_components=2, **options):
+    return estimator_class(method)(n_components=n_components, random_state=0, **options)
+
+
+def separable_data(n=30, d=6, k=2, dtype=np.float64):
+    """Rows that mix k of them: every method can explain these."""
+    rng = np.random.default_rng(0)
+    weights = np.vstack([np.eye(k), rng.dirichlet(np.ones(k), n - k)])
+    return (weights @ (rng.random((k, d)) + np.eye(k, d) * 2)).astype(dtype)
+
+
+@parametrize_with_checks([make(method) for method in METHODS])
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(params=METHODS)
+def method(request):
+    return request.param
+
+
+def test_fit_transform_equals_transform(method):
+    X = separable_data()
+    estimator = make(method)
+    np.testing.assert_allclose(estimator.fit_transform(X), estimator.transform(X), atol=1e-12)
+
+
+def test_float32_stays_float32(method):
+    X = separable_data(dtype=np.float32)
+    estimator = make(method).fit(X)
+    assert estimator.transform(X).dtype == np.float32
+    assert estimator.components_.dtype == np.float32
+    assert estimator.factorization_.weights.dtype == np.float32
+
+
+@pytest.mark.parametrize("flavour", [sp.csr_matrix, sp.csc_matrix, sp.csr_array, sp.coo_array])
+def test_sparse_equals_dense(method, flavour):
+    if not make(method).__sklearn_tags__().input_tags.sparse:
+        pytest.skip("this method needs dense data")
+    X = separable_data()
+    X[X < 0.3] = 0
+    dense, sparse = make(method).fit(X), make(method).fit(flavour(X))
+    np.testing.assert_allclose(sparse.components_, dense.components_, atol=1e-6)
+    np.testing.assert_allclose(sparse.transform(flavour(X)), dense.transform(X), atol=1e-6)
+
+
+def test_on_disk_equals_in_memory(method, tmp_path):
+    X = separable_data()
+    np.save(tmp_path / "x.npy", X)
+    memory, disk = make(method).fit(X), make(method).fit(tmp_path / "x.npy")
+    np.testing.assert_allclose(disk.components_, memory.components_, atol=1e-8)
+    np.testing.assert_allclose(disk.transform(str(tmp_path / "x.npy")), memory.transform(X))
+
+
+def test_data_stay_as_they_were(method):
+    X = separable_data()
+    before = X.copy()
+    X.setflags(write=False)
+    make(method).fit(X).transform(X)
+    np.testing.assert_array_equal(X, before)
+
+
+def test_fitted_attributes(method):
+    X = separable_data()
+    fitted = make(method).fit(X)
+    assert fitted.n_components_ == len(fitted.components_) == 2
+    assert fitted.n_iter_ >= 1
+    expected = np.linalg.norm(X - fitted.transform(X) @ fitted.components_)
+    assert fitted.reconstruction_err_ == pytest.approx(expected, abs=1e-6)
+    assert fitted.certificate_ is fitted.factorization_.certificate
+    assert fitted.certificate_.method == method
+    assert {"relative_error", "relative_error_lower_bound"} <= fitted.certificate_.measures.keys()
+    assert fitted.inverse_transform(fitted.transform(X)).shape == X.shape
+    assert fitted.factorization_.stop_reason
+
+
+def test_no_certificate_on_request(method):
+    fitted = make(method, certify=False).fit(separable_data())
+    assert not hasattr(fitted, "certificate_") and fitted.factorization_.certificate is None
+
+
+def test_record_survives_the_disk(method, tmp_path):
+    record = make(method).fit(separable_data()).factorization_
+    record.save(tmp_path / "fit.npz")
+    assert provenmf.load(tmp_path / "fit.npz") == record
+
+
+def test_clone_and_pickle(method):
+    X = separable_data()
+    fitted = make(method).fit(X)
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(fitted)).transform(X), fitted.transform(X)
+    )
+    again = clone(fitted).fit(X)
+    np.testing.assert_array_equal(again.components_, fitted.components_)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_set_output_and_feature_names(method, library):
+    frames = pytest.importorskip(library)
+    frame = frames.DataFrame(separable_data(), **_columns(library))
+    estimator = make(method).set_output(transform=library)
+    out = estimator.fit_transform(frame)
+    assert isinstance(out, frames.DataFrame)
+    assert list(out.columns) == list(estimator.get_feature_names_out())
+    assert list(out.columns) == [f"{CATALOGUE[method].lower()}{i}" for i in range(2)]
+    assert list(estimator.feature_names_in_) == list("abcdef")
+
+
+def _columns(library):
+    return {"columns": list("abcdef")} if library == "pandas" else {"schema": list("abcdef")}
+
+
+def test_columns_in_another_order_are_refused(method):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(separable_data(), columns=list("abcdef"))
+    estimator = make(method).fit(frame)
+    with pytest.raises(ValueError, match="feature names"):
+        estimator.transform(frame[list("fedcba")])
+
+
+def test_pipeline_and_grid_search(method):
+    X = separable_data()
+    pipeline = make_pipeline(FunctionTransformer(), make(method))
+    search = GridSearchCV(
+        pipeline,
+        {f"{type(make(method)).__name__.lower()}__n_components": [1, 2]},
+        scoring=lambda fitted, X, y=None: (
+            -float(np.linalg.norm(X - fitted.inverse_transform(fitted.transform(X))))
+        ),
+        cv=2,
+    )
+    assert search.fit(X).best_params_
+
+
+def test_bad_parameters_are_named(method):
+    X = separable_data()
+    for name, value in {"n_components": 0, "certify": "often", "callback": 3}.items():
+        with pytest.raises(ValueError, match=name):
+            make(method).set_params(**{name: value}).fit(X)
+
+
+def test_every_parameter_is_constrained(method):
+    estimator = make(method)
+    assert estimator.get_params().keys() <= estimator._parameter_constraints.keys()
+
+
+def test_bad_data_are_refused(method, tmp_path):
+    X = separable_data()
+    for bad in (np.nan, np.inf):
+        spoilt = X.copy()
+        spoilt[3, 2] = bad
+        np.save(tmp_path / "spoilt.npy", spoilt)
+        for data in (spoilt, tmp_path / "spoilt.npy"):
+            with pytest.raises(ValueError, match="NaN|infinity"):
+                make(method).fit(data)
+    for data in (X[0], X.astype(complex), np.full((4, 4), "a"), np.ones((0, 3)), X[:, :0]):
+        with pytest.raises(ValueError):
+            make(method).fit(data)
+    with pytest.raises(InvalidInput, match="n_components"):
+        make(method, n_components=31).fit(X)
+
+
+def test_negative_data_are_refused_where_the_model_forbids_them(method, tmp_path):
+    if make(method)._allows_negative_data:
+        pytest.skip("negative data are legal for this method")
+    X = separable_data()
+    X[3, 2] = -1
+    np.save(tmp_path / "negative.npy", X)
+    for data in (X, sp.csr_array(X), tmp_path / "negative.npy"):
+        with pytest.raises(ValueError, match="[Nn]egative"):
+            make(method).fit(data)
+
+
+def test_zero_rows_and_columns_are_no_trouble(method):
+    X = separable_data()
+    X[5] = 0
+    X[:, 4] = 0
+    estimator = make(method)
+    weights = estimator.fit_transform(X)
+    assert np.isfinite(weights).all() and np.isfinite(estimator.components_).all()
+    if estimator._constraint == "nonnegative":
+        np.testing.assert_allclose(weights[5], 0, atol=1e-8)
+
+
+def test_the_same_answer_twice(method):
+    X = np.random.default_rng(1).random((40, 7))
+    a, b = make(method, 3).fit(X), make(method, 3).fit(X)
+    np.testing.assert_array_equal(a.components_, b.components_)
+
+
+def test_import_is_light():
+    heavy = "{'numba', 'sklearn', 'scipy', 'dask', 'plotly'}"
+    code = f"import sys, provenmf; print(sorted({heavy} & set(sys.modules)))"
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert output.stdout.strip() == "[]"
