@@ -1,0 +1,35 @@
+"""Run one function over slices of rows in threads.
+
+The kernels release the interpreter lock, so plain threads use every core. We do not use numba's own
+parallel loops: its default thread pool aborts the process when two Python threads enter it at once,
+which a cluster worker or a user's thread pool does.
+"""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+
+def available_threads() -> int:
+    """Cores we may use, lowered by NUMBA_NUM_THREADS or OMP_NUM_THREADS where they are set."""
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
+        value = os.environ.get(name, "")
+        if value.isdigit() and int(value) > 0:
+            cores = min(cores, int(value))
+    return cores
+
+
+def for_row_slices(function: Callable[[slice], object], n_rows: int, *, slice_rows: int) -> None:
+    """Call ``function(slice)`` for consecutive slices that cover ``n_rows`` rows."""
+    slices = [slice(i, min(i + slice_rows, n_rows)) for i in range(0, n_rows, slice_rows)]
+    threads = min(available_threads(), len(slices))
+    if threads <= 1:
+        for rows in slices:
+            function(rows)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(function, slices):
+            pass

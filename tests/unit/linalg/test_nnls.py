@@ -1,0 +1,180 @@
+"""Batched constrained least squares against scipy's nnls, a search over supports, and KKT."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+
+from provenmf.errors import InvalidInput
+from provenmf.linalg.nnls import nonnegative_least_squares, simplex_least_squares
+
+SOLVERS = [nonnegative_least_squares, simplex_least_squares]
+
+
+def problem(rng, n, k, d, kind):
+    components = rng.random((k, d))
+    if kind == "signed":
+        components = rng.standard_normal((k, d))
+    elif kind == "duplicates":
+        components[k // 2 :] = components[: k - k // 2]
+    elif kind == "zero":
+        components[0] = 0.0
+    elif kind == "scaled":
+        components *= 10.0 ** rng.integers(-6, 7, size=(k, 1))
+    elif kind == "flat":
+        components = components[:, :2] @ rng.random((2, d))
+    data = rng.random((n, k)) * (rng.random((n, k)) < 0.5) @ components
+    return data + 0.3 * np.abs(components).mean() * rng.standard_normal((n, d)), components
+
+
+def objective(weights, gram, cross):
+    return 0.5 * np.einsum("ni,ij,nj->n", weights, gram, weights) - (weights * cross).sum(axis=1)
+
+
+def best_over_supports(gram, row, sum_to_one):
+    """Least objective over all supports: the optimum of the sign-free problem on each."""
+    k = len(gram)
+    best = np.inf if sum_to_one else 0.0
+    for size in range(1, k + 1):
+        for support in itertools.combinations(range(k), size):
+            columns = list(support)
+            system, right = gram[np.ix_(columns, columns)], row[columns]
+            if sum_to_one:
+                edge = np.ones((size, 1))
+                system = np.block([[system, edge], [edge.T, np.zeros((1, 1))]])
+                right = np.append(right, 1.0)
+            weights = np.linalg.lstsq(system, right, rcond=1e-12)[0][:size]
+            if weights.min() < -1e-9 or (sum_to_one and abs(weights.sum() - 1) > 1e-9):
+                continue
+            value = 0.5 * weights @ gram[np.ix_(columns, columns)] @ weights
+            best = min(best, value - weights @ row[columns])
+    return best
+
+
+@pytest.mark.parametrize("kind", ["plain", "signed", "zero", "scaled"])
+def test_equals_scipy_nnls(kind):
+    data, components = problem(np.random.default_rng(0), 60, 12, 30, kind)
+    weights = nonnegative_least_squares(components @ components.T, data @ components.T)
+    expected = np.array([nnls(components.T, row)[0] for row in data])
+    lengths = np.linalg.norm(components, axis=1)
+    np.testing.assert_allclose(weights * lengths, expected * lengths, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["plain", "signed", "duplicates", "zero", "flat"])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_reaches_the_best_support(solver, kind):
+    data, components = problem(np.random.default_rng(1), 20, 5, 7, kind)
+    gram, cross = components @ components.T, data @ components.T
+    weights = solver(gram, cross)
+    sum_to_one = solver is simplex_least_squares
+    best = [best_over_supports(gram, row, sum_to_one) for row in cross]
+    np.testing.assert_allclose(objective(weights, gram, cross), best, rtol=1e-8, atol=1e-8)
+    assert weights.min() >= 0.0
+    if sum_to_one:
+        np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["plain", "signed", "duplicates", "zero", "flat"])
+@pytest.mark.parametrize("k", [1, 2, 17, 60])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_optimality_conditions(solver, kind, k):
+    data, components = problem(np.random.default_rng(k), 200, k, 40, kind)
+    gram, cross = components @ components.T, data @ components.T
+    weights = solver(gram, cross)
+    descent = cross - weights @ gram
+    if solver is simplex_least_squares:
+        descent -= (weights * descent).sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-12)
+    scale = np.abs(cross).max()
+    assert weights.min() >= 0.0
+    assert descent.max() <= 1e-6 * scale
+    assert np.abs(descent * weights).max() <= 1e-6 * scale * max(1.0, weights.max())
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_rows_are_independent_and_start_does_not_matter(solver):
+    rng = np.random.default_rng(3)
+    data, components = problem(rng, 300, 15, 40, "plain")
+    gram, cross = components @ components.T, data @ components.T
+    weights = solver(gram, cross)
+    order = rng.permutation(len(cross))
+    np.testing.assert_allclose(solver(gram, cross[order]), weights[order], atol=1e-12)
+    for start in (weights, np.zeros_like(weights), rng.random(weights.shape) - 0.5):
+        np.testing.assert_allclose(solver(gram, cross, start=start), weights, atol=1e-11)
+
+
+def test_pivoting_and_descent_agree():
+    """The rarely used fallback solves every row as the usual path does."""
+    from provenmf.kernels.active_set import descend_row_in_place, solve_rows_in_place
+
+    rng = np.random.default_rng(4)
+    for sum_to_one in (False, True):
+        data, components = problem(rng, 50, 12, 20, "signed")
+        gram, cross = components @ components.T, data @ components.T
+        usual = np.ones_like(cross)
+        solve_rows_in_place(gram, cross, usual, sum_to_one, 1e-14, 2e-16)
+        lower, order, work = np.empty((12, 12)), np.empty(12, dtype=np.int64), np.empty((4, 12))
+        for row, expected in zip(cross, usual, strict=True):
+            weights = np.empty(12)
+            descend_row_in_place(gram, row, weights, sum_to_one, 1e-14, 2e-16, lower, order, work)
+            np.testing.assert_allclose(weights, expected, atol=1e-10)
+
+
+def test_simplex_weights_are_unique_for_a_triangle_around_the_origin():
+    triangle = np.array([[1.0, 0.0], [-0.5, 0.8], [-0.5, -0.8]])
+    expected = np.random.default_rng(5).dirichlet(np.ones(3), size=50)
+    cross = expected @ triangle @ triangle.T
+    np.testing.assert_allclose(
+        simplex_least_squares(triangle @ triangle.T, cross), expected, atol=1e-12
+    )
+
+
+def test_simplex_does_not_change_when_everything_is_moved():
+    data, components = problem(np.random.default_rng(6), 100, 8, 10, "plain")
+    expected = simplex_least_squares(components @ components.T, data @ components.T)
+    moved, rows = components + 100.0, data + 100.0
+    weights = simplex_least_squares(moved @ moved.T, rows @ moved.T)
+    np.testing.assert_allclose(weights, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_float32_stays_float32_and_is_close(solver):
+    data, components = problem(np.random.default_rng(7), 200, 10, 30, "plain")
+    gram, cross = components @ components.T, data @ components.T
+    single = solver(gram.astype(np.float32), cross.astype(np.float32))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, solver(gram, cross), atol=1e-4)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_identical_and_zero_components_give_finite_weights(solver):
+    for gram in (np.zeros((4, 4)), np.ones((4, 4)), 1e-300 * np.ones((4, 4))):
+        weights = solver(gram, gram[:3])
+        assert np.isfinite(weights).all() and weights.min() >= 0.0
+    assert solver(np.eye(3), np.zeros((0, 3))).shape == (0, 3)
+
+
+def test_arguments_are_not_modified_and_may_be_read_only():
+    data, components = problem(np.random.default_rng(8), 50, 6, 10, "signed")
+    for solver in SOLVERS:
+        gram, cross = components @ components.T, np.asfortranarray(data @ components.T)
+        copies = gram.copy(), cross.copy()
+        gram.flags.writeable = cross.flags.writeable = False
+        solver(gram, cross)
+        np.testing.assert_array_equal(gram, copies[0])
+        np.testing.assert_array_equal(cross, copies[1])
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_bad_input_is_named(solver):
+    with pytest.raises(InvalidInput, match="gram has shape"):
+        solver(np.ones((2, 3)), np.ones((4, 3)))
+    with pytest.raises(InvalidInput, match="cross has shape"):
+        solver(np.eye(3), np.ones((4, 2)))
+    with pytest.raises(InvalidInput, match="start has shape"):
+        solver(np.eye(3), np.ones((4, 3)), start=np.ones((4, 2)))
+    with pytest.raises(InvalidInput, match="gram contains NaN"):
+        solver(np.full((3, 3), np.nan), np.ones((4, 3)))
+    with pytest.raises(InvalidInput, match="cross contains NaN"):
+        solver(np.eye(3), np.full((4, 3), np.nan))
