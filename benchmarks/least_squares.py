@@ -55,8 +55,8 @@ def main() -> None:
         )
         loop *= n / sample
         print(
-            f"{n:8d} {k:4d} {np.mean(found > 0):8.2f} {ours:10.2f} s {warm:5.2f} s {simplex:6.2f} s "
-            f"{loop:9.1f} s {loop / ours:6.1f} {np.abs(expected - found[:sample]).max():11.1e}",
+            f"{n:8d} {k:4d} {np.mean(found > 0):8.2f} {ours:9.2f} s {warm:5.2f} s {simplex:6.2f} s"
+            f" {loop:9.1f} s {loop / ours:6.1f} {np.abs(expected - found[:sample]).max():11.1e}",
             flush=True,
         )
 
