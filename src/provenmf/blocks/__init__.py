@@ -13,16 +13,16 @@ from provenmf.blocks.disk import ArrayBlocks, from_memmap, open_npy
 from provenmf.blocks.memory import MemoryBlocks
 from provenmf.errors import InvalidInput
 
-__all__ = ["Block", "Blocks", "Progress", "as_blocks", "is_on_disk"]
+__all__ = ["Block", "Blocks", "Progress", "as_blocks", "is_outside_memory"]
 
 
-def is_on_disk(X: Any) -> bool:
-    """Whether X is to be read block by block: a path, a memory map, an HDF5 or zarr array."""
-    return isinstance(X, (str, Path, np.memmap)) or (
-        not isinstance(X, np.ndarray)
-        and not sp.issparse(X)
-        and type(X).__module__.split(".")[0] in ("h5py", "zarr")
-    )
+def is_outside_memory(X: Any) -> bool:
+    """Whether X is read block by block: a path, memory map, HDF5, zarr or Dask array."""
+    return isinstance(X, (str, Path, np.memmap)) or _library(X) in ("h5py", "zarr", "dask")
+
+
+def _library(X: Any) -> str:
+    return type(X).__module__.split(".")[0]
 
 
 def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | None = None) -> Blocks:
@@ -31,7 +31,7 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
     Parameters
     ----------
     X : numpy array, scipy sparse matrix or array, pandas frame, memory map, path of an `.npy`
-        file, HDF5 or zarr array.
+        file, HDF5, zarr or Dask array.
     block_rows : rows in a block; chosen from the size of a row if None. Results do not depend
         on it beyond rounding.
     progress : called as progress(rows done, all rows) after each block.
@@ -43,7 +43,11 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
         return open_npy(X, **options)
     if isinstance(X, np.memmap):
         return from_memmap(X, **options)
-    if is_on_disk(X):
+    if _library(X) == "dask":
+        from provenmf.blocks.cluster import ClusterBlocks
+
+        return ClusterBlocks(X, **options)
+    if is_outside_memory(X):
         return ArrayBlocks(X, **options)
     matrix = X if sp.issparse(X) else np.asarray(X)
     if matrix.ndim != 2:

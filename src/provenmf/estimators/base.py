@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 import provenmf
-from provenmf.blocks import Blocks, as_blocks, is_on_disk
+from provenmf.blocks import Blocks, as_blocks, is_outside_memory
 from provenmf.errors import InvalidInput
 from provenmf.guarantees import optimality
 from provenmf.records import Certificate, Factorization, Solution
@@ -59,7 +59,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Parameters
         ----------
         X : array, sparse matrix, frame, or a matrix on disk (path of an `.npy` file, memory map,
-            HDF5 or zarr array), of shape (n_rows, n_columns). Rows are data points.
+            HDF5, zarr or Dask array), of shape (n_rows, n_columns). Rows are data points.
         y : ignored.
         """
         self.fit_transform(X)
@@ -123,8 +123,8 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _blocks(self, X: Any, *, reset: bool) -> Blocks:
         """Validate X and see it as blocks of rows."""
-        if is_on_disk(X) or isinstance(X, Blocks):
-            return self._blocks_on_disk(X, reset=reset)
+        if is_outside_memory(X) or isinstance(X, Blocks):
+            return self._blocks_outside_memory(X, reset=reset)
         X = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order=None
         )
@@ -132,7 +132,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             check_non_negative(X, whom=type(self).__name__)
         return as_blocks(X)
 
-    def _blocks_on_disk(self, X: Any, *, reset: bool) -> Blocks:
+    def _blocks_outside_memory(self, X: Any, *, reset: bool) -> Blocks:
         blocks = as_blocks(X)
         if blocks.n_rows == 0 or blocks.n_columns == 0:
             raise InvalidInput(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf.blocks import as_blocks, is_on_disk
+from provenmf.blocks import as_blocks, is_outside_memory
 from provenmf.errors import InvalidInput, UnreadableFile
 
 
@@ -42,6 +42,7 @@ STORAGES = {
     ],
     "fortran memmap": lambda m, folder: np.load(npy(np.asfortranarray(m), folder), mmap_mode="r"),
     "hdf5": hdf5,
+    "dask": lambda m, folder: pytest.importorskip("dask.array").from_array(m, chunks=(10, 2)),
     "zarr": zarr,
 }
 
@@ -129,7 +130,7 @@ def test_a_file_cut_short_after_opening_is_noticed(tmp_path, matrix):
         blocks.map_reduce(lambda b: b.sum())
 
 
-def test_what_is_on_disk(matrix, tmp_path):
-    assert is_on_disk(npy(matrix, tmp_path))
-    assert not is_on_disk(matrix)
-    assert not is_on_disk(sp.csr_array(matrix))
+def test_what_is_outside_memory(matrix, tmp_path):
+    assert is_outside_memory(npy(matrix, tmp_path))
+    assert not is_outside_memory(matrix)
+    assert not is_outside_memory(sp.csr_array(matrix))
