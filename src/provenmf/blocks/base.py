@@ -30,6 +30,7 @@ class Blocks(ABC):
     """
 
     is_sparse: bool = False
+    in_memory: bool = False
 
     def __init__(
         self,

@@ -18,11 +18,13 @@ BLOCK_BYTES = 256 * 2**20
 class MemoryBlocks(Blocks):
     """Rows of a numpy array or a scipy sparse matrix."""
 
+    in_memory = True
+
     def __init__(
         self, matrix: Any, *, block_rows: int | None = None, progress: Progress | None = None
     ) -> None:
         self.is_sparse = sp.issparse(matrix)
-        self.matrix = sp.csr_array(matrix) if self.is_sparse else matrix
+        self._matrix = sp.csr_array(matrix) if self.is_sparse else matrix
         if block_rows is None:
             row_bytes = max(1, matrix.shape[1] * matrix.dtype.itemsize)
             block_rows = matrix.shape[0] if self.is_sparse else max(1, BLOCK_BYTES // row_bytes)
@@ -31,9 +33,9 @@ class MemoryBlocks(Blocks):
     def read(self, start: int, stop: int) -> Block:
         """Rows start … stop−1, a view where the matrix is dense."""
         if start == 0 and stop == self.n_rows:
-            return self.matrix
-        return self.matrix[start:stop]
+            return self._matrix
+        return self._matrix[start:stop]
 
     def take(self, rows: NDArray[np.intp]) -> Block:
         """The given rows, copied."""
-        return self.matrix[np.asarray(rows)]
+        return self._matrix[np.asarray(rows)]

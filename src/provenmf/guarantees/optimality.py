@@ -75,11 +75,10 @@ def eckart_young_lower_bound(blocks: Blocks, k: int, squared_norm: float) -> flo
 
 def _leading_spectrum(blocks: Blocks, k: int) -> Spectrum | None:
     """Leading eigenvalues of XᵀX, from whichever of XᵀX, XXᵀ or their products is cheap."""
-    in_memory = hasattr(blocks, "matrix")
     if blocks.n_columns <= GRAM_SIZE:
         gram = blocks.map_reduce(_gram_of_columns)
         return leading_eigenpairs(gram, blocks.n_columns, k)
-    if not in_memory:
+    if not blocks.in_memory:
         return None
     matrix = blocks.everything()
     if blocks.n_rows <= GRAM_SIZE and not blocks.is_sparse:
