@@ -32,7 +32,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """
 
     _method: ClassVar[str]
-    _constraint: ClassVar[Constraint] = "nonnegative"
+    _constraint: Constraint = "nonnegative"
     _allows_negative_data: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "random_state": ["random_state"],

@@ -21,7 +21,8 @@ def squared_frobenius_norm(block: Any) -> float:
 def squared_row_norms(block: Any) -> NDArray[np.float64]:
     """Squared length of each row of a dense or sparse block."""
     if sp.issparse(block):
-        return np.asarray(block.multiply(block).sum(axis=1), dtype=np.float64).reshape(-1)
+        wide = block.astype(np.float64, copy=False)
+        return np.asarray(wide.multiply(wide).sum(axis=1)).reshape(-1)
     return np.einsum("ij,ij->i", block, block, dtype=np.float64)
 
 

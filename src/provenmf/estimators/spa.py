@@ -1,0 +1,81 @@
+"""Successive projection as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from provenmf.blocks import Blocks
+from provenmf.estimators.base import Factorizer
+from provenmf.records import Solution
+from provenmf.solvers.spa import spa
+from provenmf.solvers.weights import Constraint
+
+
+class SPA(Factorizer):
+    """Successive projection (Gillis & Vavasis 2014): the longest row, projected out, again.
+
+    Model: every row mixes a few rows of the data, the anchors, with nonnegative weights that
+    sum to at most one. Data may be negative; the anchors are then still found, and the factors
+    are those of a simplex-structured factorization rather than of NMF.
+
+    Parameters
+    ----------
+    n_components : int or None
+        How many anchors; None stops at the largest drop of the residual (see the extras' `drop`).
+    scale_rows : bool
+        Look for anchors among the rows scaled to sum one. For nonnegative data whose weights
+        can be of any size, such as counts.
+    weights : {"nonnegative", "simplex"}
+        What the weights of given components must satisfy.
+    random_state, certify, verbose, callback
+        As in every estimator; SPA itself is deterministic.
+
+    Attributes
+    ----------
+    anchors_ : rows of the data that became the components, in the order of their choice.
+    components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
+        As in every estimator.
+    """
+
+    _method = "spa"
+    _allows_negative_data = True
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Factorizer._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "scale_rows": ["boolean"],
+        "weights": [StrOptions({"nonnegative", "simplex"})],
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        scale_rows: bool = False,
+        weights: Constraint = "nonnegative",
+        random_state: Any = None,
+        certify: bool = True,
+        verbose: int = 0,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.scale_rows = scale_rows
+        self.weights = weights
+        self.random_state = random_state
+        self.certify = certify
+        self.verbose = verbose
+        self.callback = callback
+
+    def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+        self._constraint = self.weights
+        return spa(
+            blocks,
+            self.n_components,
+            scale_rows=self.scale_rows,
+            callback=self.callback,
+            verbose=self.verbose,
+        )
