@@ -1,0 +1,78 @@
+"""Match found components with true ones: they come in any order and at any scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from provenmf.errors import InvalidInput
+
+
+@dataclass(frozen=True, eq=False)
+class Matching:
+    """Which found row stands for which true row, and by what factor.
+
+    true_rows, found_rows : matched pairs, true rows ascending. If one side has fewer rows, the
+        rows of the other side that are left over appear in no pair.
+    scales : truth[true_rows] ≈ scales[:, None] * found[found_rows], best in least squares.
+    cosines : of the angles between matched rows; 0 where a row is zero.
+    """
+
+    true_rows: NDArray[np.intp]
+    found_rows: NDArray[np.intp]
+    scales: NDArray[np.float64]
+    cosines: NDArray[np.float64]
+
+    def components_like_truth(self, found: NDArray[Any]) -> NDArray[Any]:
+        """Found components in the order and at the scale of the true ones they match."""
+        return self.scales[:, None] * found[self.found_rows]
+
+    def weights_like_truth(self, weights: NDArray[Any]) -> NDArray[Any]:
+        """Found weights that belong to `components_like_truth`; zero where the scale is zero."""
+        factors = np.divide(
+            1.0, self.scales, out=np.zeros_like(self.scales), where=self.scales != 0
+        )
+        return weights[:, self.found_rows] * factors
+
+
+def match_components(found: NDArray[Any], truth: NDArray[Any], *, signed: bool = False) -> Matching:
+    """One-to-one matching of rows with the largest sum of cosines.
+
+    signed : allow a negative factor between matched rows; the sum is then of absolute cosines.
+    """
+    cosines = cosine_table(truth, found)
+    true_rows, found_rows = best_assignment(np.abs(cosines) if signed else cosines)
+    chosen = cosines[true_rows, found_rows]
+    true_lengths = np.linalg.norm(truth[true_rows], axis=1)
+    found_lengths = np.linalg.norm(found[found_rows], axis=1)
+    scales = np.divide(
+        chosen * true_lengths, found_lengths, out=np.zeros_like(chosen), where=found_lengths > 0
+    )
+    return Matching(true_rows, found_rows, scales, chosen)
+
+
+def best_assignment(similarity: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Pairs (row, column) of a table, each used at most once, with the largest total."""
+    rows, columns = linear_sum_assignment(similarity, maximize=True)
+    return rows, columns
+
+
+def cosine_table(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
+    """Cosines of the angles between all rows of two matrices; 0 for zero rows."""
+    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1]:
+        raise InvalidInput(
+            f"matrices of shapes {a.shape} and {b.shape} cannot be matched: "
+            "both need one component per row and equally many columns"
+        )
+    return unit_rows(a) @ unit_rows(b).T
+
+
+def unit_rows(matrix: NDArray[Any]) -> NDArray[np.float64]:
+    """Rows scaled to unit length; zero rows stay zero."""
+    wide = np.asarray(matrix, dtype=np.float64)
+    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
+    return np.divide(wide, lengths, out=np.zeros_like(wide), where=lengths > 0)
