@@ -7,10 +7,10 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
+from provenmf.estimators.parameters import Interval, StrOptions
 from provenmf.records import Solution
 from provenmf.solvers.spa import spa
 from provenmf.solvers.weights import Constraint
