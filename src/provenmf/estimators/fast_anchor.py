@@ -1,0 +1,96 @@
+"""FastAnchorWords as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+
+from provenmf.blocks import Blocks
+from provenmf.estimators.base import Factorizer
+from provenmf.estimators.parameters import Interval, StrOptions
+from provenmf.records import Solution
+from provenmf.solvers.fast_anchor import fast_anchor
+from provenmf.solvers.weights import Constraint
+
+
+class FastAnchor(Factorizer):
+    """The row farthest from the affine span of those chosen (Arora et al. 2013).
+
+    Model: every row is a convex combination of a few rows of the data. The answer does not
+    change when all rows are moved by the same vector, the first anchor's choice apart; data may
+    be negative.
+
+    Parameters
+    ----------
+    n_components : int or None
+        How many anchors; None stops at the largest drop of the distance.
+    refine : bool
+        A second round, in which each anchor is looked for again with the others given.
+    scale_rows : bool
+        Look for anchors among the rows scaled to sum one (for counts, such as co-occurrences).
+    n_projections : int or None
+        Look for anchors after projection on that many random directions.
+    weights : {"simplex", "nonnegative"}
+        What the weights of given components must satisfy.
+    random_state : int or RandomState
+        For the random directions.
+    certify, verbose, callback
+        As in every estimator.
+
+    Attributes
+    ----------
+    anchors_ : rows of the data that became the components, in the order of their choice.
+    components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
+        As in every estimator.
+    """
+
+    _method = "fast_anchor"
+    _constraint: Constraint = "simplex"
+    _allows_negative_data = True
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Factorizer._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "refine": ["boolean"],
+        "scale_rows": ["boolean"],
+        "n_projections": [Interval(Integral, 1, None, closed="left"), None],
+        "weights": [StrOptions({"nonnegative", "simplex"})],
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        refine: bool = True,
+        scale_rows: bool = False,
+        n_projections: int | None = None,
+        weights: Constraint = "simplex",
+        random_state: Any = None,
+        certify: bool = True,
+        verbose: int = 0,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.refine = refine
+        self.scale_rows = scale_rows
+        self.n_projections = n_projections
+        self.weights = weights
+        self.random_state = random_state
+        self.certify = certify
+        self.verbose = verbose
+        self.callback = callback
+
+    def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+        self._constraint = self.weights
+        return fast_anchor(
+            blocks,
+            self.n_components,
+            refine=self.refine,
+            scale_rows=self.scale_rows,
+            n_projections=self.n_projections,
+            rng=rng,
+            callback=self.callback,
+            verbose=self.verbose,
+        )

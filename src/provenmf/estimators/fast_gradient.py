@@ -1,0 +1,97 @@
+"""FastGradient as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from provenmf.blocks import Blocks
+from provenmf.estimators.base import Factorizer
+from provenmf.estimators.parameters import Interval, StrOptions
+from provenmf.records import Solution
+from provenmf.solvers.fast_gradient import fast_gradient
+
+
+class FastGradient(Factorizer):
+    """Which rows explain all rows, as one convex problem over n × n weights (Gillis & Luce 2018).
+
+    Model: every row is a nonnegative combination of a few rows of the data. Memory is quadratic
+    in the number of rows: 32 n² bytes.
+
+    Parameters
+    ----------
+    n_components : int or None
+        How many anchors; None takes the largest gap in the sorted diagonal.
+    mu : float or "auto"
+        Price of using a row at all; "auto" balances it with the error and then steers it.
+    price_spread : float
+        Prices of the rows are 1 ± price_spread / 2 at random, which separates duplicates.
+    max_iter, tol
+        At most so many iterations; stop when the diagonal changes by less than tol of its sum.
+    memory_limit : float
+        Bytes that the n × n matrices may take; larger problems are refused.
+    random_state : int or RandomState
+        For the prices.
+    certify, verbose, callback
+        As in every estimator.
+
+    Attributes
+    ----------
+    anchors_ : rows of the data that became the components, by falling diagonal entry.
+    components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
+        As in every estimator; the record's extras hold the `diagonal` and the `gap`.
+    """
+
+    _method = "fast_gradient"
+    _allows_negative_data = True
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Factorizer._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "mu": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "price_spread": [Interval(Real, 0, 1, closed="both")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "memory_limit": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        mu: float | Literal["auto"] = "auto",
+        price_spread: float = 0.01,
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        memory_limit: float = 8e9,
+        random_state: Any = None,
+        certify: bool = True,
+        verbose: int = 0,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.mu = mu
+        self.price_spread = price_spread
+        self.max_iter = max_iter
+        self.tol = tol
+        self.memory_limit = memory_limit
+        self.random_state = random_state
+        self.certify = certify
+        self.verbose = verbose
+        self.callback = callback
+
+    def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+        return fast_gradient(
+            blocks,
+            self.n_components,
+            mu=self.mu,
+            price_spread=self.price_spread,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            memory_limit=self.memory_limit,
+            rng=rng,
+            callback=self.callback,
+            verbose=self.verbose,
+        )

@@ -1,0 +1,74 @@
+"""XRAY as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+
+from provenmf.blocks import Blocks
+from provenmf.estimators.base import Factorizer
+from provenmf.estimators.parameters import Interval, StrOptions
+from provenmf.records import Solution
+from provenmf.solvers.xray import Variant, xray
+
+
+class XRAY(Factorizer):
+    """Extreme rays of the cone of the data (Kumar, Sindhwani & Kambadur 2013).
+
+    Model: every row is a nonnegative combination, of any size, of a few rows of the data.
+
+    Parameters
+    ----------
+    n_components : int or None
+        How many anchors; None stops at the largest drop of the residual.
+    variant : {"max", "rand", "dist", "greedy"}
+        How the row that is explained next is chosen. "max" and "rand" are linear in the rows;
+        "dist" and "greedy" compare all pairs of rows.
+    random_state : int or RandomState
+        For "rand".
+    certify, verbose, callback
+        As in every estimator.
+
+    Attributes
+    ----------
+    anchors_ : rows of the data that became the components, in the order of their choice.
+    components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
+        As in every estimator.
+    """
+
+    _method = "xray"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Factorizer._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "variant": [StrOptions({"rand", "max", "dist", "greedy"})],
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        variant: Variant = "max",
+        random_state: Any = None,
+        certify: bool = True,
+        verbose: int = 0,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.variant = variant
+        self.random_state = random_state
+        self.certify = certify
+        self.verbose = verbose
+        self.callback = callback
+
+    def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+        return xray(
+            blocks,
+            self.n_components,
+            variant=self.variant,
+            rng=rng,
+            callback=self.callback,
+            verbose=self.verbose,
+        )
