@@ -1,0 +1,137 @@
+"""Rows in circular cones: the generative model of Liu and Tan (2017), Theorem 5 and Section 4.
+
+A row picks one of k cones with equal probability, an angle β uniform in [0, α_k] to the cone's
+axis u_k, and a squared length from the exponential distribution with rate λ_k:
+
+    x = sqrt(l) (cos β u_k + sin β y),   y ⊥ u_k of unit length.
+
+Section 4 fixes one y per cone, which gives clusters of rank two; Theorem 5 leaves it open, and
+here it may be drawn afresh for each row. Negative entries are then set to zero and the row is
+scaled back to its length, as the theorem says; that can only lower its angle to u_k.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from provenmf.datasets.sample import Sample
+from provenmf.errors import InvalidInput
+
+Spread = Literal["plane", "random"]
+
+
+def sample_cones(
+    n_rows: int,
+    axes: NDArray[Any],
+    *,
+    angles: ArrayLike = 0.3,
+    rates: ArrayLike | None = None,
+    spread: Spread = "plane",
+    random_state: int | np.random.Generator | None = None,
+) -> Sample:
+    """Draw rows from circular cones around the unit vectors `axes` (k, d).
+
+    Parameters
+    ----------
+    angles : size angles α_k in radians, one for all cones or one each.
+    rates : rates λ_k of the squared lengths; by default 1, 1/2, …, 1/k as in the experiments.
+    spread : "plane", every row of a cone in one half-plane (Section 4); "random", in a direction
+        of its own.
+
+    Returns
+    -------
+    Sample with components = axes, one nonzero weight per row (its projection on the axis), the
+    cones as labels and what is orthogonal to the axes as noise.
+    """
+    rng = np.random.default_rng(random_state)
+    n_cones, n_columns = axes.shape
+    size_angles = np.broadcast_to(np.asarray(angles, dtype=np.float64), (n_cones,))
+    if not ((size_angles >= 0) & (size_angles < np.pi / 2)).all():
+        raise InvalidInput(f"angles={angles!r} must lie in [0, π/2) radians")
+    mean_squares = np.arange(1.0, n_cones + 1) if rates is None else 1.0 / np.asarray(rates)
+    labels = rng.integers(n_cones, size=n_rows)
+    lengths = np.sqrt(rng.exponential(np.broadcast_to(mean_squares, (n_cones,))[labels]))
+    beta = rng.uniform(0.0, size_angles[labels])
+    if spread == "plane":
+        sideways = np.array([section_4_direction(axis) for axis in axes])[labels]
+    else:
+        sideways = orthogonal_directions(axes[labels], rng)
+    rows = np.cos(beta)[:, None] * axes[labels] + np.sin(beta)[:, None] * sideways
+    rows = np.maximum(rows, 0.0)
+    rows *= (lengths / np.linalg.norm(rows, axis=1))[:, None]
+    weights = np.zeros((n_rows, n_cones))
+    weights[np.arange(n_rows), labels] = np.einsum("ij,ij->i", rows, axes[labels])
+    return Sample(rows, axes, weights, labels=labels, noise=rows - weights @ axes)
+
+
+def section_4_direction(axis: NDArray[Any]) -> NDArray[np.float64]:
+    """The unit vector y of Section 4: orthogonal to the axis, and towards its smallest entry.
+
+    y is 1 at the axis's smallest entry and elsewhere a multiple of the axis.
+    """
+    smallest = int(np.argmin(axis))
+    others = float(axis @ axis - axis[smallest] ** 2)
+    direction = -axis[smallest] / others * axis
+    direction[smallest] = 1.0
+    return direction / np.linalg.norm(direction)
+
+
+def orthogonal_directions(axes: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
+    """For each unit row a random unit vector orthogonal to it."""
+    directions = rng.standard_normal(axes.shape)
+    directions -= np.einsum("ij,ij->i", directions, axes)[:, None] * axes
+    return directions / np.linalg.norm(directions, axis=1, keepdims=True)
+
+
+def equiangular_axes(
+    n_axes: int,
+    n_columns: int,
+    angle: float,
+    *,
+    random_state: int | np.random.Generator | None = None,
+) -> NDArray[np.float64]:
+    """Nonnegative unit vectors (n_axes, n_columns), any two of them at the same angle.
+
+    Every axis is sqrt(c) s + sqrt(1 − c) g_k with c = cos(angle): s and the g_k are nonnegative
+    unit vectors with disjoint supports and random entries, so all inner products are c. The paper
+    asks for such axes and does not say how it made them.
+    """
+    if not 0 < angle <= np.pi / 2:
+        raise InvalidInput(f"angle={angle} must lie in (0, π/2]: nonnegative vectors have no other")
+    if n_columns <= n_axes:
+        raise InvalidInput(f"n_columns={n_columns} must exceed n_axes={n_axes}")
+    rng = np.random.default_rng(random_state)
+    supports = np.array_split(np.arange(n_columns), n_axes + 1)
+    common = np.cos(angle)
+    axes = np.zeros((n_axes, n_columns))
+    axes[:, supports[0]] = np.sqrt(common) * positive_unit_vector(supports[0].size, rng)
+    for axis, support in zip(axes, supports[1:]):
+        axis[support] = np.sqrt(1 - common) * positive_unit_vector(support.size, rng)
+    return axes
+
+
+def positive_unit_vector(size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """A random vector of unit length without small entries."""
+    vector = rng.uniform(0.5, 1.5, size)
+    return vector / np.linalg.norm(vector)
+
+
+def paper_cones(
+    n_rows: int, *, random_state: int | np.random.Generator | None = None, **changes: Any
+) -> Sample:
+    """The experiment of Section 4: d = 1000, 50 cones of size 0.3, axes 4·0.3 + 0.01 apart.
+
+    `changes` may hold other values of n_columns, n_components, angle and spread.
+    """
+    rng = np.random.default_rng(random_state)
+    angle = changes.pop("angle", 0.3)
+    axes = equiangular_axes(
+        changes.pop("n_components", 50),
+        changes.pop("n_columns", 1000),
+        4 * angle + 0.01,
+        random_state=rng,
+    )
+    return sample_cones(n_rows, axes, angles=angle, random_state=rng, **changes)

@@ -1,0 +1,55 @@
+"""Products with the rows of each cluster, one reading of the data.
+
+Rows are visited in `order`, cluster after cluster, so that the cluster's own vectors stay in
+cache. `labels` gives the cluster of each row, `vectors` one row per cluster.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+from numpy.typing import NDArray
+
+# Sums may be reordered (that is what lets them run in vector registers), nothing else.
+FAST = {"reassoc", "contract"}
+
+
+@njit(cache=True, fastmath=FAST)
+def add_gram_products(
+    block: NDArray[Any],
+    order: NDArray[Any],
+    labels: NDArray[Any],
+    vectors: NDArray[Any],
+    sums: NDArray[Any],
+) -> None:
+    """Add ⟨x, vectors[k]⟩ x to sums[k] for every row x of cluster k, in place.
+
+    The row is still in cache when it is used for the second time.
+    """
+    columns = block.shape[1]
+    for i in order:
+        row, vector, total = block[i], vectors[labels[i]], sums[labels[i]]
+        product = 0.0
+        for j in range(columns):
+            product += row[j] * vector[j]
+        for j in range(columns):
+            total[j] += product * row[j]
+
+
+@njit(cache=True, fastmath=FAST)
+def fill_products_with_own_vector(
+    block: NDArray[Any],
+    order: NDArray[Any],
+    labels: NDArray[Any],
+    vectors: NDArray[Any],
+    products: NDArray[Any],
+) -> None:
+    """Write ⟨x, vectors[k]⟩ to products for every row x of cluster k, in place."""
+    columns = block.shape[1]
+    for i in order:
+        row, vector = block[i], vectors[labels[i]]
+        product = 0.0
+        for j in range(columns):
+            product += row[j] * vector[j]
+        products[i] = product

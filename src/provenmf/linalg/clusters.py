@@ -1,0 +1,72 @@
+"""Products with the rows of each cluster, for dense and sparse blocks.
+
+`labels` gives the cluster of each row; −1 belongs to none. `vectors` has one row per cluster.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+
+def products_with_own_vector(
+    block: Any, labels: NDArray[np.intp], vectors: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """⟨x, v⟩ of each row x with the vector v of its cluster; 0 for a row of none."""
+    if sp.issparse(block):
+        row_of_entry = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+        terms = block.data * vectors[labels[row_of_entry], block.indices]
+        sums = np.bincount(row_of_entry, weights=terms, minlength=block.shape[0])
+        products = sums.astype(np.float64, copy=False)
+    else:
+        from provenmf.kernels.clusters import fill_products_with_own_vector
+
+        products = np.zeros(block.shape[0])
+        order = cluster_order(labels)
+        fill_products_with_own_vector(row_major(block), order, labels, vectors, products)
+    products[labels < 0] = 0.0
+    return products
+
+
+def gram_products(
+    block: Any, labels: NDArray[np.intp], vectors: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """X_kᵀ X_k v_k for the rows X_k of each cluster k, one row of the result per cluster."""
+    if sp.issparse(block):
+        products = products_with_own_vector(block, labels, vectors)
+        return combine_rows(block, labels, products, vectors.shape[0])
+    from provenmf.kernels.clusters import add_gram_products
+
+    sums = np.zeros(vectors.shape)
+    add_gram_products(row_major(block), cluster_order(labels), labels, vectors, sums)
+    return sums
+
+
+def combine_rows(
+    block: Any, labels: NDArray[np.intp], factors: NDArray[np.float64], n_clusters: int
+) -> NDArray[np.float64]:
+    """Σ factors[i] x_i over the rows i of each cluster, one row of the result per cluster."""
+    rows = np.flatnonzero(labels >= 0)
+    shape = (n_clusters, block.shape[0])
+    combined = sp.csr_array((factors[rows], (labels[rows], rows)), shape=shape) @ block
+    return np.asarray(combined.toarray() if sp.issparse(combined) else combined, dtype=np.float64)
+
+
+def unit_rows(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows scaled to unit length; zero rows stay zero."""
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    return matrix / np.where(lengths > 0, lengths, 1.0)
+
+
+def cluster_order(labels: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Row numbers cluster after cluster, rows of no cluster left out."""
+    order = np.argsort(labels, kind="stable")
+    return order[np.searchsorted(labels, 0, sorter=order) :]
+
+
+def row_major(block: NDArray[Any]) -> NDArray[Any]:
+    """The block with its rows contiguous: itself if they are."""
+    return np.ascontiguousarray(block)

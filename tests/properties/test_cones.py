@@ -1,0 +1,102 @@
+"""What must hold of cone NMF whatever the data: invariances, and a bound that is never broken."""
+
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from provenmf import ConeNMF
+from provenmf.blocks import as_blocks
+from provenmf.datasets.cones import equiangular_axes, sample_cones
+from provenmf.solvers.cones import cones
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def separated_rows(seed, spread="random"):
+    """Rows of a few cones, sometimes far enough apart for inequality (1), sometimes not."""
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 6))
+    axes = equiangular_axes(
+        k, int(rng.integers(k + 1, 30)), rng.uniform(0.3, 1.57), random_state=rng
+    )
+    angles = rng.uniform(0.0, 0.45, k)
+    return sample_cones(40, axes, angles=angles, spread=spread, random_state=rng), k
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=SEEDS)
+def test_the_bound_is_never_broken(seed):
+    sample, k = separated_rows(seed)
+    model = ConeNMF(k).fit(sample.data)
+    error = model.reconstruction_err_ / np.linalg.norm(sample.data)
+    assert error <= model.certificate_.bounds["relative_error_of_these_clusters"] + 1e-14
+    if "relative_error" in model.certificate_.bounds:
+        assert error <= model.certificate_.bounds["relative_error"] + 1e-14
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=SEEDS)
+def test_certified_clusters_are_found_from_every_row(seed):
+    sample, k = separated_rows(seed)
+    model = ConeNMF(k).fit(sample.data)
+    same = next(c for c in model.certificate_.checks if c.name.startswith("same clusters"))
+    if same.status == "holds":
+        for first in range(0, 40, 7):
+            other = cones(as_blocks(sample.data), k, first=first)
+            pairs = set(zip(model.labels_.tolist(), other.labels.tolist()))
+            assert len(pairs) == model.n_components_
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    X=arrays(np.float64, (12, 4), elements=st.floats(0, 1e6)),
+    k=st.integers(1, 6),
+)
+def test_any_nonnegative_matrix_is_factorized_within_its_bound(X, k):
+    X[0, 0] += 1.0
+    X[X < 1e-100] = 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fewer directions than components are fine here
+        model = ConeNMF(k).fit(X)
+    error = model.reconstruction_err_ / np.linalg.norm(X)
+    assert error <= model.certificate_.bounds["relative_error_of_these_clusters"] + 1e-14
+    np.testing.assert_array_equal(model.labels_ == -1, ~X.any(axis=1))
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=SEEDS)
+def test_positive_row_scales_do_not_move_clusters(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.random((30, 5)) ** 2
+    plain = cones(as_blocks(X), 4, first=0)
+    scaled = cones(as_blocks(X * rng.uniform(0.1, 10, (30, 1))), 4, first=0)
+    np.testing.assert_array_equal(plain.anchors, scaled.anchors)
+    np.testing.assert_array_equal(plain.labels, scaled.labels)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=SEEDS)
+def test_order_of_rows_and_columns_does_not_matter(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.random((30, 5)) ** 2
+    rows, columns = rng.permutation(30), rng.permutation(5)
+    plain = cones(as_blocks(X), 4)
+    shuffled = cones(as_blocks(X[rows][:, columns]), 4)
+    np.testing.assert_array_equal(rows[shuffled.anchors], plain.anchors)
+    np.testing.assert_allclose(shuffled.components, plain.components[:, columns], atol=1e-7)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=SEEDS, block_rows=st.integers(1, 40))
+def test_blocks_and_sparsity_do_not_matter(seed, block_rows):
+    rng = np.random.default_rng(seed)
+    X = rng.random((40, 6)) * (rng.random((40, 6)) < 0.5)
+    X[0, 0] = 2.0
+    plain = cones(as_blocks(X), 4)
+    for blocks in (as_blocks(X, block_rows=block_rows), as_blocks(sp.csr_array(X))):
+        other = cones(blocks, 4)
+        np.testing.assert_array_equal(other.labels, plain.labels)

@@ -1,0 +1,104 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf import ConeNMF
+from provenmf.datasets.cones import paper_cones
+from provenmf.errors import DegenerateData
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return paper_cones(150, n_columns=60, n_components=5, random_state=0)
+
+
+def test_fitted_attributes(sample):
+    model = ConeNMF(5).fit(sample.data)
+    assert model.components_.shape == model.centroids_.shape == (5, 60)
+    assert model.labels_.shape == (150,)
+    np.testing.assert_allclose(np.linalg.norm(model.components_, axis=1), 1)
+    np.testing.assert_allclose(np.linalg.norm(model.centroids_, axis=1), 1)
+    unit = sample.data[model.anchors_]
+    np.testing.assert_allclose(model.centroids_, unit / np.linalg.norm(unit, axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("store", [np.asarray, sp.csr_matrix, sp.csr_array])
+def test_transform_agrees_with_fit_transform(sample, store):
+    model = ConeNMF(5)
+    weights = model.fit_transform(store(sample.data))
+    np.testing.assert_array_equal(model.transform(store(sample.data)), weights)
+    assert ((weights > 0).sum(axis=1) == 1).all()
+    np.testing.assert_array_equal(weights.argmax(axis=1), model.labels_)
+
+
+def test_transform_agrees_where_clusters_overlap():
+    X = np.random.default_rng(0).random((60, 5)) ** 2
+    model = ConeNMF(4)
+    np.testing.assert_array_equal(model.fit_transform(X), model.transform(X))
+
+
+def test_new_rows_are_coded_by_the_nearest_component(sample):
+    model = ConeNMF(5).fit(sample.data)
+    weights = model.transform(3 * model.components_)
+    np.testing.assert_allclose(weights, 3 * np.eye(5), atol=1e-12)
+    assert not model.transform(np.zeros((2, 60))).any()
+
+
+def test_auto_finds_the_number_of_cones(sample):
+    for n_components in (None, "auto"):
+        assert ConeNMF(n_components).fit(sample.data).n_components_ == 5
+
+
+def test_scaling_the_data_scales_the_weights_only(sample):
+    plain, scaled = ConeNMF(5), ConeNMF(5)
+    weights = plain.fit_transform(sample.data)
+    np.testing.assert_allclose(scaled.fit_transform(1e6 * sample.data), 1e6 * weights)
+    np.testing.assert_array_equal(plain.labels_, scaled.labels_)
+
+
+def test_from_disk_as_from_memory(sample, tmp_path):
+    path = tmp_path / "rows.npy"
+    np.save(path, sample.data)
+    disk, memory = ConeNMF(5).fit(path), ConeNMF(5).fit(sample.data)
+    np.testing.assert_array_equal(disk.labels_, memory.labels_)
+    np.testing.assert_allclose(disk.components_, memory.components_, atol=1e-9)
+    assert disk.certificate_.bounds["relative_error"] == pytest.approx(
+        memory.certificate_.bounds["relative_error"]
+    )
+
+
+def test_certificate_can_be_left_out(sample):
+    model = ConeNMF(5, certify=False).fit(sample.data)
+    assert not hasattr(model, "certificate_") and model.factorization_.certificate is None
+
+
+def test_parameters_reach_the_solver(sample):
+    assert ConeNMF(5, first=7, certify=False).fit(sample.data).anchors_[0] == 7
+    starts = {
+        int(ConeNMF(5, first="random", random_state=s, certify=False).fit(sample.data).anchors_[0])
+        for s in range(8)
+    }
+    assert len(starts) > 3
+    found = ConeNMF(max_components=2, certify=False).fit(sample.data)
+    assert len(found.trace_) == 2
+    rough = ConeNMF(5, tol=1.0, max_iter=1, certify=False).fit(sample.data)
+    fine = ConeNMF(5, certify=False).fit(sample.data)
+    assert not np.array_equal(rough.components_, fine.components_)
+
+
+def test_zero_rows_have_label_minus_one_and_no_weights(sample):
+    X = np.vstack([sample.data, np.zeros((2, 60))])
+    model = ConeNMF(5)
+    weights = model.fit_transform(X)
+    assert model.labels_[-2:].tolist() == [-1, -1]
+    assert not weights[-2:].any()
+    with pytest.warns(DegenerateData):
+        assert not ConeNMF(2).fit_transform(np.zeros((3, 4))).any()
+
+
+def test_bad_parameters_are_refused(sample):
+    for wrong in ({"first": "shortest"}, {"max_components": 1}, {"tol": -1.0}, {"max_iter": 0}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            ConeNMF(5, **wrong).fit(sample.data)
+    with pytest.raises(ValueError, match="Negative values"):
+        ConeNMF(5).fit(-sample.data)

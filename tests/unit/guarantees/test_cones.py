@@ -1,0 +1,167 @@
+import math
+
+import numpy as np
+import pytest
+
+from provenmf.blocks import as_blocks
+from provenmf.datasets.cones import equiangular_axes, sample_cones
+from provenmf.guarantees.cones import (
+    axis_angles,
+    certify,
+    inequality_1,
+    largest_side_of_inequality_1,
+    lemma_1,
+    weighted_bound,
+)
+from provenmf.records import Factorization
+
+
+def factorized(X, labels):
+    """Rank-one fits of given clusters, by full decompositions."""
+    k = labels.max() + 1
+    components, weights = np.zeros((k, X.shape[1])), np.zeros((X.shape[0], k))
+    for j in range(k):
+        components[j] = np.abs(np.linalg.svd(X[labels == j])[2][0])
+        weights[labels == j, j] = X[labels == j] @ components[j]
+    return Factorization("cones", weights, components, labels=labels)
+
+
+def check_of(certificate, start):
+    return next(check for check in certificate.checks if check.name.startswith(start))
+
+
+def pairwise(values, k):
+    between = np.full((k, k), float(values))
+    np.fill_diagonal(between, np.inf)
+    return between
+
+
+@pytest.fixture(scope="module")
+def sample():
+    axes = equiangular_axes(4, 30, 1.3, random_state=0)
+    return sample_cones(200, axes, angles=[0.05, 0.1, 0.2, 0.3], random_state=1)
+
+
+def test_right_side_of_inequality_1_by_brute_force():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        a = rng.random(rng.integers(2, 6))
+        brute = max(
+            max(a[i] + 3 * a[j], 3 * a[i] + a[j])
+            for i in range(a.size)
+            for j in range(a.size)
+            if i != j
+        )
+        assert largest_side_of_inequality_1(a) == pytest.approx(brute)
+
+
+def test_inequality_1_implies_lemma_1_but_not_conversely():
+    rng = np.random.default_rng(1)
+    seen = set()
+    for _ in range(300):
+        angles = rng.uniform(0, 0.5, 3)
+        between = rng.uniform(0, math.pi / 2, (3, 3))
+        between = np.minimum(between, between.T)
+        np.fill_diagonal(between, np.inf)
+        pair = (inequality_1(angles, between).status, lemma_1(angles, between).status)
+        assert pair != ("holds", "unknown")
+        seen.add(pair)
+    assert ("fails", "holds") in seen and ("holds", "holds") in seen
+
+
+def test_inequality_1_is_strict():
+    angles = np.array([0.25, 0.25])
+    assert inequality_1(angles, pairwise(1.0, 2)).status == "fails"
+    assert inequality_1(angles, pairwise(1.0001, 2)).status == "holds"
+
+
+def test_certified_data(sample):
+    certificate = certify(as_blocks(sample.data), factorized(sample.data, sample.labels))
+    assert check_of(certificate, "cones far apart").status == "holds"
+    assert check_of(certificate, "same clusters").status == "holds"
+    bounds, measures = certificate.bounds, certificate.measures
+    error = check_of(certificate, "error within").value
+    assert error <= bounds["relative_error"] <= bounds["relative_error_max_form"]
+    assert bounds["relative_error_max_form"] == pytest.approx(
+        math.sin(max(measures["size_angles"]))
+    )
+    # Never worse than what the truth about the cones would give.
+    energy = np.bincount(sample.labels, weights=(sample.data**2).sum(axis=1))
+    true_bound = weighted_bound(np.array([0.05, 0.1, 0.2, 0.3]), energy)
+    assert bounds["relative_error"] <= true_bound
+
+
+def test_overlapping_cones_have_a_bound_for_their_clusters_only():
+    X = np.random.default_rng(2).random((100, 8))
+    labels = np.arange(100) % 3
+    certificate = certify(as_blocks(X), factorized(X, labels))
+    assert check_of(certificate, "cones far apart").status == "fails"
+    assert check_of(certificate, "same clusters").status == "unknown"
+    assert set(certificate.bounds) == {"relative_error_of_these_clusters"}
+
+
+def test_a_factorization_of_something_else_gets_no_bound(sample):
+    wrong = factorized(sample.data, sample.labels)
+    wrong = Factorization("cones", 0 * wrong.weights, wrong.components, labels=wrong.labels)
+    certificate = certify(as_blocks(sample.data), wrong)
+    assert check_of(certificate, "error within").status == "fails"
+    assert not certificate.bounds
+
+
+def test_one_cone_is_always_certified():
+    X = np.random.default_rng(3).random((50, 5)) + 1
+    certificate = certify(as_blocks(X), factorized(X, np.zeros(50, dtype=np.intp)))
+    assert check_of(certificate, "cones far apart").status == "holds"
+    assert certificate.bounds["relative_error"] < 1
+    assert "smallest_axis_angle" not in certificate.measures
+
+
+def test_zero_rows_and_empty_clusters_are_left_out(sample):
+    X = np.vstack([sample.data, np.zeros((3, 30))])
+    labels = np.concatenate([sample.labels + 1, [-1, -1, -1]])  # cluster 0 has no rows
+    certificate = certify(as_blocks(X), factorized_with_gaps(X, labels))
+    plain = certify(as_blocks(sample.data), factorized(sample.data, sample.labels))
+    assert certificate.bounds["relative_error"] == pytest.approx(plain.bounds["relative_error"])
+    assert certificate.measures["rows_without_direction"] == 3
+    assert len(certificate.measures["size_angles"]) == 4
+
+
+def factorized_with_gaps(X, labels):
+    inner = factorized(X[labels > 0], labels[labels > 0] - 1)
+    weights = np.zeros((X.shape[0], inner.n_components + 1))
+    weights[labels > 0, 1:] = inner.weights
+    components = np.vstack([np.zeros(X.shape[1]), inner.components])
+    return Factorization("cones", weights, components, labels=labels)
+
+
+def test_theorem_5_with_known_parameters(sample):
+    certificate = certify(
+        as_blocks(sample.data),
+        factorized(sample.data, sample.labels),
+        size_angles=[0.05, 0.1, 0.2, 0.3],
+        rates=1 / np.arange(1, 5),
+    )
+    limit = certificate.measures["theorem_5_limit"]
+    assert limit < certificate.measures["theorem_5_bound_with_probability_0.99"]
+    assert not any("theorem_5" in name for name in certificate.bounds)
+
+
+def test_theorem_5_is_refuted_by_rows_at_the_rim():
+    # All rows as far from the axis as the cone allows: not what uniform angles look like.
+    rng = np.random.default_rng(4)
+    axis = np.full(20, 1 / math.sqrt(20))
+    sideways = rng.standard_normal((400, 20))
+    sideways -= (sideways @ axis)[:, None] * axis
+    sideways /= np.linalg.norm(sideways, axis=1, keepdims=True)
+    X = np.cos(0.2) * axis + np.sin(0.2) * sideways
+    assert X.min() >= 0
+    certificate = certify(as_blocks(X), factorized(X, np.zeros(400, dtype=np.intp)))
+    assert check_of(certificate, "angles uniform").status == "fails"
+
+
+def test_axis_angles_are_lower_bounds():
+    axes = equiangular_axes(5, 50, 1.21, random_state=0)
+    between = axis_angles(axes)
+    off_diagonal = between[~np.eye(5, dtype=bool)]
+    assert (off_diagonal <= 1.21).all()
+    np.testing.assert_allclose(off_diagonal, 1.21, rtol=1e-12)
