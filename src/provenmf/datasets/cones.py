@@ -43,17 +43,20 @@ def sample_cones(
 
     Returns
     -------
-    Sample with components = axes, one nonzero weight per row (its projection on the axis), the
-    cones as labels and what is orthogonal to the axes as noise.
+    Sample with components = axes, one nonzero weight per row (its projection on the axis) and the
+    cones as labels; extras: `deviation` from the axes, `size_angles`, `rates`.
     """
     rng = np.random.default_rng(random_state)
     n_cones, n_columns = axes.shape
     size_angles = np.broadcast_to(np.asarray(angles, dtype=np.float64), (n_cones,))
     if not ((size_angles >= 0) & (size_angles < np.pi / 2)).all():
         raise InvalidInput(f"angles={angles!r} must lie in [0, π/2) radians")
-    mean_squares = np.arange(1.0, n_cones + 1) if rates is None else 1.0 / np.asarray(rates)
+    given = (
+        1.0 / np.arange(1, n_cones + 1) if rates is None else np.asarray(rates, dtype=np.float64)
+    )
+    mean_squares = 1.0 / np.broadcast_to(given, (n_cones,))
     labels = rng.integers(n_cones, size=n_rows)
-    lengths = np.sqrt(rng.exponential(np.broadcast_to(mean_squares, (n_cones,))[labels]))
+    lengths = np.sqrt(rng.exponential(mean_squares[labels]))
     beta = rng.uniform(0.0, size_angles[labels])
     if spread == "plane":
         sideways = np.array([section_4_direction(axis) for axis in axes])[labels]
@@ -64,7 +67,12 @@ def sample_cones(
     rows *= (lengths / np.linalg.norm(rows, axis=1))[:, None]
     weights = np.zeros((n_rows, n_cones))
     weights[np.arange(n_rows), labels] = np.einsum("ij,ij->i", rows, axes[labels])
-    return Sample(rows, axes, weights, labels=labels, noise=rows - weights @ axes)
+    truth = {
+        "deviation": rows - weights @ axes,
+        "size_angles": size_angles,
+        "rates": 1 / mean_squares,
+    }
+    return Sample(rows, axes, weights, labels=labels, extras=truth)
 
 
 def section_4_direction(axis: NDArray[Any]) -> NDArray[np.float64]:

@@ -32,7 +32,7 @@ def test_rows_lie_in_their_cones(spread):
     beta = angles_to(sample.data, axes[sample.labels])
     limits = np.array([0.1, 0.2, 0.3, 0.4])
     assert (beta <= limits[sample.labels] + 1e-7).all()
-    np.testing.assert_allclose(sample.weights @ axes + sample.noise, sample.data)
+    np.testing.assert_allclose(sample.weights @ axes + sample.extras["deviation"], sample.data)
     assert ((sample.weights > 0).sum(axis=1) == 1).all()
 
 
