@@ -1,0 +1,146 @@
+"""Read a graph: edge list, GraphML, adjacency matrix, networkx graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.io.files import existing, optional, read_lines, without_compression
+from provenmf.io.matrices import read_matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Symmetric adjacency (n, n) without self-loops, node names, and what was done to get it."""
+
+    adjacency: sp.csr_array
+    names: NDArray[np.str_]
+    notes: tuple[str, ...] = ()
+
+
+def read_graph(path: str | Path, *, key: str | None = None) -> Graph:
+    """Read a graph.
+
+    Parameters
+    ----------
+    path : `.graphml`; an adjacency matrix (`.npz`, `.mtx`, `.npy`, `.mat`); anything else is an
+        edge list: two node names and perhaps a weight on each line, separated by spaces, tabs or
+        commas, lines that begin with `#` or `%` being comments (may be compressed).
+    key : name of the matrix in a file that holds several.
+    """
+    path = existing(path)
+    ending = without_compression(path)
+    if ending == ".graphml":
+        return _from_graphml(path)
+    if ending in (".npz", ".npy", ".mtx", ".mat"):
+        return as_graph(read_matrix(path, key), where=str(path))
+    return _from_edge_list(path)
+
+
+def as_graph(
+    graph: Any, names: Sequence[str] | None = None, *, where: str = "graph", directed: bool = False
+) -> Graph:
+    """See an adjacency matrix or a networkx graph as a `Graph`.
+
+    Directed edges are made mutual (the larger of the two weights), self-loops are dropped,
+    weights are kept; `notes` say which of this happened.
+    """
+    if isinstance(graph, Graph):
+        return graph
+    if hasattr(graph, "nodes") and hasattr(graph, "is_directed"):
+        return _from_networkx(graph, where)
+    adjacency = sp.csr_array(graph)
+    if adjacency.shape[0] != adjacency.shape[1]:
+        raise InvalidInput(f"{where} has shape {adjacency.shape}: an adjacency matrix is square")
+    if adjacency.dtype.kind not in "biuf" or not np.all(np.isfinite(adjacency.data)):
+        raise InvalidInput(f"{where} has weights that are not finite numbers: remove them")
+    adjacency = adjacency.astype(np.float64)
+    notes: list[str] = []
+    adjacency.eliminate_zeros()
+    if adjacency.nnz and adjacency.data.min() < 0:
+        raise InvalidInput(f"{where} has negative weights: communities need weights >= 0")
+    loops = int(np.count_nonzero(adjacency.diagonal()))
+    if loops:
+        adjacency = sp.csr_array(adjacency - sp.diags_array(adjacency.diagonal()))
+        adjacency.eliminate_zeros()
+        notes.append(f"{loops} self-loops were dropped")
+    if directed or abs(adjacency - adjacency.T).sum() > 0:
+        adjacency = sp.csr_array(adjacency.maximum(adjacency.T))
+        notes.append("directed edges were made mutual, the larger weight kept")
+    if adjacency.shape[0] < 2 or adjacency.nnz == 0:
+        raise InvalidInput(
+            f"{where} has {adjacency.shape[0]} nodes and {adjacency.nnz // 2} edges: "
+            "communities need at least two nodes and one edge"
+        )
+    if not np.all(adjacency.data == 1):
+        low, high = adjacency.data.min(), adjacency.data.max()
+        notes.append(f"edge weights from {low:g} to {high:g} are used as given")
+    adjacency.sort_indices()
+    if names is None:
+        names = [str(node) for node in range(adjacency.shape[0])]
+    return Graph(adjacency, np.array(names, dtype=np.str_), tuple(notes))
+
+
+def _from_networkx(graph: Any, where: str) -> Graph:
+    networkx = optional("networkx", "a networkx graph", "files")
+    nodes = list(graph.nodes)
+    if not nodes:
+        raise InvalidInput(f"{where} has no nodes: communities need at least two nodes")
+    try:
+        adjacency = networkx.to_scipy_sparse_array(graph, nodelist=nodes, format="csr", dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{where} has edge weights that are not numbers ({error})") from error
+    names = [str(node) for node in nodes]
+    return as_graph(adjacency, names, where=where, directed=graph.is_directed())
+
+
+def _from_graphml(path: Path) -> Graph:
+    networkx = optional("networkx", "reading GraphML", "files")
+    try:
+        graph = networkx.read_graphml(path)
+    except Exception as error:  # XML parser and networkx fail in many ways on foreign bytes
+        raise UnreadableFile(f"{path} is not a readable GraphML file ({error})") from error
+    return _from_networkx(graph, str(path))
+
+
+def _from_edge_list(path: Path) -> Graph:
+    """Each line is an undirected edge; of lines that repeat an edge the largest weight counts."""
+    numbers: dict[str, int] = {}
+    edges: dict[tuple[int, int], float] = {}
+    repeated = 0
+    for line_number, line in enumerate(read_lines(path), 1):
+        if not line.strip() or line.lstrip()[0] in "#%":
+            continue
+        cells = line.replace(",", " ").replace(";", " ").split()
+        if len(cells) not in (2, 3):
+            raise UnreadableFile(
+                f"{path}, line {line_number} has {len(cells)} entries: "
+                "an edge is two node names and perhaps a weight"
+            )
+        try:
+            weight = float(cells[2]) if len(cells) == 3 else 1.0
+        except ValueError as error:
+            raise UnreadableFile(
+                f"{path}, line {line_number} has the weight {cells[2]!r}: a number is needed"
+            ) from error
+        ends = [numbers.setdefault(name, len(numbers)) for name in cells[:2]]
+        edge = min(ends), max(ends)
+        repeated += edge in edges
+        edges[edge] = max(weight, edges.get(edge, weight))
+    if not edges:
+        raise InvalidInput(f"{path} has no edges: communities need at least one edge")
+    low, high = np.array(list(edges)).T
+    size = len(numbers)
+    one_way = sp.coo_array((list(edges.values()), (low, high)), shape=(size, size))
+    graph = as_graph(one_way.maximum(one_way.T), list(numbers), where=str(path))
+    if not repeated:
+        return graph
+    note = f"{repeated} lines repeat an edge, in either direction: the largest weight was kept"
+    return replace(graph, notes=(*graph.notes, note))

@@ -1,0 +1,124 @@
+"""Read images of one size: a folder of pictures, or arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.io.files import existing, optional, read_mat, read_npy, read_npz
+from provenmf.io.matrices import choose_array
+
+PICTURE_ENDINGS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".pgm"})
+IMAGE_KEYS = ("X", "images", "data")
+
+
+@dataclass(frozen=True, eq=False)
+class Images:
+    """Grey images as rows of pixels in [0, 1]; `shape` is (rows, columns) of one image."""
+
+    pixels: NDArray[np.float64]
+    shape: tuple[int, int]
+    names: Sequence[str]
+    notes: tuple[str, ...] = ()
+
+
+def read_images(
+    path: str | Path, *, key: str | None = None, shape: tuple[int, int] | None = None
+) -> Images:
+    """Read images.
+
+    Parameters
+    ----------
+    path : a folder of pictures (png, jpeg, …; colours become grey), or `.npy`, `.npz`, `.mat`
+        with an array (images, rows, columns) or (images, pixels).
+    key : name of the array in a file that holds several.
+    shape : rows and columns of one image; needed for (images, pixels) unless it is square.
+    """
+    path = existing(path)
+    if path.is_dir():
+        return _from_folder(path)
+    ending = path.suffix.lower()
+    if ending == ".npy":
+        return as_images(read_npy(path), shape=shape, where=str(path))
+    if ending not in (".npz", ".mat"):
+        raise UnreadableFile(f"{path} holds no images: give a folder, .npz, .npy or .mat")
+    arrays = read_npz(path) if ending == ".npz" else read_mat(path)
+    if key is None:
+        key = next((name for name in IMAGE_KEYS if name in arrays), None)
+    array = choose_array(arrays, key, path, dimensions=(2, 3))
+    return as_images(array, shape=shape, where=str(path))
+
+
+def as_images(
+    array: Any,
+    *,
+    shape: tuple[int, int] | None = None,
+    names: Sequence[str] | None = None,
+    where: str = "images",
+) -> Images:
+    """See an array (images, rows, columns) or (images, pixels) as images in [0, 1]."""
+    if isinstance(array, Images):
+        return array
+    values = np.asarray(array)
+    if values.dtype.kind not in "biuf":
+        raise InvalidInput(f"{where} has {values.dtype} entries: numbers are needed")
+    if values.ndim == 3:
+        shape = values.shape[1], values.shape[2]
+        values = values.reshape(len(values), -1)
+    if values.ndim != 2 or 0 in values.shape:
+        raise InvalidInput(f"{where} has shape {values.shape}: images x rows x columns are needed")
+    if shape is None:
+        side = round(values.shape[1] ** 0.5)
+        shape = side, side
+    if shape[0] * shape[1] != values.shape[1]:
+        raise InvalidInput(
+            f"{where} has {values.shape[1]} pixels an image, not {shape[0]} x {shape[1]}: "
+            "give shape=(rows, columns)"
+        )
+    pixels, notes = _in_unit_range(values, where)
+    if names is None:
+        names = [f"image {number}" for number in range(len(pixels))]
+    return Images(pixels, shape, names, notes)
+
+
+def _in_unit_range(values: NDArray[Any], where: str) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    scale = np.iinfo(values.dtype).max if values.dtype == np.uint8 else 1
+    pixels = values.astype(np.float64)
+    if not np.all(np.isfinite(pixels)):
+        bad = int(np.count_nonzero(~np.isfinite(pixels).all(axis=1)))
+        raise InvalidInput(f"{where} has {bad} images with missing pixels: fill or remove them")
+    if pixels.min() < 0:
+        raise InvalidInput(f"{where} has negative pixels: shift them to be >= 0")
+    notes: tuple[str, ...] = ()
+    if scale == 1 and pixels.max() > 1:
+        scale = pixels.max()
+        notes = (f"pixels were divided by their largest value {scale:g}",)
+    return pixels / scale, notes
+
+
+def _from_folder(folder: Path) -> Images:
+    pillow = optional("PIL.Image", "reading pictures", "files")
+    files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in PICTURE_ENDINGS)
+    if not files:
+        raise InvalidInput(f"{folder} has no pictures: put png or jpeg files into it")
+    pictures: list[NDArray[np.uint8]] = []
+    for file in files:
+        try:
+            with pillow.open(file) as picture:
+                pictures.append(np.asarray(picture.convert("L")))
+        except (OSError, ValueError, SyntaxError) as error:
+            raise UnreadableFile(f"{file} is not a readable picture: remove it") from error
+        if pictures[-1].shape != pictures[0].shape:
+            first, other = pictures[0].shape, pictures[-1].shape
+            raise InvalidInput(
+                f"{file} is {other[0]} x {other[1]} but {files[0].name} is "
+                f"{first[0]} x {first[1]}: resize the pictures to one size"
+            )
+    names = [str(file.relative_to(folder)) for file in files]
+    return as_images(np.stack(pictures), names=names, where=str(folder))

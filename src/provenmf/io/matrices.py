@@ -1,0 +1,213 @@
+"""Read a matrix from the files that people have: npy, npz, csv, tsv, mtx, mat, parquet, h5ad."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.io.files import (
+    check_format,
+    decoded,
+    existing,
+    lines_of,
+    optional,
+    read_bytes,
+    read_mat,
+    read_npy,
+    read_npz,
+    sparse_from_arrays,
+    without_compression,
+)
+
+
+def read_matrix(path: str | Path, key: str | None = None) -> Any:
+    """Read a two-dimensional matrix of numbers; rows are data points.
+
+    Parameters
+    ----------
+    path : file ending in npy, npz (plain arrays or scipy sparse), csv, tsv, txt, mtx, mat,
+        parquet or h5ad; csv, tsv, txt and mtx may be compressed (`.gz`, `.xz`).
+    key : name of the matrix where a file can hold several (npz, mat; a layer of h5ad).
+
+    Returns
+    -------
+    numpy array or scipy csr_array.
+    """
+    path = existing(path)
+    ending = without_compression(path)
+    if path.is_dir() or ending not in _READERS:
+        known = ", ".join(sorted(_READERS))
+        raise UnreadableFile(f"{path} is not a matrix file: use one of {known}")
+    return _numeric(_READERS[ending](path, key), path)
+
+
+def choose_array(
+    arrays: dict[str, Any], key: str | None, path: Path, dimensions: tuple[int, ...] = (2,)
+) -> Any:
+    """The array named by key, or the only one with the right number of dimensions."""
+    if key is not None:
+        if key not in arrays:
+            raise InvalidInput(f"{path} has no {key!r}: it holds {', '.join(arrays) or 'nothing'}")
+        return arrays[key]
+    fitting = [
+        name
+        for name, array in arrays.items()
+        if sp.issparse(array) or (_is_number(array) and np.squeeze(array).ndim in dimensions)
+    ]
+    if not fitting:
+        raise UnreadableFile(
+            f"{path} holds no numeric matrix: it has {', '.join(arrays) or 'nothing'}"
+        )
+    if len(fitting) > 1:
+        raise InvalidInput(f"{path} holds several matrices: choose key= from {', '.join(fitting)}")
+    return arrays[fitting[0]]
+
+
+def _is_number(array: Any) -> bool:
+    return isinstance(array, np.ndarray) and array.dtype.kind in "biuf"
+
+
+def _numeric(matrix: Any, path: Path) -> Any:
+    if sp.issparse(matrix):
+        return sp.csr_array(matrix)
+    matrix = np.asanyarray(matrix)
+    if matrix.dtype.kind not in "biuf":
+        raise UnreadableFile(f"{path} holds {matrix.dtype} entries, not numbers: convert it")
+    if matrix.ndim != 2:
+        raise InvalidInput(f"{path} holds an array of shape {matrix.shape}: a matrix is needed")
+    return matrix
+
+
+def _from_npy(path: Path, key: str | None) -> NDArray[Any]:
+    return read_npy(path)
+
+
+def _from_npz(path: Path, key: str | None) -> Any:
+    arrays = read_npz(path)
+    try:
+        matrix = sparse_from_arrays(arrays)
+    except (KeyError, ValueError) as error:
+        raise UnreadableFile(f"{path} is not a valid sparse matrix ({error})") from error
+    return matrix if matrix is not None else choose_array(arrays, key, path)
+
+
+def _from_mat(path: Path, key: str | None) -> Any:
+    return choose_array(read_mat(path), key, path)
+
+
+def _from_text(path: Path, key: str | None) -> NDArray[Any]:
+    """A table of numbers; a header line and a first column of names are recognised."""
+    text = decoded(path, read_bytes(path), "utf-8-sig")
+    lines = [line for line in lines_of(text) if line.strip() and not line.startswith("#")]
+    if not lines:
+        raise UnreadableFile(f"{path} has no rows: give a file with data")
+    delimiter = next((mark for mark in ("\t", ",", ";") if mark in lines[0]), None)
+    cells = [_cells(line, delimiter) for line in lines[:2]]
+    header = any(not _is_numeral(cell) for cell in cells[0][1:] or cells[0])
+    if header and len(lines) == 1:
+        raise UnreadableFile(f"{path} has a header but no rows: give a file with data")
+    first = cells[1 if header else 0]
+    names = len(first) > 1 and not _is_numeral(first[0])
+    try:
+        return np.loadtxt(
+            lines,
+            delimiter=delimiter,
+            skiprows=int(header),
+            usecols=range(1, len(first)) if names else None,
+            quotechar='"',
+            ndmin=2,
+        )
+    except ValueError as error:
+        raise UnreadableFile(f"{path} is not a table of numbers ({error})") from error
+
+
+def _cells(line: str, delimiter: str | None) -> list[str]:
+    return line.split() if delimiter is None else next(csv.reader([line], delimiter=delimiter))
+
+
+def _is_numeral(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _from_mtx(path: Path, key: str | None) -> Any:
+    import scipy.io
+
+    try:
+        return scipy.io.mmread(io.BytesIO(read_bytes(path)))
+    except (ValueError, OverflowError, TypeError) as error:
+        raise UnreadableFile(f"{path} is not a valid Matrix Market file ({error})") from error
+
+
+def _from_parquet(path: Path, key: str | None) -> NDArray[Any]:
+    """The numeric columns of a table, or its one column `key` holding lists."""
+    check_format(path)
+    table = read_parquet(path)
+    numeric = [
+        name for name in table.column_names if table[name].type.__str__() in _PARQUET_NUMBERS
+    ]
+    if not numeric:
+        raise UnreadableFile(
+            f"{path} has no numeric column: it has {', '.join(table.column_names)}"
+        )
+    return np.column_stack([table[name].to_numpy() for name in numeric])
+
+
+_PARQUET_NUMBERS = frozenset(
+    ["bool", "float", "double", "halffloat"]
+    + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+)
+
+
+def read_parquet(path: Path) -> Any:
+    """A pyarrow table."""
+    parquet = optional("pyarrow.parquet", "reading a Parquet file", "files")
+    pyarrow = optional("pyarrow", "reading a Parquet file", "files")
+    try:
+        return parquet.read_table(path)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise UnreadableFile(f"{path} is not a readable Parquet file ({error})") from error
+
+
+def _from_h5ad(path: Path, key: str | None) -> Any:
+    """The matrix X (cells x genes) of an AnnData file, or one of its layers."""
+    check_format(path)
+    h5py = optional("h5py", "reading an h5ad file", "files")
+    name = "X" if key in (None, "X") else f"layers/{key}"
+    try:
+        with h5py.File(path, "r") as file:
+            if name not in file:
+                raise UnreadableFile(f"{path} has no {name}: it holds {', '.join(file)}")
+            node = file[name]
+            if isinstance(node, h5py.Dataset):
+                return node[()]
+            parts = node["data"][()], node["indices"][()], node["indptr"][()]
+            shape = tuple(node.attrs["shape"])
+            by_column = "csc" in str(node.attrs.get("encoding-type", "csr_matrix"))
+            return (sp.csc_array if by_column else sp.csr_array)(parts, shape=shape)
+    except (OSError, KeyError) as error:
+        raise UnreadableFile(f"{path} is not a readable h5ad file ({error})") from error
+
+
+_READERS: dict[str, Callable[[Path, str | None], Any]] = {
+    ".npy": _from_npy,
+    ".npz": _from_npz,
+    ".csv": _from_text,
+    ".tsv": _from_text,
+    ".txt": _from_text,
+    ".mtx": _from_mtx,
+    ".mat": _from_mat,
+    ".parquet": _from_parquet,
+    ".h5ad": _from_h5ad,
+}

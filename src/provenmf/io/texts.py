@@ -1,0 +1,176 @@
+"""Read a corpus: documents as texts, or a ready matrix of word counts with its vocabulary."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.io.files import decoded, existing, read_bytes, read_lines, without_compression
+from provenmf.io.matrices import read_matrix, read_parquet
+
+# One cell of a table may hold a whole book; the csv module's own limit is 128 KB.
+LARGEST_CELL = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Documents as texts, each with a name; `notes` say what was left out."""
+
+    texts: Sequence[str]
+    names: Sequence[str]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Word counts (documents, words) with the vocabulary and, if known, the texts."""
+
+    matrix: sp.csr_array
+    vocabulary: NDArray[np.str_]
+    texts: Sequence[str] | None = None
+    names: Sequence[str] | None = None
+    notes: tuple[str, ...] = ()
+
+
+def read_texts(
+    path: str | Path,
+    *,
+    field: str = "text",
+    encoding: str = "utf-8",
+    skip_unreadable: bool = False,
+) -> Corpus:
+    """Read documents.
+
+    Parameters
+    ----------
+    path : a folder (each file a document), a text file (each line a document), `.jsonl` (each
+        line an object with `field`), `.csv`, `.tsv` or `.parquet` (column `field`). Text files,
+        jsonl, csv and tsv may be compressed (`.gz`, `.xz`).
+    field : the field or column that holds the text.
+    encoding : of text files.
+    skip_unreadable : leave out files of a folder that are binary or in another encoding, and
+        say so in `notes`, instead of raising an error.
+    """
+    path = existing(path)
+    ending = without_compression(path)
+    notes: list[str] = []
+    if path.is_dir():
+        pairs = list(_from_folder(path, encoding, skip_unreadable, notes))
+    elif ending in (".jsonl", ".ndjson"):
+        pairs = list(_from_jsonl(path, field, encoding))
+    elif ending in (".csv", ".tsv"):
+        pairs = list(_from_table(path, field, encoding, "\t" if ending == ".tsv" else ","))
+    elif ending == ".parquet":
+        pairs = list(_from_parquet(path, field))
+    else:
+        lines = read_lines(path, encoding)
+        pairs = [(f"line {n}", line) for n, line in enumerate(lines, 1) if line.strip()]
+        if len(pairs) < len(lines):
+            notes.append(f"{len(lines) - len(pairs)} empty lines were left out")
+    if not any(text.strip() for _, text in pairs):
+        raise InvalidInput(f"{path} holds no text: give a corpus with at least two documents")
+    return Corpus([text for _, text in pairs], [name for name, _ in pairs], tuple(notes))
+
+
+def _from_folder(
+    folder: Path, encoding: str, skip: bool, notes: list[str]
+) -> Iterator[tuple[str, str]]:
+    files = sorted(p for p in folder.rglob("*") if p.is_file() and not p.name.startswith("."))
+    for file in files:
+        try:
+            yield str(file.relative_to(folder)), decoded(file, read_bytes(file), encoding)
+        except UnreadableFile as error:
+            if not skip:
+                raise
+            notes.append(f"left out: {error}")
+
+
+def _from_jsonl(path: Path, field: str, encoding: str) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(read_lines(path, encoding), 1):
+        if not line.strip():
+            continue
+        try:
+            content = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise UnreadableFile(f"{path}, line {number} is not JSON ({error})") from error
+        if not isinstance(content, dict) or not isinstance(content.get(field), str):
+            fields = ", ".join(content) if isinstance(content, dict) else type(content).__name__
+            raise InvalidInput(
+                f"{path}, line {number} has no text in field {field!r}: it has {fields}; "
+                "name the right field"
+            )
+        yield str(content.get("id", f"line {number}")), content[field]
+
+
+def _from_table(path: Path, field: str, encoding: str, delimiter: str) -> Iterator[tuple[str, str]]:
+    csv.field_size_limit(LARGEST_CELL)
+    text = decoded(path, read_bytes(path), "utf-8-sig" if encoding == "utf-8" else encoding)
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
+    if rows.fieldnames is None or field not in rows.fieldnames:
+        raise _missing_column(path, field, rows.fieldnames or [])
+    try:
+        for number, row in enumerate(rows, 1):
+            yield f"row {number}", row[field] or ""
+    except csv.Error as error:
+        raise UnreadableFile(f"{path}, row {rows.line_num} is not a table ({error})") from error
+
+
+def _from_parquet(path: Path, field: str) -> Iterator[tuple[str, str]]:
+    table = read_parquet(path)
+    if field not in table.column_names:
+        raise _missing_column(path, field, table.column_names)
+    for number, value in enumerate(table[field].to_pylist(), 1):
+        yield f"row {number}", "" if value is None else str(value)
+
+
+def _missing_column(path: Path, field: str, columns: Iterable[str]) -> InvalidInput:
+    return InvalidInput(f"{path} has no column {field!r}: choose one of {', '.join(columns)}")
+
+
+def read_counts(
+    path: str | Path, vocabulary: str | Path | None = None, *, key: str | None = None
+) -> Counts:
+    """Read a matrix of word counts (documents, words) and its vocabulary, one word a line.
+
+    Without a vocabulary the words are called `word 0`, `word 1`, …
+    """
+    path = existing(path)
+    if vocabulary is None:
+        return as_counts(read_matrix(path, key), where=str(path))
+    words = [line.strip() for line in read_lines(existing(vocabulary)) if line.strip()]
+    return as_counts(read_matrix(path, key), words, where=str(path), source=str(vocabulary))
+
+
+def as_counts(
+    matrix: Any,
+    vocabulary: Sequence[str] | None = None,
+    *,
+    where: str = "counts",
+    source: str = "vocabulary",
+) -> Counts:
+    """Check word counts (documents, words) and put them with their vocabulary."""
+    notes: tuple[str, ...] = ()
+    counts = sp.csr_array(matrix)
+    if counts.dtype.kind not in "biuf" or not np.all(np.isfinite(counts.data)):
+        raise InvalidInput(f"{where} has entries that are not finite numbers: remove them")
+    if counts.nnz and counts.data.min() < 0:
+        raise InvalidInput(f"{where} has negative entries: word counts are needed")
+    if vocabulary is None:
+        vocabulary = [f"word {number}" for number in range(counts.shape[1])]
+        notes = ("no vocabulary was given: words are called by their column",)
+    if len(vocabulary) != counts.shape[1]:
+        raise InvalidInput(
+            f"{source} has {len(vocabulary)} words but {where} has {counts.shape[1]} columns: "
+            "give the vocabulary that belongs to the counts"
+        )
+    return Counts(counts.astype(np.float64), np.array(vocabulary, dtype=np.str_), notes=notes)
