@@ -1,0 +1,65 @@
+"""What all applications do at the end: put the domain's arrays into the Factorization.
+
+The report and `certify` read a saved Factorization only, so everything they show is in its
+`extras`, as plain number or text arrays. Every application sets
+
+    kind      "topics", "communities", "unmixing" or "parts"
+    notes     what was done to the data, one sentence each
+    settings  JSON text: what is needed, besides the data, to build the factorized matrix again
+
+and its own arrays, listed at the top of its module.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from provenmf.estimators import estimator_class
+from provenmf.records import Factorization
+
+
+def fit_matrix(
+    matrix: Any, n_components: int | None, method: str, options: Mapping[str, Any]
+) -> Factorization:
+    """Factorize with one of the estimators; options that are None keep its defaults."""
+    given = {name: value for name, value in options.items() if value is not None}
+    return estimator_class(method)(n_components=n_components, **given).fit(matrix).factorization_
+
+
+def simplex_weights(method: str) -> dict[str, str]:
+    """The option that asks a method for weights that sum to one, where it has a choice."""
+    accepted = inspect.signature(estimator_class(method)).parameters
+    return {"weights": "simplex"} if "weights" in accepted else {}
+
+
+def with_answer(
+    factorization: Factorization,
+    kind: str,
+    arrays: Mapping[str, Any],
+    notes: Iterable[str],
+    settings: Mapping[str, Any],
+) -> Factorization:
+    """The factorization with the domain's arrays, notes and settings in its extras."""
+    extras = dict(factorization.extras)
+    extras |= {name: np.asarray(array) for name, array in arrays.items() if array is not None}
+    extras["kind"] = np.array(kind)
+    extras["notes"] = np.array(list(notes), dtype=np.str_)
+    extras["settings"] = np.array(json.dumps(settings))
+    return replace(factorization, extras=extras)
+
+
+def kind_of(factorization: Factorization) -> str:
+    """Which application made the factorization; "matrix" if none."""
+    kind = factorization.extras.get("kind")
+    return "matrix" if kind is None else str(kind)
+
+
+def settings_of(factorization: Factorization) -> dict[str, Any]:
+    """The settings stored by `with_answer`."""
+    return json.loads(str(factorization.extras.get("settings", "{}")))

@@ -1,0 +1,200 @@
+"""Communities of a graph: how much each node belongs to each of them.
+
+Nguyen22, Section V-C; data points are nodes. V (n, k): eigenvectors of the adjacency with largest
+|eigenvalue|. Under the mixed-membership model V = memberships @ V[pure nodes], so pure nodes are
+anchors of the rows of V. They are sought among the nodes that hold 99 % of the squared length;
+memberships of *all* nodes follow from V[anchors].
+
+The Factorization is that of the solver on the kept rows of V. Its extras hold, besides those of
+`answers`:
+
+    memberships   (n, k)   rows sum to one
+    undetermined  (n,)     bool: the eigenvectors say nothing about the node; its row is the mean
+    pure_nodes    (k,)     node chosen for each community
+    kept_nodes    (rows,)  nodes behind the rows of the factorization
+    node_names    (n,)     text
+    eigenvalues   (k + 1,) by size; the last one is the first left out (NaN if there is none)
+    edges         (m, 2)   each edge once, low node first; only for graphs of up to 500 nodes
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import eigsh
+
+from provenmf.applications.answers import fit_matrix, simplex_weights, with_answer
+from provenmf.errors import InvalidInput
+from provenmf.io.graphs import as_graph
+from provenmf.linalg.cooccurrence import with_fixed_signs
+from provenmf.linalg.nnls import simplex_least_squares
+from provenmf.records import Factorization
+
+DRAWN_NODES = 500
+TIE = 1e-9
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class CommunityResult:
+    """Memberships (n, k) of all nodes, and the node that stands for each community."""
+
+    factorization: Factorization
+    memberships: NDArray[np.float64]
+    pure_nodes: NDArray[np.intp]
+    node_names: NDArray[np.str_]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """Eigenvectors (n, k) with the nodes kept for the search, and what there is to say."""
+
+    vectors: NDArray[np.float64]
+    eigenvalues: NDArray[np.float64]
+    kept: NDArray[np.intp]
+    notes: tuple[str, ...]
+
+
+def find_communities(
+    graph: Any,
+    n_communities: int,
+    *,
+    method: str = "merit",
+    energy: float = 0.99,
+    memberships: Literal["scaled", "simplex"] = "scaled",
+    random_state: Any = None,
+    **options: Any,
+) -> CommunityResult:
+    """Find communities and the memberships of every node.
+
+    Parameters
+    ----------
+    graph : from `read_graph`, an adjacency matrix, or a networkx graph.
+    n_communities : how many.
+    method : "merit", "spa", "xray", "fast_anchor" or "fast_gradient".
+    energy : pure nodes are sought among the nodes with this share of the squared row norms.
+    memberships : "scaled" solves V = M V[pure], sets negative entries to zero and scales rows to
+        sum one; "simplex" takes the nearest point of the simplex spanned by V[pure].
+    random_state, options : passed to the method's estimator.
+    """
+    graph = as_graph(graph)
+    embedding = embed(graph.adjacency, n_communities, energy=energy)
+    notes = [*graph.notes, *embedding.notes]
+    points = embedding.vectors[embedding.kept]
+    factorization = fit_matrix(
+        points,
+        n_communities,
+        method,
+        {**simplex_weights(method), "random_state": random_state, **options},
+    )
+    assert factorization.anchors is not None  # every method here chooses rows
+    pure = embedding.kept[factorization.anchors]
+    found, undetermined = memberships_of(embedding.vectors, pure, memberships)
+    if undetermined.any():
+        notes.append(
+            f"{np.count_nonzero(undetermined)} nodes are not reached by the leading eigenvectors; "
+            "they get the mean memberships"
+        )
+    settings = {"n_communities": n_communities, "energy": energy}
+    arrays = {
+        "memberships": found,
+        "undetermined": undetermined,
+        "pure_nodes": pure,
+        "kept_nodes": embedding.kept,
+        "node_names": graph.names,
+        "eigenvalues": embedding.eigenvalues,
+        "edges": _edges(graph.adjacency) if len(found) <= DRAWN_NODES else None,
+    }
+    factorization = with_answer(factorization, "communities", arrays, notes, settings)
+    return CommunityResult(factorization, found, pure, graph.names, tuple(notes))
+
+
+def embed(adjacency: sp.csr_array, k: int, *, energy: float = 0.99) -> Embedding:
+    """Rows of the k leading eigenvectors, and the nodes that hold `energy` of their squares."""
+    n = adjacency.shape[0]
+    if not 1 <= k < n:
+        raise InvalidInput(f"n_communities={k} must be at least 1 and less than the {n} nodes")
+    if not 0 < energy <= 1:
+        raise InvalidInput(f"energy={energy} must be more than 0 and at most 1")
+    notes: list[str] = []
+    values, vectors = _leading_eigenvectors(adjacency, k + 1)
+    supported = int(np.count_nonzero(np.abs(values) > n * np.finfo(float).eps * abs(values[0])))
+    if supported < k:
+        raise InvalidInput(
+            f"n_communities={k} is more than the spectrum supports: the adjacency has "
+            f"{supported} nonzero eigenvalues; choose n_communities <= {supported}"
+        )
+    if len(values) > k and abs(values[k - 1]) - abs(values[k]) < TIE * abs(values[0]):
+        notes.append(
+            f"eigenvalues {k} and {k + 1} are equal in size: which communities are found is "
+            "arbitrary; try another number"
+        )
+    pieces = connected_components(adjacency, directed=False)[0]
+    if pieces > 1:
+        notes.append(f"the graph falls into {pieces} separate pieces")
+    kept, tied = _nodes_with_energy(vectors[:, :k], energy)
+    if tied:
+        notes.append(f"{tied} nodes tie at the cut of {energy:.0%} energy; all were kept")
+    eigenvalues = np.full(k + 1, np.nan)
+    eigenvalues[: len(values)] = values
+    return Embedding(vectors[:, :k], eigenvalues, kept, tuple(notes))
+
+
+def _leading_eigenvectors(
+    adjacency: sp.csr_array, k: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Eigenpairs with largest |eigenvalue|, signs fixed so that two runs agree."""
+    n = adjacency.shape[0]
+    if n <= max(200, 2 * k):
+        values, vectors = np.linalg.eigh(adjacency.toarray())
+    else:
+        start = np.random.default_rng(0).standard_normal(n)
+        values, vectors = eigsh(adjacency, k=k, which="LM", v0=start, tol=0)
+    order = np.argsort(-np.abs(values), kind="stable")[:k]
+    return values[order], np.ascontiguousarray(with_fixed_signs(vectors[:, order].T).T)
+
+
+def _nodes_with_energy(vectors: NDArray[np.float64], energy: float) -> tuple[NDArray[np.intp], int]:
+    """Longest rows until their squares pass the share; nodes tied with the last are kept too."""
+    squared = np.einsum("ij,ij->i", vectors, vectors)
+    ordered = np.sort(squared)[::-1]
+    needed = int(np.searchsorted(np.cumsum(ordered), energy * ordered.sum())) + 1
+    last = ordered[min(needed, len(ordered)) - 1]
+    kept = np.flatnonzero((squared >= last * (1 - TIE)) & (squared > 0))
+    tied = int(np.count_nonzero(np.abs(squared - last) <= TIE * last)) if last > 0 else 0
+    return kept, tied if len(kept) > needed else 0
+
+
+def memberships_of(
+    vectors: NDArray[np.float64], pure: NDArray[np.intp], how: str = "scaled"
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Memberships (n, k) of all nodes, and which nodes the eigenvectors say nothing about."""
+    corners = vectors[pure]
+    found: NDArray[Any]
+    if how == "simplex":
+        found = simplex_least_squares(corners @ corners.T, vectors @ corners.T)
+        unknown = np.linalg.norm(vectors, axis=1) <= ROUNDING
+    elif how == "scaled":
+        found = np.linalg.lstsq(corners.T, vectors.T, rcond=None)[0].T
+        found[found < ROUNDING] = 0.0
+        sums = found.sum(axis=1, keepdims=True)
+        unknown = sums[:, 0] == 0
+        found = np.divide(found, sums, out=np.zeros_like(found), where=sums > 0)
+    else:
+        raise InvalidInput(f"memberships={how!r} is not 'scaled' or 'simplex'")
+    if unknown.any() and not unknown.all():
+        # Nguyen22's program takes the mean over all rows, zero rows included, which after
+        # scaling to sum one is the mean of the others.
+        found[unknown] = found[~unknown].mean(axis=0)
+    return found, np.asarray(unknown)
+
+
+def _edges(adjacency: sp.csr_array) -> NDArray[np.int64]:
+    upper = sp.coo_array(sp.triu(adjacency, k=1))
+    return np.column_stack([upper.row, upper.col]).astype(np.int64)
