@@ -1,15 +1,13 @@
 """Read matrices, corpora, graphs, cubes and images; save and load a Factorization."""
 
 from provenmf.io.cubes import Cube, read_cube
-from provenmf.io.factorization import FORMAT, FORMAT_VERSION, load, save, write_aside
+from provenmf.io.factorization import load, save, write_aside
 from provenmf.io.graphs import Graph, as_graph, read_graph
 from provenmf.io.images import Images, read_images
 from provenmf.io.matrices import read_matrix
 from provenmf.io.texts import Corpus, Counts, read_counts, read_texts
 
 __all__ = [
-    "FORMAT",
-    "FORMAT_VERSION",
     "Corpus",
     "Counts",
     "Cube",

@@ -24,7 +24,7 @@ SIGNATURES: tuple[tuple[bytes, str, frozenset[str]], ...] = (
     (b"\x1f\x8b", "gzip data", frozenset({".gz"})),
     (b"\xfd7zXZ\x00", "xz data", frozenset({".xz"})),
     (b"%%MatrixMarket", "a Matrix Market file", frozenset({".mtx"})),
-    (b"MATLAB 5.0", "a MATLAB file", frozenset({".mat"})),
+    (b"MATLAB ", "a MATLAB file", frozenset({".mat"})),
     (b"\x89PNG", "a PNG image", frozenset({".png"})),
     (b"\xff\xd8\xff", "a JPEG image", frozenset({".jpg", ".jpeg"})),
     (b"%PDF", "a PDF document", frozenset({".pdf"})),

@@ -1,0 +1,132 @@
+import numpy as np
+import pytest
+import scipy.io
+
+from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.io import read_cube, read_images
+from provenmf.io.cubes import as_cube
+from provenmf.io.images import as_images
+
+
+@pytest.fixture
+def cube():
+    return np.random.default_rng(0).uniform(0.1, 1.0, (4, 6, 5))
+
+
+def test_every_format_gives_the_same_cube(tmp_path, cube):
+    envi = pytest.importorskip("spectral.io.envi")
+    matrix = cube.reshape(24, 5)
+    np.save(tmp_path / "c.npy", cube)
+    np.savez(tmp_path / "c.npz", Y=matrix.T, E=np.ones((5, 2)), nrow=4, ncol=6)
+    scipy.io.savemat(tmp_path / "c.mat", {"V": matrix, "nRow": 4, "nCol": 6})
+    envi.save_image(
+        str(tmp_path / "c.hdr"),
+        cube.astype(np.float64),
+        dtype=np.float64,
+        metadata={"wavelength": [str(w) for w in range(400, 405)]},
+    )
+    for name in ("c.npy", "c.npz", "c.mat", "c.hdr"):
+        read = read_cube(tmp_path / name)
+        assert read.shape == (4, 6)
+        np.testing.assert_allclose(read.pixels, matrix, rtol=1e-6)
+        assert read.notes == ()
+    assert read_cube(tmp_path / "c.hdr").wavelengths.tolist() == [400, 401, 402, 403, 404]
+
+
+def test_dead_bands_and_missing_pixels_are_masked_and_said(cube):
+    cube[:, :, 1] = 0
+    cube[:, :, 3] = np.nan
+    cube[2, 3, 0] = np.nan
+    cube[0, 0, 4] = -0.5
+    before = cube.copy()
+    read = as_cube(cube, wavelengths=np.arange(5))
+    assert read.band_mask.tolist() == [True, False, True, False, True]
+    assert np.flatnonzero(~read.pixel_mask).tolist() == [2 * 6 + 3]
+    assert read.pixels.shape == (23, 3) and read.pixels.min() == 0
+    assert read.wavelengths.tolist() == [0, 2, 4]
+    assert read.notes == (
+        "2 dead bands were masked: 1, 3",
+        "1 pixels with missing values were masked",
+        "1 negative entries were set to zero",
+    )
+    np.testing.assert_array_equal(cube, before)
+
+
+def test_size_of_the_image():
+    square = np.random.default_rng(0).uniform(size=(5, 49))
+    read = as_cube(square)
+    assert read.shape == (7, 7) and read.pixels.shape == (49, 5)
+    assert "7 x 7" in read.notes[0]
+    with pytest.raises(InvalidInput, match="give shape"):
+        as_cube(np.ones((5, 48)))
+    with pytest.raises(InvalidInput, match="does not fit an image of 4 x 5"):
+        as_cube(np.ones((5, 48)), shape=(4, 5))
+
+
+@pytest.mark.parametrize(
+    "bad, message",
+    [
+        (np.zeros((3, 3, 4)), "no band with a signal"),
+        (np.full((3, 3, 4), np.nan), "no band with a signal"),
+        (np.ones(4), "rows x columns x bands"),
+        (np.array([["a"]]), "numbers are needed"),
+    ],
+)
+def test_cubes_without_content(bad, message):
+    with pytest.raises(InvalidInput, match=message):
+        as_cube(bad)
+
+
+def test_foreign_cube_files(tmp_path):
+    (tmp_path / "c.hdr").write_text("hello")
+    with pytest.raises(UnreadableFile, match="ENVI"):
+        read_cube(tmp_path / "c.hdr")
+    (tmp_path / "c.tif").write_text("hello")
+    with pytest.raises(UnreadableFile, match="is not a cube"):
+        read_cube(tmp_path / "c.tif")
+
+
+def save_picture(path, array):
+    from PIL import Image
+
+    Image.fromarray(array).save(path)
+
+
+def test_folder_of_pictures(tmp_path):
+    pictures = np.random.default_rng(0).integers(0, 256, (3, 4, 5), dtype=np.uint8)
+    for number, picture in enumerate(pictures):
+        save_picture(tmp_path / f"{number}.png", picture)
+    (tmp_path / "readme.txt").write_text("not a picture")
+    read = read_images(tmp_path)
+    assert read.shape == (4, 5) and list(read.names) == ["0.png", "1.png", "2.png"]
+    np.testing.assert_allclose(read.pixels, pictures.reshape(3, 20) / 255)
+    np.savez(tmp_path / "all.npz", images=pictures)
+    np.testing.assert_array_equal(read_images(tmp_path / "all.npz").pixels, read.pixels)
+
+
+def test_mixed_sizes_name_both_files(tmp_path):
+    save_picture(tmp_path / "a.png", np.zeros((4, 5), dtype=np.uint8))
+    save_picture(tmp_path / "b.png", np.zeros((4, 6), dtype=np.uint8))
+    with pytest.raises(InvalidInput, match=r"b\.png is 4 x 6 but a\.png is 4 x 5: resize"):
+        read_images(tmp_path)
+
+
+def test_picture_that_is_none_and_empty_folder(tmp_path):
+    with pytest.raises(InvalidInput, match="has no pictures"):
+        read_images(tmp_path)
+    (tmp_path / "a.png").write_bytes(b"no picture")
+    with pytest.raises(UnreadableFile, match=r"a\.png is not a readable picture"):
+        read_images(tmp_path)
+
+
+def test_range_of_pixels():
+    read = as_images(np.array([[0.0, 10, 20, 40]]))
+    assert read.pixels.tolist() == [[0, 0.25, 0.5, 1]]
+    assert read.notes == ("pixels were divided by their largest value 40",)
+    for bad, message in [
+        (np.array([[0.0, np.nan, 1, 1]]), "1 images with missing pixels"),
+        (np.array([[0.0, -1, 1, 1]]), "negative pixels"),
+        (np.ones((2, 5)), "not 2 x 2"),
+    ]:
+        with pytest.raises(InvalidInput, match=message):
+            as_images(bad)

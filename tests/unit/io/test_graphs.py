@@ -1,0 +1,86 @@
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+
+from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.io import as_graph, read_graph
+
+TRIANGLE_AND_TAIL = np.array([[0, 1, 1, 0], [1, 0, 1, 0], [1, 1, 0, 1], [0, 0, 1, 0]], dtype=float)
+
+
+def test_every_format_gives_the_same_graph(tmp_path):
+    sp.save_npz(tmp_path / "g.npz", sp.csr_array(TRIANGLE_AND_TAIL))
+    scipy.io.mmwrite(tmp_path / "g.mtx", sp.coo_array(TRIANGLE_AND_TAIL))
+    (tmp_path / "g.txt").write_text("# edges\na b\na,c\nb\tc\nc d\n")
+    nx.write_graphml(nx.from_numpy_array(TRIANGLE_AND_TAIL != 0), tmp_path / "g.graphml")
+    for name in ("g.npz", "g.mtx", "g.txt", "g.graphml"):
+        graph = read_graph(tmp_path / name)
+        np.testing.assert_array_equal(graph.adjacency.toarray(), TRIANGLE_AND_TAIL)
+        assert graph.notes == ()
+    assert read_graph(tmp_path / "g.txt").names.tolist() == ["a", "b", "c", "d"]
+    graph = as_graph(nx.from_numpy_array(TRIANGLE_AND_TAIL != 0))
+    np.testing.assert_array_equal(graph.adjacency.toarray(), TRIANGLE_AND_TAIL)
+
+
+def test_loops_directions_and_weights_are_handled_and_said():
+    adjacency = np.array([[2.0, 3.0, 0], [0, 0, 1], [0, 5, 0]])
+    graph = as_graph(adjacency)
+    np.testing.assert_array_equal(graph.adjacency.toarray(), [[0, 3, 0], [3, 0, 5], [0, 5, 0]])
+    assert graph.notes == (
+        "1 self-loops were dropped",
+        "directed edges were made mutual, the larger weight kept",
+        "edge weights from 3 to 5 are used as given",
+    )
+    assert adjacency[0, 0] == 2.0
+
+
+def test_directed_networkx_graph_is_said():
+    mutual = nx.DiGraph([(0, 1), (1, 0)])
+    assert "directed edges were made mutual" in as_graph(mutual).notes[0]
+
+
+def test_repeated_edges_keep_the_largest_weight(tmp_path):
+    (tmp_path / "g.txt").write_text("a b 1\nb a 4\na b 2\nb c 1\n")
+    graph = read_graph(tmp_path / "g.txt")
+    assert graph.adjacency.toarray()[0].tolist() == [0, 4, 0]
+    assert any("2 lines repeat an edge" in note for note in graph.notes)
+
+
+@pytest.mark.parametrize(
+    "adjacency, message",
+    [
+        (np.zeros((3, 3)), "3 nodes and 0 edges"),
+        (np.ones((1, 1)), "1 nodes and 0 edges"),
+        (np.ones((2, 3)), "is square"),
+        (np.array([[0, -1.0], [-1, 0]]), "negative weights"),
+        (np.array([[0, np.nan], [np.nan, 0]]), "not finite"),
+    ],
+)
+def test_graphs_without_communities(adjacency, message):
+    with pytest.raises(InvalidInput, match=message):
+        as_graph(adjacency)
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("# nothing\n", "has no edges"),
+        ("a b\na b c d\n", "line 2 has 4 entries"),
+        ("a b heavy\n", "line 1 has the weight 'heavy'"),
+    ],
+)
+def test_bad_edge_lists(tmp_path, text, message):
+    (tmp_path / "g.txt").write_text(text)
+    with pytest.raises(InvalidInput, match=message):
+        read_graph(tmp_path / "g.txt")
+
+
+def test_bad_graphml(tmp_path):
+    (tmp_path / "g.graphml").write_text("<graphml><oops")
+    with pytest.raises(UnreadableFile, match="not a readable GraphML"):
+        read_graph(tmp_path / "g.graphml")
+    nx.write_graphml(nx.Graph(), tmp_path / "empty.graphml")
+    with pytest.raises(InvalidInput, match="no nodes"):
+        read_graph(tmp_path / "empty.graphml")

@@ -1,0 +1,182 @@
+import gzip
+import pickle
+
+import h5py
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+
+from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.io import read_matrix
+
+MATRIX = np.array([[1.0, 0.0, 2.5], [0.0, 3.0, 0.0]])
+
+
+def as_dense(matrix):
+    return matrix.toarray() if sp.issparse(matrix) else matrix
+
+
+def write_npy(path):
+    np.save(path, MATRIX)
+
+
+def write_npz(path):
+    np.savez(path, X=MATRIX, label=np.arange(2))
+
+
+def write_sparse(path):
+    sp.save_npz(path, sp.csc_array(MATRIX))
+
+
+def write_coo(path):
+    sp.save_npz(path, sp.coo_array(MATRIX))
+
+
+def write_csv(path):
+    path.write_text("1,0,2.5\n0,3,0\n")
+
+
+def write_named_csv(path):
+    path.write_text('\ufeffname,a,b,"c, d"\n"row, one",1,0,2.5\nrow2,0,3,0\n', encoding="utf-8")
+
+
+def write_tsv(path):
+    path.write_text("a\tb\tc\n1\t0\t2.5\n0\t3\t0\n")
+
+
+def write_packed(path):
+    path.write_bytes(gzip.compress(b"1,0,2.5\r\n0,3,0\r\n"))
+
+
+def write_mtx(path):
+    scipy.io.mmwrite(path, sp.coo_array(MATRIX))
+
+
+def write_mat(path):
+    scipy.io.savemat(path, {"X": MATRIX, "name": "some text"})
+
+
+def write_new_mat(path):
+    with h5py.File(path, "w", userblock_size=512) as file:
+        file["X"] = MATRIX.T
+    with open(path, "r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
+
+
+def write_parquet(path):
+    pytest.importorskip("pyarrow")
+    import pandas as pd
+
+    frame = pd.DataFrame(MATRIX, columns=list("abc"))
+    frame.insert(0, "name", ["one", "two"])
+    frame.to_parquet(path)
+
+
+def write_h5ad(path):
+    matrix = sp.csr_array(MATRIX)
+    with h5py.File(path, "w") as file:
+        group = file.create_group("X")
+        group.attrs["shape"] = matrix.shape
+        group.attrs["encoding-type"] = "csr_matrix"
+        for name in ("data", "indices", "indptr"):
+            group[name] = getattr(matrix, name)
+
+
+@pytest.mark.parametrize(
+    "name, write",
+    [
+        ("m.npy", write_npy),
+        ("m.npz", write_npz),
+        ("m.npz", write_sparse),
+        ("m.npz", write_coo),
+        ("m.csv", write_csv),
+        ("m.csv", write_named_csv),
+        ("m.tsv", write_tsv),
+        ("m.csv.gz", write_packed),
+        ("m.mtx", write_mtx),
+        ("m.mat", write_mat),
+        ("m.mat", write_new_mat),
+        ("m.parquet", write_parquet),
+        ("m.h5ad", write_h5ad),
+    ],
+)
+def test_every_format_gives_the_same_matrix(tmp_path, name, write):
+    write(tmp_path / name)
+    np.testing.assert_array_equal(as_dense(read_matrix(tmp_path / name)), MATRIX)
+
+
+def test_key_chooses_among_several(tmp_path):
+    np.savez(tmp_path / "m.npz", A=MATRIX, B=2 * MATRIX)
+    np.testing.assert_array_equal(read_matrix(tmp_path / "m.npz", "B"), 2 * MATRIX)
+    with pytest.raises(InvalidInput, match="choose key= from A, B"):
+        read_matrix(tmp_path / "m.npz")
+    with pytest.raises(InvalidInput, match="has no 'C': it holds A, B"):
+        read_matrix(tmp_path / "m.npz", "C")
+
+
+class Explosive:
+    def __reduce__(self):
+        return (pytest.fail, ("the pickle was run",))
+
+
+@pytest.mark.parametrize("name", ["m.npz", "m.npy"])
+def test_pickles_are_refused_and_not_run(tmp_path, name):
+    array = np.array([Explosive()], dtype=object)
+    (np.savez if name == "m.npz" else np.save)(tmp_path / name, array)
+    with pytest.raises(UnreadableFile, match=r"m\.np. holds pickled Python objects"):
+        read_matrix(tmp_path / name)
+
+
+def test_a_bare_pickle_is_not_a_matrix(tmp_path):
+    (tmp_path / "m.npy").write_bytes(pickle.dumps([1, 2]))
+    with pytest.raises(UnreadableFile, match="is not a .npy file although its name says so"):
+        read_matrix(tmp_path / "m.npy")
+
+
+@pytest.mark.parametrize("name", ["m.npy", "m.npz", "m.mtx", "m.mat", "m.parquet", "m.csv.gz"])
+def test_a_file_that_lies_about_its_format(tmp_path, name):
+    (tmp_path / name).write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
+    with pytest.raises(UnreadableFile, match="holds a PNG image: give the right file or rename"):
+        read_matrix(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["m.npy", "m.npz", "m.mat", "m.mtx", "m.parquet", "m.h5ad"])
+def test_truncated_files_give_one_clear_error(tmp_path, name):
+    writers = {".npy": write_npy, ".npz": write_npz, ".mat": write_mat, ".mtx": write_mtx}
+    writers |= {".parquet": write_parquet, ".h5ad": write_h5ad}
+    path = tmp_path / name
+    writers[path.suffix](path)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(UnreadableFile, match=name):
+        read_matrix(path)
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (b"", "is empty"),
+        (b"a,b\n", "a header but no rows"),
+        (b"1,2\n3\n", "not a table of numbers"),
+        (b"1,2\n3,x\n", "not a table of numbers"),
+        (b"\x00\x01\x02", "binary file"),
+        (b"\xff\xfe1", "is not utf-8"),
+    ],
+)
+def test_bad_tables(tmp_path, content, message):
+    path = tmp_path / "m.csv"
+    path.write_bytes(content)
+    with pytest.raises(UnreadableFile, match=message) as error:
+        read_matrix(path)
+    assert str(path) in str(error.value)
+
+
+def test_missing_and_foreign_files(tmp_path):
+    with pytest.raises(UnreadableFile, match="does not exist"):
+        read_matrix(tmp_path / "none.npy")
+    (tmp_path / "m.docx").write_bytes(b"text")
+    with pytest.raises(UnreadableFile, match="is not a matrix file: use one of"):
+        read_matrix(tmp_path / "m.docx")
+    np.save(tmp_path / "cube.npy", np.ones((2, 2, 2)))
+    with pytest.raises(InvalidInput, match="a matrix is needed"):
+        read_matrix(tmp_path / "cube.npy")
