@@ -1,0 +1,93 @@
+import networkx as nx
+import numpy as np
+import pytest
+
+from provenmf import load
+from provenmf.applications import find_communities
+from provenmf.applications.communities import embed, memberships_of
+from provenmf.errors import InvalidInput
+from provenmf.io import as_graph
+from provenmf.metrics.communities import averaged_spearman
+
+
+def mixed_membership_graph(rng, n=400, k=3):
+    """A network of the mixed-membership model with pure nodes, and its truth."""
+    truth = rng.dirichlet(0.3 * np.ones(k), n)
+    truth[: 10 * k] = np.repeat(np.eye(k), 10, axis=0)
+    between = 0.05 + 0.75 * np.eye(k)
+    chance = truth @ between @ truth.T
+    upper = np.triu(rng.random((n, n)) < chance, 1)
+    return (upper | upper.T).astype(float), truth
+
+
+@pytest.fixture(scope="module")
+def network():
+    return mixed_membership_graph(np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("how", ["scaled", "simplex"])
+def test_memberships_are_found(network, how):
+    adjacency, truth = network
+    result = find_communities(adjacency, 3, method="spa", memberships=how)
+    assert averaged_spearman(result.memberships, truth) > 0.85
+    np.testing.assert_allclose(result.memberships.sum(axis=1), 1)
+    assert result.memberships.min() >= 0
+    largest = np.argmax(truth[result.pure_nodes], axis=1)
+    assert sorted(largest) == [0, 1, 2]
+
+
+def test_exact_model_gives_exact_memberships(network):
+    _, truth = network
+    expected = truth @ (0.05 + 0.75 * np.eye(3)) @ truth.T
+    embedding = embed(as_graph(expected).adjacency, 3)
+    values, vectors = np.linalg.eigh(expected)
+    found, unknown = memberships_of(vectors[:, -3:], np.array([0, 10, 20]))
+    np.testing.assert_allclose(found, truth, atol=1e-8)
+    assert not unknown.any() and embedding.vectors.shape == (400, 3)
+
+
+def test_the_record_holds_all_that_a_report_needs(network, tmp_path):
+    result = find_communities(nx.karate_club_graph(), 2, method="spa")
+    result.factorization.save(tmp_path / "r.npz")
+    extras = load(tmp_path / "r.npz").extras
+    assert extras["kind"] == "communities"
+    assert extras["edges"].shape == (78, 2) and extras["node_names"].shape == (34,)
+    assert extras["memberships"].shape == (34, 2)
+    assert any("edge weights" in note for note in extras["notes"])
+
+
+def test_disconnected_graphs_are_said():
+    adjacency = np.zeros((12, 12))
+    adjacency[:5, :5] = adjacency[5:9, 5:9] = adjacency[9:, 9:] = 1
+    result = find_communities(adjacency, 2, method="spa")
+    assert "the graph falls into 3 separate pieces" in result.notes
+    assert any(note.startswith("3 nodes are not reached") for note in result.notes)
+    np.testing.assert_array_equal(result.memberships[:5, 0], result.memberships[0, 0])
+    undetermined = result.factorization.extras["undetermined"]
+    assert np.flatnonzero(undetermined).tolist() == [9, 10, 11]
+    np.testing.assert_allclose(result.memberships[9], result.memberships[:9].mean(axis=0))
+
+
+def test_ties_at_the_energy_cut_are_kept_and_said():
+    star_pair = nx.disjoint_union(nx.star_graph(4), nx.star_graph(3))
+    embedding = embed(as_graph(star_pair).adjacency, 2, energy=0.6)
+    assert len(embedding.kept) == 9
+    assert any("tie at the cut" in note for note in embedding.notes)
+
+
+def test_ties_in_the_spectrum_are_said():
+    three = nx.disjoint_union_all([nx.complete_graph(4)] * 3)
+    notes = find_communities(three, 2, method="spa").notes
+    assert any("eigenvalues 2 and 3 are equal" in note for note in notes)
+
+
+def test_more_communities_than_the_spectrum_supports():
+    star = nx.star_graph(5)
+    with pytest.raises(InvalidInput, match="2 nonzero eigenvalues; choose n_communities <= 2"):
+        find_communities(star, 4, method="spa")
+    with pytest.raises(InvalidInput, match="n_communities=6 must be"):
+        find_communities(star, 6, method="spa")
+    with pytest.raises(InvalidInput, match="energy=0 must"):
+        find_communities(star, 2, method="spa", energy=0)
+    with pytest.raises(InvalidInput, match="memberships='hard'"):
+        find_communities(star, 2, method="spa", memberships="hard")

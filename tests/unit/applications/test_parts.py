@@ -1,0 +1,29 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from provenmf import load
+from provenmf.applications import find_parts
+from provenmf.errors import InvalidInput
+
+
+def test_parts_of_digits(tmp_path):
+    digits = load_digits().images[:200]
+    result = find_parts(digits, 6, method="spa")
+    assert result.parts.shape == (6, 8, 8)
+    assert result.parts.min() >= 0 and result.parts.max() == pytest.approx(1.0)
+    assert result.weights.shape == (200, 6)
+    rebuilt = result.weights @ result.factorization.components
+    assert np.linalg.norm(rebuilt - digits.reshape(200, 64) / 16) < 0.6 * np.linalg.norm(
+        digits / 16
+    )
+    result.factorization.save(tmp_path / "r.npz")
+    extras = load(tmp_path / "r.npz").extras
+    assert extras["kind"] == "parts" and extras["image_shape"].tolist() == [8, 8]
+    assert extras["part_share"].sum() == pytest.approx(1.0)
+    assert extras["notes"].tolist() == ["pixels were divided by their largest value 16"]
+
+
+def test_one_image_has_no_parts():
+    with pytest.raises(InvalidInput, match="there is one image"):
+        find_parts(np.ones((1, 2, 2)), 1, method="spa")

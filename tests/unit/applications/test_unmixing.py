@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+
+from provenmf import load
+from provenmf.applications import unmix
+from provenmf.applications.grouping import group_rows
+from provenmf.errors import InvalidInput
+
+
+@pytest.fixture(scope="module")
+def scene():
+    """A 20 x 30 image of three materials with pure corners and a little noise."""
+    rng = np.random.default_rng(0)
+    endmembers = rng.uniform(0.1, 1.0, (3, 40))
+    abundances = rng.dirichlet(0.5 * np.ones(3), 600)
+    abundances[:30] = np.repeat(np.eye(3), 10, axis=0)
+    pixels = abundances @ endmembers + 0.002 * rng.standard_normal((600, 40))
+    return pixels.reshape(20, 30, 40), endmembers, abundances
+
+
+@pytest.mark.parametrize("group", [True, False])
+def test_endmembers_and_abundances_are_found(scene, group):
+    cube, endmembers, abundances = scene
+    result = unmix(
+        cube,
+        3,
+        method="spa",
+        group=group,
+        true_endmembers=endmembers,
+        true_abundances=abundances,
+    )
+    assert result.agreement.mean_angle < 0.02
+    assert result.agreement.abundance_rmse < 0.02
+    np.testing.assert_allclose(result.abundances.sum(axis=1), 1)
+    assert result.maps().shape == (3, 20, 30)
+
+
+def test_grouping_keeps_an_odd_pixel_from_becoming_an_endmember(scene):
+    cube, endmembers, _ = scene
+    odd = cube.copy()
+    odd[10, 10] = 5 * np.linspace(0, 1, 40)
+    alone = unmix(odd, 3, method="spa", group=False, true_endmembers=endmembers)
+    grouped = unmix(odd, 3, method="spa", group=True, true_endmembers=endmembers)
+    assert alone.agreement.mean_angle > 0.1
+    assert grouped.agreement.mean_angle < 0.02
+
+
+def test_masked_pixels_and_bands(scene, tmp_path):
+    cube, endmembers, abundances = scene
+    broken = cube.copy()
+    broken[3, 4, 7] = np.nan
+    broken[:, :, 5] = 0
+    result = unmix(
+        broken,
+        3,
+        method="spa",
+        true_endmembers=endmembers,
+        true_abundances=abundances,
+    )
+    assert result.agreement.mean_angle < 0.02
+    assert np.isnan(result.maps()[:, 3, 4]).all()
+    assert np.isfinite(result.maps()).sum() == 3 * 599
+    assert "1 dead bands were masked: 5" in result.notes
+    result.factorization.save(tmp_path / "r.npz")
+    extras = load(tmp_path / "r.npz").extras
+    assert extras["kind"] == "unmixing" and extras["endmembers"].shape == (3, 39)
+    assert extras["image_shape"].tolist() == [20, 30]
+    spectra = broken.reshape(600, 40)[:, extras["band_mask"]]
+    near = np.abs(spectra[extras["anchor_pixels"]] - extras["endmembers"]).max()
+    assert near < 0.05
+
+
+def test_truth_of_the_wrong_shape(scene):
+    cube, endmembers, abundances = scene
+    with pytest.raises(InvalidInput, match="true_endmembers has shape"):
+        unmix(cube, 3, method="spa", true_endmembers=endmembers.T)
+    with pytest.raises(InvalidInput, match="true_abundances has shape"):
+        unmix(cube, 3, method="spa", true_endmembers=endmembers, true_abundances=abundances.T)
+
+
+def test_groups_are_near_their_leader_and_means_are_means():
+    rng = np.random.default_rng(1)
+    centres = rng.uniform(1, 2, (4, 6))
+    rows = np.repeat(centres, 5, axis=0) + 1e-4 * rng.standard_normal((20, 6))
+    groups = group_rows(rows, 2)
+    assert groups.sizes.tolist() == [5, 5, 5, 5]
+    assert groups.first.tolist() == [0, 5, 10, 15]
+    np.testing.assert_allclose(groups.means, rows.reshape(4, 5, 6).mean(axis=1))
+    assert len(group_rows(rows, 2, radius=10.0).means) == 1
+    with pytest.raises(InvalidInput, match="group_radius"):
+        group_rows(rows, 2, radius=-1.0)
+    with pytest.raises(InvalidInput, match="all rows are zero"):
+        group_rows(np.zeros((4, 3)), 2)
