@@ -21,7 +21,8 @@ def plain_coherence(words, counts, smoothing=0.01):
     return total
 
 
-def test_coherence_equals_the_plain_loop(rng=np.random.default_rng(0)):
+def test_coherence_equals_the_plain_loop():
+    rng = np.random.default_rng(0)
     counts = rng.poisson(0.5, (30, 12))
     words = np.array([[3, 1, 5, 0], [2, 3, 11, 4]])
     expected = [plain_coherence(row, counts) for row in words]

@@ -1,0 +1,125 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf import load
+from provenmf.applications import count_words, find_topics
+from provenmf.applications.topics import topics_from_anchors, word_problem
+from provenmf.applications.words import tf_idf
+from provenmf.errors import InvalidInput
+from provenmf.io import Corpus
+from provenmf.metrics.clustering import clustering_accuracy
+
+SUBJECTS = {
+    "sea": "fish boat water wave sailor harbour net storm".split(),
+    "sky": "bird wing cloud star feather wind nest flight".split(),
+    "kitchen": "bread oven butter flour sugar spoon pan recipe".split(),
+}
+SHARED = "day people small large house time".split()
+
+
+def small_corpus(n_documents=150, length=30):
+    rng = np.random.default_rng(0)
+    texts, classes = [], []
+    for number in range(n_documents):
+        name = list(SUBJECTS)[number % 3]
+        words = rng.choice(SUBJECTS[name], length).tolist() + rng.choice(SHARED, 10).tolist()
+        texts.append(" ".join(words))
+        classes.append(name)
+    return texts, classes
+
+
+@pytest.mark.parametrize("method", ["spa", "xray"])
+@pytest.mark.parametrize("weights_from", ["counts", "tfidf"])
+def test_topics_are_the_subjects(method, weights_from):
+    texts, classes = small_corpus()
+    result = find_topics(count_words(texts), 3, method=method, weights_from=weights_from)
+    found = {frozenset(words) for words in result.top_words(8)}
+    assert found == {frozenset(words) for words in SUBJECTS.values()}
+    assert clustering_accuracy(result.document_weights.argmax(axis=1), classes) == 1.0
+    for anchor, words in zip(result.anchor_words, result.top_words(8)):
+        assert anchor in words
+    np.testing.assert_allclose(result.topics.sum(axis=1), 1)
+    np.testing.assert_allclose(result.document_weights.sum(axis=1), 1)
+
+
+def test_everything_equals_the_formed_cooccurrence():
+    """The plain recipe with the words x words matrix in memory, step by step."""
+    counts = count_words(small_corpus()[0]).matrix
+    features = tf_idf(counts).toarray()
+    formed = features.T @ features / len(features)
+    scaled = formed / formed.sum(axis=1, keepdims=True)
+    _, _, directions = np.linalg.svd(scaled)
+    problem = word_problem(counts, 3, 2)
+    gram = problem.points @ problem.points.T
+    projected = scaled @ directions[:6].T
+    np.testing.assert_allclose(gram, projected @ projected.T, atol=1e-12)
+    anchors = np.array([1, 5, 9])
+    from scipy.optimize import nnls
+
+    plain = np.array([nnls(formed[anchors].T, row)[0] for row in formed]).T
+    plain /= plain.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(topics_from_anchors(problem.cooccurrence, anchors), plain, atol=1e-9)
+
+
+def test_tf_idf_is_the_papers():
+    counts = sp.csr_array(np.array([[2.0, 1, 0], [1, 0, 0], [0, 4, 0]]))
+    dense = tf_idf(counts).toarray()
+    assert dense[0, 0] == pytest.approx((1 + np.log(2)) * np.log(3 / 2))
+    assert dense[2, 1] == pytest.approx((1 + np.log(4)) * np.log(3 / 2))
+    assert counts.toarray()[0, 0] == 2.0
+
+
+def test_rare_words_cannot_become_anchors():
+    texts, _ = small_corpus()
+    texts[0] += " zebra zebra zebra"
+    texts[3] += " zebra"
+    counts = count_words(texts)
+    rare = counts.vocabulary.tolist().index("zebra")
+    assert rare in word_problem(counts.matrix, 3, 2).candidates
+    assert rare not in word_problem(counts.matrix, 3, 3).candidates
+    with pytest.raises(InvalidInput, match="lower min_anchor_documents=149"):
+        word_problem(counts.matrix, 3, 149)
+
+
+def test_the_record_holds_all_that_a_report_needs(tmp_path):
+    texts, _ = small_corpus()
+    texts[5] = "<script>alert(1)</script> " * 3 + texts[5]
+    texts[8] = "unique"
+    corpus = Corpus(texts, [f"file {n}" for n in range(len(texts))])
+    result = find_topics(count_words(corpus), 3, method="spa")
+    result.factorization.save(tmp_path / "r.npz")
+    loaded = load(tmp_path / "r.npz")
+    assert loaded == result.factorization
+    extras = loaded.extras
+    assert extras["kind"] == "topics"
+    assert extras["topics"].shape == (3, len(extras["vocabulary"]))
+    assert extras["vocabulary"][extras["anchor_columns"]].tolist() == list(result.anchor_words)
+    best = extras["document_weights"].argmax(axis=0)
+    assert extras["example_documents"][:, 0].tolist() == best.tolist()
+    assert extras["example_names"][0, 0] == f"file {best[0]}"
+    assert extras["example_texts"][1, 0] == texts[best[1]][:400]
+    assert "1 documents have no word left and get no weights" in extras["notes"].tolist()
+    assert extras["document_weights"][8].tolist() == [0, 0, 0]
+
+
+def test_bad_corpora():
+    with pytest.raises(InvalidInput, match="has 1 document"):
+        count_words(["one document only"])
+    with pytest.raises(InvalidInput, match="no word is left of 2 documents"):
+        count_words(["the and of", "is the and"])
+    with pytest.raises(InvalidInput, match="has 1 document"):
+        find_topics(np.ones((1, 3)), 1, method="spa")
+    with pytest.raises(InvalidInput, match="no word occurs in two documents but not in all"):
+        find_topics(np.eye(3), 2, method="spa")
+    with pytest.raises(InvalidInput, match="weights_from='words'"):
+        find_topics(count_words(small_corpus()[0]), 3, method="spa", weights_from="words")
+
+
+def test_topics_from_documents():
+    pytest.importorskip("provenmf.estimators.hals")
+    result = find_topics(count_words(small_corpus()[0]), 3, method="hals", random_state=0)
+    found = {frozenset(words) for words in result.top_words(8)}
+    assert found == {frozenset(words) for words in SUBJECTS.values()}
+    assert result.anchor_words == ()
+    assert "anchor_words" not in result.factorization.extras
