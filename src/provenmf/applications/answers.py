@@ -29,7 +29,11 @@ def fit_matrix(
 ) -> Factorization:
     """Factorize with one of the estimators; options that are None keep its defaults."""
     given = {name: value for name, value in options.items() if value is not None}
-    return estimator_class(method)(n_components=n_components, **given).fit(matrix).factorization_
+    found = estimator_class(method)
+    if found._method == "xray" and np.all(matrix.sum(axis=1) > 0):
+        # XRAY divides rows by their sums: it needs these to be positive, not every entry.
+        found = type(found.__name__, (found,), {"_allows_negative_data": True})
+    return found(n_components=n_components, **given).fit(matrix).factorization_
 
 
 def simplex_weights(method: str) -> dict[str, str]:

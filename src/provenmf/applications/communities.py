@@ -173,7 +173,7 @@ def _nodes_with_energy(vectors: NDArray[np.float64], energy: float) -> tuple[NDA
 
 def memberships_of(
     vectors: NDArray[np.float64], pure: NDArray[np.intp], how: str = "scaled"
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Memberships (n, k) of all nodes, and which nodes the eigenvectors say nothing about."""
     corners = vectors[pure]
     found: NDArray[Any]

@@ -171,8 +171,23 @@ def word_problem(
             f"min_anchor_documents={least} or ask for fewer topics"
         )
     dimensions = min(2 * (n_topics or 25), len(candidates), counts.shape[0])
-    points, _ = cooccurrence.scaled_projection(dimensions)
-    return WordProblem(points[candidates], candidates, cooccurrence)
+    points, directions = cooccurrence.scaled_projection(dimensions)
+    turned = points[candidates] @ turn_to_diagonal(directions.sum(axis=1))
+    return WordProblem(turned, candidates, cooccurrence)
+
+
+def turn_to_diagonal(vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The reflection that takes a vector to a multiple of (1, …, 1).
+
+    Words sum to one in the vocabulary; after this turn their coordinates, too, have nearly equal
+    positive sums, which is what XRAY divides by. The other methods do not notice.
+    """
+    size = len(vector)
+    normal = vector / np.linalg.norm(vector) - 1 / np.sqrt(size)
+    squared = normal @ normal
+    if squared < np.finfo(np.float64).eps:
+        return np.eye(size)
+    return np.eye(size) - np.outer(normal, normal) * (2 / squared)
 
 
 def topics_from_anchors(
