@@ -11,7 +11,8 @@ import numpy as np
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import Interval, StrOptions
-from provenmf.records import Solution
+from provenmf.guarantees import separable
+from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.fast_gradient import fast_gradient
 
 
@@ -95,3 +96,6 @@ class FastGradient(Factorizer):
             callback=self.callback,
             verbose=self.verbose,
         )
+
+    def _certify(self, blocks: Blocks, factorization: Factorization) -> Certificate:
+        return separable.certify_cone(blocks, factorization)

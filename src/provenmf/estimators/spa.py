@@ -11,7 +11,8 @@ import numpy as np
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import Interval, StrOptions
-from provenmf.records import Solution
+from provenmf.guarantees import separable
+from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.spa import spa
 from provenmf.solvers.weights import Constraint
 
@@ -79,3 +80,6 @@ class SPA(Factorizer):
             callback=self.callback,
             verbose=self.verbose,
         )
+
+    def _certify(self, blocks: Blocks, factorization: Factorization) -> Certificate:
+        return separable.certify_spa(blocks, factorization, scale_rows=self.scale_rows)

@@ -11,7 +11,8 @@ import numpy as np
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import Interval, StrOptions
-from provenmf.records import Solution
+from provenmf.guarantees import separable
+from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.xray import Variant, xray
 
 
@@ -72,3 +73,6 @@ class XRAY(Factorizer):
             callback=self.callback,
             verbose=self.verbose,
         )
+
+    def _certify(self, blocks: Blocks, factorization: Factorization) -> Certificate:
+        return separable.certify_cone(blocks, factorization)

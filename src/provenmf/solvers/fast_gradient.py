@@ -25,6 +25,7 @@ iterates. Memory is four n × n matrices by nature.
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks
-from provenmf.errors import TooLarge
+from provenmf.errors import DegenerateData, TooLarge
 from provenmf.linalg.norms import squared_frobenius_norm, squared_residual_rows
 from provenmf.linalg.spectral import leading_eigenpairs
 from provenmf.records import Solution
-from provenmf.solvers.anchors import dense_rows, number_to_try
+from provenmf.solvers.anchors import dense_rows
 from provenmf.solvers.run import Callback, Run
 from provenmf.solvers.spa import spa
 from provenmf.solvers.weights import encode
@@ -76,7 +77,10 @@ def fast_gradient(
     require_memory(blocks.n_rows, memory_limit)
     rng = np.random.default_rng(rng)
     prices = 1.0 + price_spread * (rng.random(blocks.n_rows) - 0.5)
-    first = spa(blocks, n_components and number_to_try(blocks, n_components))
+    with warnings.catch_warnings():
+        # Fewer independent rows than asked for: no trouble for a cone, which SPA does not know.
+        warnings.simplefilter("ignore", DegenerateData)
+        first = spa(blocks, n_components)
     assert first.anchors is not None
     target = len(first.anchors) / 2 + 1
     price = _Price(balanced_mu(blocks, first, prices), target) if mu == "auto" else None
@@ -123,7 +127,7 @@ def fast_gradient(
             run.stop("converged")
 
     diagonal = usage.diagonal().copy()
-    anchors, gap = _largest_entries(diagonal, None if n_components is None else len(first.anchors))
+    anchors, gap = largest_entries(diagonal, n_components)
     return Solution(
         components=dense_rows(blocks, anchors),
         anchors=anchors,
@@ -191,15 +195,23 @@ class _Price:
         return self.mu
 
 
-def _largest_entries(
-    diagonal: NDArray[np.float64], k: int | None
-) -> tuple[NDArray[np.intp], float]:
-    """Rows with the k largest entries, lowest row first among equals, and the gap behind them."""
+def largest_entries(diagonal: NDArray[np.float64], k: int | None) -> tuple[NDArray[np.intp], float]:
+    """Rows with the k largest entries, lowest row first among equals, and the gap behind them.
+
+    Rows that are not used at all are no anchors; with k = None the largest gap decides.
+    """
     order = np.argsort(-diagonal, kind="stable")
     gaps = -np.diff(np.append(diagonal[order], 0.0))
-    if k is None:
-        k = int(np.argmax(gaps)) + 1
-    return order[:k], float(gaps[k - 1])
+    used = max(1, int(np.count_nonzero(diagonal > 0)))
+    kept = int(np.argmax(gaps)) + 1 if k is None else min(k, used)
+    if k is not None and kept < k:
+        warnings.warn(
+            f"n_components={k}, but only {kept} rows are used to explain the others: {kept} "
+            "components are returned; ask for at most that many, or lower mu",
+            DegenerateData,
+            stacklevel=4,
+        )
+    return order[:kept], float(gaps[kept - 1])
 
 
 def at_most_square(data: Any) -> NDArray[np.float64]:

@@ -122,13 +122,20 @@ def test_unit_of_the_data_does_not_matter():
     assert anchors[0] == anchors[1] == anchors[2]
 
 
+def test_more_rays_than_dimensions():
+    angles = 2 * np.pi * np.arange(5) / 5
+    rays = np.column_stack([np.cos(angles), np.sin(angles), np.full(5, 1.2)])
+    inside = np.random.default_rng(0).dirichlet(np.ones(5), 30) @ rays
+    found = fast_gradient(as_blocks(np.vstack([rays, inside]) + 1), 5, max_iter=2000, tol=0)
+    assert sorted(found.anchors.tolist()) == [0, 1, 2, 3, 4]
+
+
 def test_too_many_rows_are_refused_with_the_size_needed():
     data = sp.csr_array((100_000, 3))
     with pytest.raises(TooLarge, match=r"320\.0 GB.*memory_limit"):
         fast_gradient(as_blocks(data), 2)
 
 
-@pytest.mark.filterwarnings("ignore::provenmf.errors.DegenerateData")
 @pytest.mark.parametrize(
     "data",
     [np.ones((6, 4)), np.zeros((4, 3)), np.ones((1, 3)), np.arange(5.0)[:, None]],
