@@ -1,5 +1,6 @@
 """Domain data in, domain answer out: topics, communities, endmembers, parts."""
 
+from provenmf.applications.again import matrix_again
 from provenmf.applications.communities import CommunityResult, find_communities
 from provenmf.applications.parts import PartsResult, find_parts
 from provenmf.applications.topics import TopicResult, find_topics
@@ -15,5 +16,6 @@ __all__ = [
     "find_communities",
     "find_parts",
     "find_topics",
+    "matrix_again",
     "unmix",
 ]

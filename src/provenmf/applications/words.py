@@ -22,6 +22,7 @@ def count_words(
     max_share: float = 0.5,
     stop_words: str | Sequence[str] | None = "english",
     max_words: int | None = None,
+    vocabulary: Sequence[str] | None = None,
 ) -> Counts:
     """Count the words of each document.
 
@@ -32,6 +33,7 @@ def count_words(
     max_share : words in a larger share of the documents are left out.
     stop_words : "english", a list of words, or None.
     max_words : keep only the most frequent words.
+    vocabulary : count these words, in this order, and ignore the options above.
     """
     if not isinstance(corpus, Corpus):
         corpus = Corpus(list(corpus), [f"document {n}" for n in range(len(corpus))])
@@ -47,6 +49,7 @@ def count_words(
         min_df=min(min_documents, len(corpus.texts)),
         max_df=max(max_share, min_documents / len(corpus.texts)),
         max_features=max_words,
+        vocabulary=None if vocabulary is None else [str(word) for word in vocabulary],
     )
     try:
         matrix = vectorizer.fit_transform(corpus.texts)
@@ -55,9 +58,9 @@ def count_words(
             f"no word is left of {len(corpus.texts)} documents: use texts with words other than "
             f"stop words that occur in at least {min_documents} documents"
         ) from error
-    vocabulary = np.array(vectorizer.get_feature_names_out(), dtype=np.str_)
+    words = np.array(vectorizer.get_feature_names_out(), dtype=np.str_)
     counts = sp.csr_array(matrix).astype(np.float64)
-    return Counts(counts, vocabulary, corpus.texts, corpus.names, corpus.notes)
+    return Counts(counts, words, corpus.texts, corpus.names, corpus.notes)
 
 
 def tf_idf(counts: sp.csr_array) -> sp.csr_array:
