@@ -1,0 +1,81 @@
+"""Properties of the methods that choose anchor rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from provenmf.blocks import as_blocks
+from provenmf.datasets.separable import dirichlet_mixtures
+from provenmf.solvers.fast_anchor import fast_anchor
+from provenmf.solvers.fast_gradient import fast_gradient
+from provenmf.solvers.spa import spa
+from provenmf.solvers.xray import xray
+
+# All of them choose rows without chance; the names are for the reports.
+METHODS = {
+    "spa": spa,
+    "fast_anchor": fast_anchor,
+    "fast_anchor plain": lambda b, k: fast_anchor(b, k, refine=False),
+    "xray max": xray,
+    "xray dist": lambda b, k: xray(b, k, variant="dist"),
+    "xray greedy": lambda b, k: xray(b, k, variant="greedy"),
+    "fast_gradient": lambda b, k: fast_gradient(b, k, price_spread=0.0, max_iter=300),
+}
+every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
+# Only these are exact for every noiseless separable matrix; "greedy" and a finite number of
+# gradient steps are not.
+EXACT = {n: m for n, m in METHODS.items() if n not in ("xray greedy", "fast_gradient")}
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@pytest.mark.parametrize("method", EXACT.values(), ids=EXACT.keys())
+@settings(max_examples=25, deadline=None)
+@given(seed=seeds, k=st.integers(2, 6), extra=st.integers(0, 30))
+def test_noiseless_separable_data_are_solved(method, seed, k, extra):
+    sample = dirichlet_mixtures(k + extra, k + 4, k, random_state=seed)
+    found = method(as_blocks(sample.data), k)
+    assert set(found.anchors.tolist()) == set(sample.anchors.tolist())
+
+
+@every_method
+@settings(max_examples=10, deadline=None)
+@given(seed=seeds)
+def test_rows_in_another_order_give_the_same_rows(method, seed):
+    rng = np.random.default_rng(seed)
+    data = np.abs(dirichlet_mixtures(40, 12, 5, snr=15, random_state=rng).data)
+    order = rng.permutation(40)
+    straight = method(as_blocks(data), 5).anchors
+    shuffled = method(as_blocks(data[order]), 5).anchors
+    assert set(straight.tolist()) == set(order[shuffled].tolist())
+
+
+@every_method
+@settings(max_examples=10, deadline=None)
+@given(seed=seeds, factor=st.sampled_from([1e-6, 0.3, 1e5]))
+def test_the_unit_does_not_matter(method, seed, factor):
+    data = np.abs(dirichlet_mixtures(30, 10, 4, snr=15, random_state=seed).data)
+    plain, scaled = method(as_blocks(data), 4), method(as_blocks(factor * data), 4)
+    assert set(plain.anchors.tolist()) == set(scaled.anchors.tolist())
+
+
+@every_method
+@settings(max_examples=10, deadline=None)
+@given(seed=seeds)
+def test_columns_in_another_order_change_nothing(method, seed):
+    rng = np.random.default_rng(seed)
+    data = np.abs(dirichlet_mixtures(30, 10, 4, snr=15, random_state=rng).data)
+    turned = data[:, rng.permutation(10)]
+    plain, other = method(as_blocks(data), 4), method(as_blocks(turned), 4)
+    assert set(plain.anchors.tolist()) == set(other.anchors.tolist())
+
+
+@pytest.mark.parametrize("method", EXACT.values(), ids=EXACT.keys())
+@settings(max_examples=10, deadline=None)
+@given(seed=seeds, block_rows=st.integers(1, 50))
+def test_copies_of_every_row_change_nothing(method, seed, block_rows):
+    sample = dirichlet_mixtures(25, 8, 4, random_state=seed)
+    twice = np.vstack([sample.data, sample.data])
+    found = method(as_blocks(twice, block_rows=block_rows), 4)
+    assert set(found.anchors.tolist()) == set(sample.anchors.tolist())
