@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import njit
 
 
@@ -20,30 +21,37 @@ def project_capped_rows_in_place(usage: Any, sizes: Any) -> None:
     finitely many: each but the last drops a term. A row of size zero is used by none.
     """
     n = usage.shape[0]
+    above = np.empty(n, np.int64)  # the terms that still count
     for i in range(n):
         row = usage[i]
         if sizes[i] <= 0.0:
             row[:] = 0.0
             continue
         own, unit = row[i], 1.0 / sizes[i]
+        count = 0
+        for j in range(n):
+            if row[j] > 0.0 and j != i:
+                above[count] = j
+                count += 1
         t = 0.0
-        terms = -1
         while True:
-            slope, value, count = 1.0, own, 0
-            for j in range(n):
+            slope, value = 1.0, own
+            for place in range(count):
+                j = above[place]
                 cap = sizes[j] * unit
-                if j != i and row[j] > cap * t:
-                    slope += cap * cap
-                    value += cap * row[j]
-                    count += 1
-            zero = value / slope
-            if zero <= t or count == terms:
-                t = max(t, zero)
+                slope += cap * cap
+                value += cap * row[j]
+            t = max(t, value / slope)
+            left = 0
+            for place in range(count):
+                j = above[place]
+                if row[j] > sizes[j] * unit * t:
+                    above[left] = j
+                    left += 1
+            if left == count or t >= 1.0:
                 break
-            t, terms = zero, count
-            if t >= 1.0:
-                break
-        t = min(max(t, 0.0), 1.0)
+            count = left
+        t = min(t, 1.0)
         for j in range(n):
             row[j] = min(max(row[j], 0.0), sizes[j] * unit * t)
         row[i] = t

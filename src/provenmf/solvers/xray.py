@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
+from provenmf.linalg.nnls import nonnegative_least_squares
 from provenmf.linalg.norms import squared_residual_rows, squared_row_norms
 from provenmf.linalg.orthogonal import ROUNDING, first_largest, without_rounding
 from provenmf.records import Solution
@@ -44,7 +45,6 @@ from provenmf.solvers.anchors import (
     settle_number,
 )
 from provenmf.solvers.run import Callback, Run
-from provenmf.solvers.weights import encode
 
 Variant = Literal["rand", "max", "dist", "greedy"]
 
@@ -99,7 +99,7 @@ def xray(
         scores[anchors] = -np.inf
         anchors.append(first_largest(scores, 1e-10 * abs(scores.max())))
         components = dense_rows(blocks, anchors).astype(np.float64)
-        weights = encode(blocks, components)
+        weights = _projected(blocks, components, weights)
         residual = blocks.map_rows(
             lambda block, w, c=components: squared_residual_rows(block, w, c), weights
         )
@@ -139,6 +139,19 @@ def _exterior_row(
 def _per_sum(products: NDArray[np.float64], sums: NDArray[np.float64]) -> NDArray[np.float64]:
     """r·x_j / p·x_j; a row without mass is no ray and never wins."""
     return np.divide(products, sums, out=np.full(len(sums), -np.inf), where=sums > 0)
+
+
+def _projected(
+    blocks: Blocks, components: NDArray[np.float64], before: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Nonnegative least squares on the anchors; the weights before the last one was added guide."""
+    gram = components @ components.T
+
+    def weights_of(block: Block, known: NDArray[np.float64]) -> NDArray[Any]:
+        guess = np.column_stack([known, np.ones(len(known))])
+        return nonnegative_least_squares(gram, np.asarray(block @ components.T), start=guess)
+
+    return blocks.map_rows(weights_of, before)
 
 
 def _products(blocks: Blocks, components: NDArray[np.float64]) -> NDArray[np.float64]:
