@@ -1,0 +1,5 @@
+"""One self-contained HTML page from a saved Factorization, and nothing else."""
+
+from provenmf.report.page import render, write
+
+__all__ = ["render", "write"]

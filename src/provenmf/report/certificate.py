@@ -1,0 +1,147 @@
+"""The certificate in plain words: what is proved, which conditions hold, what is unknown."""
+
+from __future__ import annotations
+
+import math
+
+from provenmf.records import Certificate, Check, Measure
+from provenmf.report.elements import Element, Paragraph, Statement, Statements, Table
+
+# What the measured and proved quantities mean.
+MEANING = {
+    "relative_error": "relative error of the factorization, ‖X − WC‖ / ‖X‖",
+    "relative_error_lower_bound": "no product of this rank comes closer to the data than this "
+    "relative error (Eckart–Young)",
+    "relative_error_gap": "what any other factorization of this rank could gain at the most",
+    "weights_optimality_residual": "how far the weights are from the best ones for these "
+    "components (0 is best)",
+    "duality_gap": "how far the objective is from its optimum at the most",
+}
+
+# The same for what is proved, where a bound is put in other words than a measurement.
+PROVED = {
+    "relative_error": "the relative error is at most",
+}
+
+
+def meaning(name: str) -> str:
+    """A measured quantity in words."""
+    return MEANING.get(name, name.replace("_", " "))
+
+
+def proved(name: str) -> str:
+    """A proved bound in words."""
+    return PROVED.get(name, meaning(name))
+
+
+def number(value: Measure | None) -> str:
+    """A number for readers; for several the range."""
+    if value is None:
+        return "–"
+    if isinstance(value, tuple):
+        finite = [v for v in value if not math.isnan(v)]
+        return f"{min(finite):.4g} to {max(finite):.4g}" if finite else "–"
+    return f"{value:.4g}"
+
+
+def headline(certificate: Certificate) -> list[str]:
+    """What can be believed, in a few sentences, most important first."""
+    sentences = []
+    if certificate.bounds:
+        listed = "; ".join(f"{proved(n)} {number(v)}" for n, v in certificate.bounds.items())
+        sentences.append(f"Proved for this data: {listed}.")
+    else:
+        sentences.append("Nothing is proved by the method's theory for this data.")
+    sentences += optimality_sentences(certificate)
+    if certificate.checks:
+        count = {status: sum(c.status == status for c in certificate.checks) for status in STATUS}
+        sentences.append(
+            f"Conditions of the theory: {count['holds']} met, {count['fails']} not met, "
+            f"{count['unknown']} that cannot be decided."
+        )
+    return sentences
+
+
+def optimality_sentences(certificate: Certificate) -> list[str]:
+    """What is true with no assumption at all."""
+    error = certificate.measures.get("relative_error")
+    lower = certificate.measures.get("relative_error_lower_bound")
+    if not isinstance(error, float):
+        return []
+    if not isinstance(lower, float):
+        return [f"The relative error is {error:.4g}."]
+    return [
+        f"The relative error is {error:.4g}; no factorization of this rank can be below "
+        f"{lower:.4g}, so at most {max(error - lower, 0):.4g} could be gained."
+    ]
+
+
+STATUS = {
+    "holds": ("Conditions that hold", "Measured on this data, and met."),
+    "fails": (
+        "Conditions that fail",
+        "Measured on this data, and not met: the theorem says nothing here. The result may still "
+        "be good.",
+    ),
+    "unknown": (
+        "What is unknown",
+        "These cannot be decided from the data, for example because the theorem hides a "
+        "constant. They are never counted as met.",
+    ),
+}
+
+
+def certificate_elements(certificate: Certificate | None) -> list[Element]:
+    """The elements of the third tab."""
+    if certificate is None:
+        return [
+            Paragraph(
+                "This result has no certificate: it was made with certify=False. "
+                "`provenmf certify` computes one from the result and its data.",
+                "note",
+            )
+        ]
+    sentences = headline(certificate)
+    elements: list[Element] = [
+        Paragraph(sentences[0], "good" if certificate.bounds else "note"),
+        *(Paragraph(sentence) for sentence in sentences[1:]),
+    ]
+    for status, (title, caption) in STATUS.items():
+        checks = [check for check in certificate.checks if check.status == status]
+        if checks:
+            elements.append(Statements(title, [_statement(c) for c in checks], caption))
+    if certificate.bounds:
+        rows = [(proved(name), number(value)) for name, value in certificate.bounds.items()]
+        elements.append(Table("What follows", ("proved for this data", "value"), rows))
+    rows = [(meaning(name), number(value)) for name, value in certificate.measures.items()]
+    elements.append(
+        Table(
+            "Measured",
+            ("quantity", "value"),
+            rows,
+            "Computed from the data and the result; no assumption is behind these numbers.",
+        )
+    )
+    return elements
+
+
+def margin(check: Check) -> str:
+    """How far the value is on its side of the threshold, as a factor."""
+    value, threshold = check.value, check.threshold
+    if value is None or threshold is None or check.status == "unknown":
+        return ""
+    low, high = sorted((abs(value), abs(threshold)))
+    if low == 0 or not math.isfinite(high):
+        return ""
+    return f", {'met' if check.status == 'holds' else 'missed'} by a factor of {high / low:.3g}"
+
+
+def _statement(check: Check) -> Statement:
+    measured = f"measured {number(check.value)}" if check.value is not None else "not measured"
+    if check.threshold is not None:
+        side = ""
+        if check.status != "unknown" and check.value is not None and check.value != check.threshold:
+            above = (check.value > check.threshold) == (check.status == "holds")
+            side = "at least " if above else "at most "
+        measured += f", needed {side}{number(check.threshold)}{margin(check)}"
+    return Statement(check.status, check.name, check.theorem, measured, check.note)

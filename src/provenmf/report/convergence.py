@@ -1,0 +1,61 @@
+"""How the method got there: the trace as curves, why it stopped, and how it was called."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from provenmf.records import Factorization
+from provenmf.report import figures
+from provenmf.report.elements import Chart, ChartGrid, Element, Paragraph, Table
+
+STOP_REASONS = {
+    "converged": "It stopped by itself: the last iterations changed nothing that matters.",
+    "max_iter": "It stopped at the largest number of iterations allowed; more might change the "
+    "result.",
+    "interrupted": "It was interrupted; this is the best answer until then.",
+    "callback": "It was stopped by the callback.",
+}
+
+
+def convergence(result: Factorization) -> list[Element]:
+    """The elements of the second tab."""
+    steps = len(result.trace)
+    time = f" in {result.trace['seconds'][-1]:.3g} s" if "seconds" in result.trace and steps else ""
+    reason = STOP_REASONS.get(result.stop_reason, "")
+    text = f"{method_name(result)} made {steps} iteration{'s' * (steps != 1)}{time}. {reason}"
+    elements: list[Element] = [Paragraph(text)] if steps else []
+    charts = [
+        _curve(result, name)
+        for name in result.trace.columns
+        if name != "seconds" and np.isfinite(result.trace[name]).any()
+    ]
+    if charts and steps > 1:
+        elements.append(ChartGrid("Trace", charts))
+    if not elements:
+        elements = [
+            Paragraph(
+                f"{method_name(result)} needs no iterations, or recorded none: there is no "
+                f"trace to draw. {reason}"
+            )
+        ]
+    parameters = [(name, str(value)) for name, value in result.parameters.items()]
+    versions = [(name, str(value)) for name, value in result.versions.items()]
+    elements.append(Table("Parameters", ("name", "value"), parameters))
+    elements.append(Table("Versions", ("part", "version"), versions))
+    return elements
+
+
+def method_name(result: Factorization) -> str:
+    """The method as its users write it."""
+    names = {"and_descent": "AND", "cones": "ConeNMF", "purification": "Purification"}
+    return names.get(result.method, result.method.replace("_", " ").upper())
+
+
+def _curve(result: Factorization, name: str) -> Chart:
+    values = np.asarray(result.trace[name], dtype=float)
+    positive = values[np.isfinite(values) & (values > 0)]
+    wide = len(positive) > 0.9 * len(values) and positive.max() > 30 * positive.min()
+    iterations = np.arange(1, len(values) + 1)
+    label = name.replace("_", " ")
+    figure = figures.lines([(label, iterations, values)], "iteration", label, log_y=wide)
+    return Chart(label, figure, height=280)
