@@ -6,79 +6,63 @@ import numpy as np
 
 from provenmf.records import Factorization
 from provenmf.report import figures
+from provenmf.report.answer import Answer
+from provenmf.report.communities import evenly
 from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Paragraph
-from provenmf.report.naming import component_names, names_of, scores
-from provenmf.report.topics import shares
 
 COLUMNS = 12
 ROWS_IN_MAP = 200
+POINTS_IN_CURVE = 1000
 
 
-def found(result: Factorization) -> list[Element]:
+def found(result: Factorization, answer: Answer) -> list[Element]:
     """The elements of the first tab."""
-    columns = names_of(result, "column_names", result.components.shape[1], "column")
-    rows = names_of(result, "row_names", len(result.weights), "row")
-    names = component_names(result, "Component")
-    share = shares(result.weights * np.linalg.norm(result.components, axis=1))
-    cards = [
-        Card(
-            name,
-            f"{share[i]:.1%} of all weight{_anchor(result, i, rows)}",
-            _bars(result, i, columns),
-        )
-        for i, name in enumerate(names)
-    ]
     summary = (
-        f"{result.n_components} components of a matrix with {len(rows):,} rows and "
-        f"{len(columns):,} columns."
+        f"{answer.n_components} components of a matrix with {len(answer.weights):,} rows and "
+        f"{answer.components.shape[1]:,} columns."
     )
     return [
         Paragraph(summary),
-        Cards("Components", cards, "The largest entries of each component."),
-        Chart(
-            "Components, entry by entry",
-            figures.lines(
-                [
-                    (name, np.arange(1, len(columns) + 1)[:: _step(columns)], c[:: _step(columns)])
-                    for name, c in zip(names, result.components)
-                ],
-                "column",
-                "entry",
-            ),
+        Cards(
+            "Components",
+            [_card(answer, i) for i in range(answer.n_components)],
+            "The largest entries of each component.",
         ),
-        _weights(result, rows, names),
-        *scores(result),
+        _curves(answer),
+        _weights(answer),
     ]
 
 
-def _step(columns: list[str]) -> int:
-    return max(1, len(columns) // 1000)
-
-
-def _anchor(result: Factorization, component: int, rows: list[str]) -> str:
-    if result.anchors is None or len(result.anchors) != result.n_components:
-        return ""
-    anchor = int(result.anchors[component])
-    return f", anchor: {rows[anchor]}" if 0 <= anchor < len(rows) else ""
-
-
-def _bars(result: Factorization, component: int, columns: list[str]) -> list[Bar]:
-    values = result.components[component]
+def _card(answer: Answer, component: int) -> Card:
+    values = answer.components[component]
     order = np.argsort(-np.abs(values), kind="stable")[:COLUMNS]
     largest = max(float(np.abs(values).max(initial=0.0)), np.finfo(float).tiny)
-    return [Bar(columns[i], f"{values[i]:.3g}", float(np.abs(values[i]) / largest)) for i in order]
+    bars = [
+        Bar(answer.column_names[i], f"{values[i]:.3g}", float(np.abs(values[i]) / largest))
+        for i in order
+    ]
+    text = f"{answer.share[component]:.1%} of all weight"
+    anchor = answer.anchor_name(component)
+    return Card(answer.names[component], f"{text}, anchor: {anchor}" if anchor else text, bars)
 
 
-def _weights(result: Factorization, rows: list[str], names: list[str]) -> Chart:
-    order = np.argsort(result.weights.argmax(axis=1), kind="stable")
+def _curves(answer: Answer) -> Chart:
+    n = answer.components.shape[1]
+    shown = np.unique(evenly(n, min(n, POINTS_IN_CURVE)))
+    series = [(name, shown + 1, c[shown]) for name, c in zip(answer.names, answer.components)]
+    return Chart("Components, entry by entry", figures.lines(series, "column", "entry"))
+
+
+def _weights(answer: Answer) -> Chart:
+    order = np.argsort(answer.weights.argmax(axis=1), kind="stable")
     caption = "Rows are sorted by their main component."
     if len(order) > ROWS_IN_MAP:
-        order = order[np.linspace(0, len(order) - 1, ROWS_IN_MAP).astype(int)]
-        caption += f" Shown: {ROWS_IN_MAP} of {len(rows):,} rows, evenly spread."
+        order = order[evenly(len(order), ROWS_IN_MAP)]
+        caption += f" Shown: {ROWS_IN_MAP} of {len(answer.weights):,} rows, evenly spread."
     figure = figures.heat_map(
-        result.weights[order],
-        [rows[i] for i in order],
-        names,
+        answer.weights[order],
+        [answer.row_names[i] for i in order],
+        answer.names,
         value_label="weight",
         show_rows=len(order) <= 30,
     )

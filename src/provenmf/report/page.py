@@ -12,12 +12,13 @@ from provenmf.errors import MissingExtra
 from provenmf.io import write_aside
 from provenmf.records import Factorization
 from provenmf.report import communities, matrix, parts, topics, unmixing
+from provenmf.report.answer import Answer, answer_of
 from provenmf.report.certificate import certificate_elements, headline
 from provenmf.report.convergence import convergence, method_name
 from provenmf.report.elements import Chart, ChartGrid, Element, Tab
-from provenmf.report.naming import kind_of
+from provenmf.report.scores import scores_and_notes
 
-FOUND: dict[str, Callable[[Factorization], list[Element]]] = {
+FOUND: dict[str, Callable[[Factorization, Answer], list[Element]]] = {
     "topics": topics.found,
     "communities": communities.found,
     "unmixing": unmixing.found,
@@ -41,14 +42,17 @@ def write(result: Factorization, path: str | Path, *, title: str | None = None) 
 
 def render(result: Factorization, *, title: str | None = None) -> str:
     """The report of a result as HTML text."""
-    kind = kind_of(result)
+    answer = answer_of(result)
+    found = FOUND[answer.kind](result, answer) + scores_and_notes(result, answer)
     tabs = [
-        Tab("found", "What was found", FOUND[kind](result)),
+        Tab("found", "What was found", found),
         Tab("convergence", "How it converged", convergence(result)),
         Tab("certificate", "What is guaranteed", certificate_elements(result.certificate)),
     ]
     summary = headline(result.certificate)[0] if result.certificate else ""
-    default = {"unmixing": "Unmixing", "matrix": "Factorization"}.get(kind, kind.capitalize())
+    default = {"unmixing": "Unmixing", "matrix": "Factorization"}.get(
+        answer.kind, answer.kind.capitalize()
+    )
     return page(title or f"{default} by {method_name(result)}", tabs, summary=summary)
 
 

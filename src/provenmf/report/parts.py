@@ -6,56 +6,69 @@ import numpy as np
 
 from provenmf.records import Factorization
 from provenmf.report import figures
+from provenmf.report.answer import Answer
+from provenmf.report.communities import evenly
 from provenmf.report.elements import Chart, Element, Gallery, Paragraph, Picture
-from provenmf.report.naming import component_names, names_of, scores
 from provenmf.report.pictures import data_uri
-from provenmf.report.topics import shares
-from provenmf.report.unmixing import image_shape
 
 REBUILT = 12
 IMAGES_IN_MAP = 120
 
 
-def found(result: Factorization) -> list[Element]:
+def found(result: Factorization, answer: Answer) -> list[Element]:
     """The elements of the first tab."""
-    names = component_names(result, "Part")
-    images = names_of(result, "image_names", len(result.weights), "image")
-    shape = image_shape(result, result.components.shape[1])
-    share = shares(result.weights * np.linalg.norm(result.components, axis=1))
+    height, width = answer.image_shape
+    share = answer.share
     parts = [
-        Picture(data_uri(component.reshape(shape)), name, f"{share[i]:.0%} of all weight")
-        for i, (name, component) in enumerate(zip(names, result.components))
-    ]
-    chosen = np.unique(np.linspace(0, len(images) - 1, min(REBUILT, len(images))).astype(int))
-    rebuilt = [
-        Picture(data_uri((result.weights[i] @ result.components).reshape(shape)), images[i])
-        for i in chosen
+        Picture(data_uri(component.reshape(height, width)), name, f"{share[i]:.0%} of all weight")
+        for i, (name, component) in enumerate(zip(answer.names, answer.components))
     ]
     summary = (
-        f"{result.n_components} parts of {len(images):,} images, {shape[0]} × {shape[1]} each."
+        f"{answer.n_components} parts of {len(answer.weights):,} images of "
+        f"{height} × {width} pixels."
     )
     return [
         Paragraph(summary),
         Gallery("Parts", parts, "Each part is scaled from black (least) to white (most)."),
-        Gallery(
-            "Images put together again",
-            rebuilt,
-            "Weights times parts, for images spread evenly over the collection.",
-        ),
-        _weights(result, images, names),
-        *scores(result),
+        *_originals(result, answer),
+        _rebuilt(answer),
+        _weights(answer),
     ]
 
 
-def _weights(result: Factorization, images: list[str], names: list[str]) -> Chart:
-    count = min(IMAGES_IN_MAP, len(images))
-    order = np.linspace(0, len(images) - 1, count).astype(int)
+def _originals(result: Factorization, answer: Answer) -> list[Element]:
+    """The stored example images, each followed by what its parts make of it."""
+    originals, rebuilt = result.extras.get("example_images"), result.extras.get("example_rebuilt")
+    if originals is None or rebuilt is None:
+        return []
+    pictures = []
+    for name, before, after in zip(answer.row_names, originals, rebuilt):
+        pictures += [Picture(data_uri(before), name), Picture(data_uri(after), name, "from parts")]
+    return [Gallery("Images and what their parts make of them", pictures)]
+
+
+def _rebuilt(answer: Answer) -> Gallery:
+    n = len(answer.weights)
+    pictures = [
+        Picture(
+            data_uri((answer.weights[i] @ answer.components).reshape(answer.image_shape)),
+            answer.row_names[i],
+        )
+        for i in np.unique(evenly(n, min(REBUILT, n)))
+    ]
+    caption = "Weights times parts, for images spread evenly over the collection."
+    return Gallery("Images put together from parts", pictures, caption)
+
+
+def _weights(answer: Answer) -> Chart:
+    n = len(answer.weights)
+    order = evenly(n, min(IMAGES_IN_MAP, n))
     figure = figures.heat_map(
-        result.weights[order],
-        [images[i] for i in order],
-        names,
+        answer.weights[order],
+        [answer.row_names[i] for i in order],
+        answer.names,
         value_label="weight",
-        show_rows=count <= 30,
+        show_rows=len(order) <= 30,
     )
-    shown = "all images" if count == len(images) else f"{count} images, evenly spread"
+    shown = "all images" if len(order) == n else f"{len(order)} images, evenly spread"
     return Chart("Which image uses which part", figure, f"Rows: {shown}.", height=460)

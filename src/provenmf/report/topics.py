@@ -9,73 +9,61 @@ from numpy.typing import NDArray
 
 from provenmf.records import Factorization
 from provenmf.report import figures
+from provenmf.report.answer import Answer
 from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Example, Paragraph
-from provenmf.report.naming import component_names, names_of, scores
 
 WORDS = 12
-EXAMPLES = 3
 EXCERPT = 220
 
 
-def found(result: Factorization) -> list[Element]:
+def found(result: Factorization, answer: Answer) -> list[Element]:
     """The elements of the first tab."""
-    vocabulary = names_of(result, "vocabulary", result.components.shape[1], "word")
-    documents = names_of(result, "document_names", len(result.weights), "document")
-    names = component_names(result, "Topic")
-    share = shares(result.weights)
     cards = [
         Card(
-            title=names[topic],
-            subtitle=_subtitle(result, topic, share),
-            bars=word_bars(result, topic, vocabulary),
-            examples=_examples(result, topic, documents),
+            title=name,
+            subtitle=_subtitle(result, answer, topic),
+            bars=word_bars(answer, topic),
+            examples=_examples(result, answer, topic),
         )
-        for topic in range(result.n_components)
+        for topic, name in enumerate(answer.names)
     ]
     summary = (
-        f"{result.n_components} topics in {len(result.weights):,} documents over "
-        f"{result.components.shape[1]:,} words."
+        f"{answer.n_components} topics in {len(answer.weights):,} documents over "
+        f"{answer.components.shape[1]:,} words."
     )
-    leading = [f"{name}: {cards[i].bars[0].label}" for i, name in enumerate(names)]
-    elements: list[Element] = [
+    caption = "The words with the largest probability in each topic."
+    if answer.anchors is not None:
+        caption += (
+            " A star marks the topic's anchor word: a word that, by the model, occurs in this "
+            "topic only."
+        )
+    caption += " Examples are the documents with the largest share of the topic."
+    leading = [f"{name}: {card.bars[0].label}" for name, card in zip(answer.names, cards)]
+    return [
         Paragraph(summary),
-        Cards(
-            "Topics",
-            cards,
-            "The words with the largest probability in each topic. A star marks the topic's "
-            "anchor word: a word that, by the model, occurs in this topic only. Examples are the "
-            "documents with the largest share of the topic.",
-        ),
+        Cards("Topics", cards, caption),
         Chart(
             "How much of the collection is about each topic",
-            figures.bars(leading, share, "share of all documents"),
-            height=110 + 24 * result.n_components,
+            figures.bars(leading, answer.share, "share of all documents"),
+            height=110 + 24 * answer.n_components,
         ),
+        *_similarity(answer, leading),
     ]
-    if result.n_components > 1:
-        elements.append(
-            Chart(
-                "How alike the topics are",
-                figures.heat_map(
-                    cosines(result.components),
-                    leading,
-                    [str(i + 1) for i in range(result.n_components)],
-                    value_label="cosine",
-                    square=True,
-                    largest=1.0,
-                ),
-                "Cosine between the word distributions: 0 for no common words, 1 for the same.",
-                height=460,
-                narrow=True,
-            )
-        )
-    return elements + scores(result)
 
 
-def shares(weights: NDArray[Any]) -> NDArray[Any]:
-    """How much of all weight each component carries; sums to 1."""
-    totals = np.maximum(weights, 0).sum(axis=0, dtype=np.float64)
-    return totals / max(totals.sum(), np.finfo(float).tiny)
+def _similarity(answer: Answer, leading: list[str]) -> list[Element]:
+    if answer.n_components < 2:
+        return []
+    figure = figures.heat_map(
+        cosines(answer.components),
+        leading,
+        [str(i + 1) for i in range(answer.n_components)],
+        value_label="cosine",
+        square=True,
+        largest=1.0,
+    )
+    caption = "Cosine between the word distributions: 0 for no common words, 1 for the same."
+    return [Chart("How alike the topics are", figure, caption, height=460, narrow=True)]
 
 
 def cosines(rows: NDArray[Any]) -> NDArray[Any]:
@@ -85,17 +73,17 @@ def cosines(rows: NDArray[Any]) -> NDArray[Any]:
     return np.clip(unit @ unit.T, -1.0, 1.0)
 
 
-def word_bars(result: Factorization, topic: int, vocabulary: list[str]) -> list[Bar]:
+def word_bars(answer: Answer, topic: int) -> list[Bar]:
     """The largest entries of one component; the anchor is shown even if it is not among them."""
-    values = result.components[topic]
+    values = answer.components[topic]
     order = np.argsort(-values, kind="stable")[:WORDS]
-    anchor = _anchor(result, topic)
+    anchor = None if answer.anchors is None else int(answer.anchors[topic])
     if anchor is not None and anchor not in order:
         order = np.append(order, anchor)
     largest = max(float(values.max(initial=0.0)), np.finfo(float).tiny)
     return [
         Bar(
-            vocabulary[word],
+            answer.column_names[word],
             f"{values[word]:.3g}",
             float(np.clip(values[word] / largest, 0, 1)),
             marked=word == anchor,
@@ -104,33 +92,30 @@ def word_bars(result: Factorization, topic: int, vocabulary: list[str]) -> list[
     ]
 
 
-def _anchor(result: Factorization, topic: int) -> int | None:
-    """The topic's anchor word; an anchor of the rows of a plain fit is no word and is left out."""
-    if result.anchors is None or len(result.anchors) != result.n_components:
-        return None
-    anchor = int(result.anchors[topic])
-    return anchor if 0 <= anchor < result.components.shape[1] else None
-
-
-def _subtitle(result: Factorization, topic: int, share: NDArray[Any]) -> str:
-    text = f"{share[topic]:.1%} of the collection"
+def _subtitle(result: Factorization, answer: Answer, topic: int) -> str:
+    text = f"{answer.share[topic]:.1%} of the collection"
     coherence = result.extras.get("coherence")
-    if coherence is not None and np.ndim(coherence) == 1:
+    if coherence is not None:
         text += f", coherence {float(coherence[topic]):.4g}"
     return text
 
 
-def _examples(result: Factorization, topic: int, documents: list[str]) -> list[Example]:
-    weights = result.weights[:, topic]
-    excerpts = result.extras.get("document_excerpts")
-    total = np.maximum(result.weights.sum(axis=1), np.finfo(float).tiny)
-    purest = np.argsort(-weights / total, kind="stable")[: 20 * EXAMPLES]
-    best = sorted((i for i in purest if weights[i] > 0), key=lambda i: -weights[i])[:EXAMPLES]
+def _examples(result: Factorization, answer: Answer, topic: int) -> list[Example]:
+    """The example documents that the application chose, with their first characters."""
+    documents = result.extras.get("example_documents")
+    if documents is None:
+        return []
+    names, texts = result.extras.get("example_names"), result.extras.get("example_texts")
     return [
         Example(
-            documents[i],
-            "" if excerpts is None else figures.shortened(excerpts[i], EXCERPT),
-            f"{weights[i] / total[i]:.0%}",
+            answer.row_names[document] if names is None else str(names[topic, place]),
+            "" if texts is None else _excerpt(texts[topic, place]),
+            f"{answer.weights[document, topic]:.0%}",
         )
-        for i in best
+        for place, document in enumerate(documents[topic])
+        if document >= 0
     ]
+
+
+def _excerpt(text: object) -> str:
+    return figures.shortened(" ".join(str(text).split()), EXCERPT)

@@ -1,0 +1,55 @@
+"""`provenmf certify`: what can be believed about a saved result, recomputed from its data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from provenmf.cli import options
+from provenmf.cli.outcome import console
+from provenmf.cli.progress import Progress
+
+
+def certify(
+    result: Annotated[Path, typer.Argument(help="Result file written by another command.")],
+    data: Annotated[Path, typer.Argument(help="The data that the result was made from.")],
+    key: options.Key = None,
+    transpose: Annotated[
+        bool, typer.Option("--transpose", help="Data points are the columns of the file.")
+    ] = False,
+    vocabulary: options.Vocabulary = None,
+    field: options.Field = "text",
+    as_json: options.Json = False,
+) -> None:
+    """Recompute the certificate of a saved result from scratch, without trusting the file.
+
+    Nothing stored in the result but the factors is used, and no solver runs.
+
+    \b
+    Examples:
+      provenmf certify counts-result.npz counts.csv
+      provenmf certify samson-result.npz samson.npz --json
+    """
+    from provenmf.applications import matrix_again
+    from provenmf.cli.problem import read_again
+    from provenmf.estimators.certificate import certify as certify_result
+    from provenmf.io import load
+    from provenmf.report.certificate import headline
+
+    saved = load(result)
+    with Progress(f"Certifying {result.name}"):
+        source = read_again(
+            saved, data, key=key, transpose=transpose, vocabulary=vocabulary, field=field
+        )
+        certificate = certify_result(matrix_again(saved, source), saved)
+    if as_json:
+        typer.echo(json.dumps(certificate.to_dict(), indent=1))
+        return
+    screen = console()
+    for sentence in headline(certificate):
+        screen.print(sentence, markup=False)
+    screen.print()
+    screen.print(str(certificate), markup=False, soft_wrap=True)

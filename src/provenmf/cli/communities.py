@@ -1,0 +1,91 @@
+"""`provenmf communities`: overlapping communities of a graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from provenmf.cli import options
+from provenmf.cli.outcome import check_writable, finish
+from provenmf.cli.progress import fitting, reading
+
+if TYPE_CHECKING:
+    from provenmf.records import Factorization
+
+
+def communities(
+    data: Annotated[
+        Path,
+        typer.Argument(help="Graph: edge list (txt, csv, tsv), graphml, adjacency (npz, mtx)."),
+    ],
+    rank: Annotated[int, typer.Option("--rank", "-k", min=1, help="How many communities.")],
+    method: options.Method = "merit",
+    output: options.Output = None,
+    energy: Annotated[
+        float,
+        typer.Option("--energy", min=0.0, max=1.0, help="Share of the nodes' squared norms kept."),
+    ] = 0.99,
+    truth: Annotated[
+        Path | None,
+        typer.Option("--truth", help="Known memberships (nodes x communities) to compare with."),
+    ] = None,
+    key: options.Key = None,
+    max_iter: options.MaxIter = None,
+    seed: options.Seed = 0,
+    certify: options.Certify = True,
+    report: options.Report = True,
+    as_json: options.Json = False,
+) -> None:
+    """Find how much each node of a graph belongs to each community.
+
+    Memberships are real mixtures: rows that sum to one. Directions and loops are dropped, and
+    said so.
+
+    \b
+    Examples:
+      provenmf communities friends.txt -k 4               two names a line
+      provenmf communities graph.graphml -k 3 --method spa
+      provenmf communities adjacency.npz -k 6 --truth memberships.npz --json
+    """
+    from provenmf.applications import find_communities
+    from provenmf.io import read_graph, read_matrix
+
+    output = output or options.default_output(data)
+    check_writable(output)
+    with reading(data):
+        graph = read_graph(data, key=key)
+        known = None if truth is None else read_matrix(truth)
+    with fitting(data, method, rank, max_iter) as fit:
+        result = find_communities(
+            graph,
+            rank,
+            method=method,
+            energy=energy,
+            random_state=seed,
+            certify=certify,
+            **fit.options,
+        ).factorization
+    if known is not None:
+        result = with_truth(result, known)
+    finish(result, output, with_report=report, as_json=as_json)
+
+
+def with_truth(result: Factorization, memberships: Any) -> Factorization:
+    """Add the rank correlation with known memberships to a result."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from provenmf.errors import InvalidInput
+    from provenmf.metrics.communities import averaged_spearman
+
+    found = result.extras["memberships"]
+    if np.shape(memberships) != found.shape:
+        raise InvalidInput(
+            f"the known memberships have shape {np.shape(memberships)}, the found ones "
+            f"{found.shape}: they must agree"
+        )
+    score = averaged_spearman(found, np.asarray(memberships))
+    return replace(result, extras={**result.extras, "rank_correlation": np.array(score)})

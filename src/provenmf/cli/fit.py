@@ -1,0 +1,99 @@
+"""`provenmf fit`: factorize any matrix file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from provenmf.cli import options
+from provenmf.cli.outcome import check_writable, finish
+from provenmf.cli.progress import fitting, reading
+
+if TYPE_CHECKING:
+    from provenmf.records import Factorization
+
+
+def fit(
+    data: Annotated[
+        Path, typer.Argument(help="Matrix: npy, npz, csv, tsv, mtx, mat, parquet, h5ad.")
+    ],
+    rank: options.Rank = None,
+    method: options.Method = "merit",
+    output: options.Output = None,
+    key: options.Key = None,
+    transpose: Annotated[
+        bool, typer.Option("--transpose", help="Data points are the columns of the file.")
+    ] = False,
+    max_iter: options.MaxIter = None,
+    seed: options.Seed = 0,
+    certify: options.Certify = True,
+    report: options.Report = True,
+    as_json: options.Json = False,
+) -> None:
+    """Factorize any matrix: rows are data points, X ≈ weights × components.
+
+    A matrix in an .npy file is read block by block and never loaded as a whole.
+    Ctrl-C ends an iterative method early and keeps the best answer so far.
+
+    \b
+    Examples:
+      provenmf fit counts.csv --rank 10
+      provenmf fit genes.mtx -k 8 --method and_descent -o genes-8.npz
+      provenmf fit spectra.mat --key Y --transpose -k 3 --method spa
+      provenmf fit big.npy -k 20 --method spa --no-report --json
+    """
+    output = output or options.default_output(data)
+    check_writable(output)
+    result = fit_matrix(
+        data,
+        rank,
+        method,
+        key=key,
+        transpose=transpose,
+        max_iter=max_iter,
+        seed=seed,
+        certify=certify,
+    )
+    finish(result, output, with_report=report, as_json=as_json)
+
+
+def fit_matrix(
+    path: Path,
+    rank: int | None,
+    method: str,
+    *,
+    key: str | None,
+    transpose: bool,
+    max_iter: int | None,
+    seed: int,
+    certify: bool,
+) -> Factorization:
+    """Read, fit, and name the kind of result."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from provenmf import factorize
+
+    with reading(path):
+        data = read_data(path, key=key, transpose=transpose)
+    with fitting(path, method, rank, max_iter) as fit:
+        if hasattr(data, "progress"):
+            data.progress = fit.progress.rows_read
+        result = factorize(
+            data, rank, method=method, random_state=seed, certify=certify, **fit.options
+        )
+    return replace(result, extras={**result.extras, "kind": np.array("matrix")})
+
+
+def read_data(path: Path, *, key: str | None = None, transpose: bool = False) -> Any:
+    """A matrix from a file; an .npy file stays on disk and is seen as blocks."""
+    from provenmf.blocks import as_blocks
+    from provenmf.io import read_matrix
+
+    if path.suffix.lower() == ".npy" and not transpose and path.is_file():
+        return as_blocks(path)
+    matrix = read_matrix(path, key)
+    return matrix.T if transpose else matrix

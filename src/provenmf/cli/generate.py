@@ -1,0 +1,137 @@
+"""`provenmf generate`: synthetic data together with the truth behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from provenmf.cli.outcome import check_writable, console
+from provenmf.errors import InvalidInput
+
+# name -> module and function; the function's docstring is the model
+GENERATORS = {
+    "separable": ("provenmf.datasets.separable", "dirichlet_mixtures"),
+    "middle-points": ("provenmf.datasets.separable", "middle_points"),
+    "network": ("provenmf.datasets.networks", "mixed_membership_network"),
+}
+# the options that most generators have, and the names they have there
+SHARED = {
+    "rows": ("n_samples", "n_nodes"),
+    "columns": ("n_features",),
+    "rank": ("n_components", "n_communities"),
+}
+
+
+def generate(
+    model: Annotated[str | None, typer.Argument(help="Name of the model; see --list.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write (.npz).")
+    ] = None,
+    rows: Annotated[int | None, typer.Option("--rows", "-n", min=1, help="Data points.")] = None,
+    columns: Annotated[int | None, typer.Option("--columns", "-d", min=1, help="Features.")] = None,
+    rank: Annotated[int | None, typer.Option("--rank", "-k", min=1, help="Components.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Another parameter of the model, as name=value."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Start of the random numbers.")] = 0,
+    show_list: Annotated[bool, typer.Option("--list", help="Show the models and stop.")] = False,
+) -> None:
+    """Make synthetic data with a known answer.
+
+    The file holds `data`, the true `components` and `weights`, and what else the model knows
+    (anchors, labels, noise level).
+
+    \b
+    Examples:
+      provenmf generate --list
+      provenmf generate separable -n 1000 -d 50 -k 8 --set snr=20 -o mixed.npz
+      provenmf fit mixed.npz --key data --rank 8
+      provenmf generate network -n 300 -k 3 -o net.npz
+      provenmf communities net.npz -k 3
+    """
+    if show_list or model is None:
+        _show_models()
+        return
+    if model not in GENERATORS:
+        raise InvalidInput(f"model {model!r} is not known: choose one of {', '.join(GENERATORS)}")
+    output = output or Path(f"{model}.npz")
+    check_writable(output)
+    given = {"rows": rows, "columns": columns, "rank": rank}
+    function = _function(model)
+    sample = function(**_arguments(model, function, given, settings or []), random_state=seed)
+    save_sample(sample, output)
+    typer.echo(f"{model} data written to {output}")
+
+
+def _function(model: str) -> Callable[..., Any]:
+    from importlib import import_module
+
+    module, name = GENERATORS[model]
+    return getattr(import_module(module), name)
+
+
+def _show_models() -> None:
+    import inspect
+
+    screen = console()
+    for model in GENERATORS:
+        function = _function(model)
+        screen.print(f"{model}: {(function.__doc__ or '').strip().splitlines()[0]}", markup=False)
+        others = ", ".join(
+            f"{name}={p.default!r}"
+            for name, p in inspect.signature(function).parameters.items()
+            if name != "random_state"
+        )
+        screen.print(f"    {others}", markup=False)
+
+
+def _arguments(
+    model: str, function: Callable[..., Any], given: dict[str, int | None], settings: list[str]
+) -> dict[str, Any]:
+    """The options as arguments of the generator; what it does not have is refused."""
+    import inspect
+    from ast import literal_eval
+
+    parameters = inspect.signature(function).parameters
+    arguments: dict[str, Any] = {}
+    for option, value in given.items():
+        name = next((name for name in SHARED[option] if name in parameters), None)
+        if value is not None and name is None:
+            raise InvalidInput(f"model {model!r} has no --{option}: leave it out")
+        if value is not None and name is not None:
+            arguments[name] = value
+    for setting in settings:
+        name, _, text = setting.partition("=")
+        if name not in parameters:
+            raise InvalidInput(f"model {model!r} has no {name!r}: it has {', '.join(parameters)}")
+        try:
+            arguments[name] = literal_eval(text)
+        except (ValueError, SyntaxError):
+            arguments[name] = text
+    return arguments
+
+
+def save_sample(sample: Any, output: Path) -> None:
+    """All arrays of a sample by name; a network's adjacency as scipy stores it."""
+    from dataclasses import fields
+
+    import numpy as np
+    import scipy.sparse as sp
+
+    from provenmf.io import write_aside
+
+    arrays: dict[str, Any] = {}
+    for field in fields(sample):
+        value = getattr(sample, field.name)
+        if sp.issparse(value):
+            arrays |= {"data": value.data, "indices": value.indices, "indptr": value.indptr}
+            arrays |= {"shape": np.array(value.shape), "format": np.array(b"csr")}
+        elif field.name == "extras":
+            arrays |= {f"extra_{name}": np.asarray(array) for name, array in value.items()}
+        elif value is not None:
+            arrays[field.name] = np.asarray(value)
+    write_aside(output, lambda file: np.savez_compressed(file, **arrays))

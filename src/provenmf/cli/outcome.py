@@ -1,0 +1,144 @@
+"""The end of every fit: write the result and the report, and say what was found."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from provenmf.errors import InvalidInput, MissingExtra
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from provenmf.records import Factorization
+
+
+def check_writable(path: Path) -> None:
+    """Refuse an output path that cannot be written, before any time is spent."""
+    folder = path.parent
+    if path.is_dir():
+        raise InvalidInput(f"cannot write {path}: it is a folder; name a file")
+    if not folder.is_dir():
+        raise InvalidInput(
+            f"cannot write {path}: the folder {folder} does not exist; make it first"
+        )
+    if not os.access(folder, os.W_OK):
+        raise InvalidInput(f"cannot write {path}: the folder {folder} cannot be written to")
+
+
+def console() -> Console:
+    """Standard output, 80 columns wide unless the terminal says otherwise."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=False)
+
+
+def finish(result: Factorization, output: Path, *, with_report: bool, as_json: bool) -> None:
+    """Save, report, print."""
+    from dataclasses import replace
+
+    result = replace(result, parameters={**result.parameters, "callback": None})
+    result.save(output)
+    files = {"result": str(output)}
+    if with_report:
+        page = output.with_suffix(".html")
+        try:
+            from provenmf.report import write
+
+            write(result, page)
+            files["report"] = str(page)
+        except MissingExtra as error:
+            typer.echo(f"Note: no report was written; {error}", err=True)
+    if as_json:
+        typer.echo(json.dumps(as_dict(result) | {"files": files}, indent=1, default=str))
+        return
+    screen = console()
+    show(result, screen)
+    for kind, file in files.items():
+        screen.print(f"{kind.capitalize()} written to {file}", markup=False)
+
+
+def as_dict(result: Factorization) -> dict[str, Any]:
+    """The outcome for machines."""
+    from provenmf.report.answer import kind_of
+
+    return {
+        "kind": kind_of(result),
+        "method": result.method,
+        "n_components": result.n_components,
+        "n_rows": len(result.weights),
+        "n_columns": result.components.shape[1],
+        "stop_reason": result.stop_reason,
+        "iterations": len(result.trace),
+        "anchors": None if result.anchors is None else result.anchors.tolist(),
+        "components": [
+            {"name": name, "share": share, "anchor": anchor, "largest": entries}
+            for name, share, anchor, entries in _component_rows(result)
+        ],
+        "notes": [str(note) for note in result.extras.get("notes", ())],
+        "certificate": result.certificate and result.certificate.to_dict(),
+    }
+
+
+def show(result: Factorization, screen: Console) -> None:
+    """What was found and what is guaranteed, for people."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from provenmf.report.convergence import STOP_REASONS
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("")
+    table.add_column("share", justify="right")
+    rows = _component_rows(result)
+    with_anchors = any(anchor for _, _, anchor, _ in rows)
+    if with_anchors:
+        table.add_column("anchor", max_width=16, no_wrap=True, overflow="ellipsis")
+    table.add_column("largest entries", no_wrap=True, overflow="ellipsis")
+    for name, share, anchor, entries in rows:
+        cells = [name, f"{share:.1%}", *([anchor] if with_anchors else []), "  ".join(entries)]
+        table.add_row(*(Text(printable(cell)) for cell in cells))
+    screen.print(table)
+    screen.print()
+    for note in result.extras.get("notes", ()):
+        screen.print(f"Note: {printable(str(note))}", markup=False)
+    if result.stop_reason in ("interrupted", "max_iter"):
+        screen.print(STOP_REASONS[result.stop_reason])
+    show_guarantee(result, screen)
+
+
+def show_guarantee(result: Factorization, screen: Console) -> None:
+    """The certificate in a few sentences."""
+    from provenmf.report.certificate import headline
+
+    if result.certificate is None:
+        screen.print("No certificate was asked for.")
+        return
+    for sentence in headline(result.certificate):
+        screen.print(sentence, markup=False)
+
+
+def printable(text: str) -> str:
+    """Text that cannot steer the terminal."""
+    return "".join(c if c.isprintable() else "�" for c in text)
+
+
+def _component_rows(result: Factorization) -> list[tuple[str, float, str, list[str]]]:
+    """For each component: name, share of everything, anchor, largest entries (or members)."""
+    import numpy as np
+
+    from provenmf.report.answer import answer_of
+
+    answer = answer_of(result)
+    by_member = answer.kind in ("communities", "parts")
+    entries = answer.weights.T if by_member else answer.components
+    names = answer.row_names if by_member else answer.column_names
+    largest = np.argsort(-entries, axis=1, kind="stable")[:, :10]
+    return [
+        (name, float(answer.share[i]), answer.anchor_name(i), [names[j] for j in largest[i]])
+        for i, name in enumerate(answer.names)
+    ]

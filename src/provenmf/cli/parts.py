@@ -1,0 +1,47 @@
+"""`provenmf parts`: the parts of which images are made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from provenmf.cli import options
+from provenmf.cli.outcome import check_writable, finish
+from provenmf.cli.progress import fitting, reading
+
+
+def parts(
+    data: Annotated[Path, typer.Argument(help="Folder of images of one size, npz or npy.")],
+    rank: Annotated[int, typer.Option("--rank", "-k", min=1, help="How many parts.")],
+    method: options.Method = "and_descent",
+    output: options.Output = None,
+    key: options.Key = None,
+    shape: options.Shape = None,
+    max_iter: options.MaxIter = None,
+    seed: options.Seed = 0,
+    certify: options.Certify = True,
+    report: options.Report = True,
+    as_json: options.Json = False,
+) -> None:
+    """Find component images, and how much of each is in every image.
+
+    \b
+    Examples:
+      provenmf parts faces/ -k 6                          a folder of png or jpeg files
+      provenmf parts olivetti.npz -k 6
+      provenmf parts images.npy --shape 28x28 -k 20 --method cones
+    """
+    from provenmf.applications import find_parts
+    from provenmf.io import read_images
+
+    output = output or options.default_output(data)
+    check_writable(output)
+    with reading(data):
+        images = read_images(data, key=key, shape=options.parse_shape(shape))
+    with fitting(data, method, rank, max_iter) as fit:
+        result = find_parts(
+            images, rank, method=method, random_state=seed, certify=certify, **fit.options
+        )
+    finish(result.factorization, output, with_report=report, as_json=as_json)

@@ -1,0 +1,138 @@
+"""Say how far a long computation is: on a terminal with a bar, elsewhere with a line now and then.
+
+Everything goes to standard error, so that standard output stays clean for results.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+class Progress:
+    """A stage with a number of steps; give `row` to a solver as its callback.
+
+    ``with Progress("Finding topics", steps=100) as progress`` shows a bar with the time left;
+    without `steps` it shows what passed. For many solvers `steps` is the most that they may
+    need, so the time left is an upper bound.
+    """
+
+    def __init__(self, title: str, steps: int | None = None) -> None:
+        self.title = title
+        self.steps = steps
+        self._done = 0.0
+        self._started = self._spoken = time.monotonic()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Progress:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import (
+                BarColumn,
+                SpinnerColumn,
+                TextColumn,
+                TimeElapsedColumn,
+                TimeRemainingColumn,
+            )
+            from rich.progress import Progress as Bar
+
+            self._bar = Bar(
+                SpinnerColumn(),
+                TextColumn("{task.description}", markup=False),
+                BarColumn(bar_width=20),
+                TimeElapsedColumn(),
+                TextColumn("left"),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._bar.start()
+            self._task = self._bar.add_task(self.title, total=self.steps)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def row(self, row: dict[str, float]) -> None:
+        """One iteration is done (a solver's callback)."""
+        self.reach(self._done + 1)
+
+    def rows_read(self, done: int, total: int) -> None:
+        """A pass over a matrix on disk is this far (the callback of `Blocks`)."""
+        self.say(f"{self.title}: reading, {done / max(total, 1):.0%} of this pass")
+
+    def fraction(self, fraction: float, text: str) -> None:
+        """An experiment is this far."""
+        self.steps = 1
+        self.reach(fraction, text)
+
+    def reach(self, done: float, text: str = "") -> None:
+        """So many steps are done."""
+        self._done = done
+        self.say(f"{self.title} {text}".strip())
+
+    def say(self, text: str) -> None:
+        """Show a text and the steps done."""
+        if self._bar is not None:
+            steps = f" ({self._done:.0f})" if self.steps is None and self._done else ""
+            self._bar.update(
+                self._task, completed=self._done, total=self.steps, description=text + steps
+            )
+            return
+        now = time.monotonic()
+        if now - self._spoken >= SECONDS_BETWEEN_LINES:
+            self._spoken = now
+            print(self._line(text, now - self._started), file=sys.stderr, flush=True)
+
+    def _line(self, text: str, seconds: float) -> str:
+        line = f"{text}: {seconds:.0f} s"
+        if self.steps and 0 < self._done <= self.steps:
+            left = seconds * (self.steps / self._done - 1)
+            return f"{line}, {self._done / self.steps:.0%} done, at most {left:.0f} s left"
+        return f"{line}, iteration {self._done:.0f}" if self._done else line
+
+
+def reading(path: Path) -> Progress:
+    """Progress of reading a file."""
+    return Progress(f"Reading {path.name}")
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """Options for an estimator that make it report to the screen and stop in time."""
+
+    progress: Progress
+    options: dict[str, Any]
+
+
+@contextmanager
+def fitting(path: Path, method: str, rank: int | None, max_iter: int | None) -> Iterator[Fitting]:
+    """Progress of a method on a file, and the options to give it."""
+    from provenmf.errors import InvalidInput
+    from provenmf.estimators import estimator_class
+
+    estimator = estimator_class(method)
+    known = estimator().get_params()
+    if max_iter is not None and "max_iter" not in known:
+        raise InvalidInput(f"{estimator.__name__} makes no iterations: leave out --max-iter")
+    steps = max_iter or known.get("max_iter") or rank
+    with Progress(f"{estimator.__name__} on {path.name}", steps=steps) as progress:
+        options: dict[str, Any] = {"callback": progress.row}
+        if max_iter is not None:
+            options["max_iter"] = max_iter
+        yield Fitting(progress, options)

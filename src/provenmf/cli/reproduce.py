@@ -1,0 +1,128 @@
+"""`provenmf reproduce`: run a table or figure of one of the papers again."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from provenmf.cli.outcome import console
+from provenmf.cli.progress import Progress
+from provenmf.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from provenmf.reproduce.experiment import Experiment
+
+DOCUMENT = Path("docs/reproduction.md")
+
+
+def reproduce(
+    names: Annotated[list[str] | None, typer.Argument(help="Experiments; see --list.")] = None,
+    show_list: Annotated[
+        bool, typer.Option("--list", help="Show every table and figure with its status.")
+    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Run all experiments.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, seconds each.")] = False,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", envvar="PROVENMF_DATA", help="Folder with the real data sets."),
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for figures, data and verdicts.")
+    ] = Path("results"),
+    seed: Annotated[int, typer.Option("--seed", help="Start of the random numbers.")] = 0,
+    write_docs: Annotated[
+        bool, typer.Option("--write-docs", help="Write docs/reproduction.md from the results.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print outcomes as JSON.")] = False,
+) -> None:
+    """Run tables and figures of the four papers again, with the paper's claim beside ours.
+
+    Each writes NAME.html (figures and tables), NAME.json and NAME-*.csv into the output folder,
+    and prints a verdict.
+
+    \b
+    Examples:
+      provenmf reproduce --list
+      provenmf reproduce cones-fig1 --quick
+      provenmf reproduce merit-table4 --data ~/nmf-data
+      provenmf reproduce --all --quick --output results
+      provenmf reproduce --write-docs
+    """
+    from provenmf.reproduce.catalogue import experiments
+
+    available = experiments()
+    if show_list:
+        _show_list(available, output, as_json)
+        return
+    wanted = list(available) if everything else (names or [])
+    unknown = [name for name in wanted if name not in available]
+    if unknown:
+        raise InvalidInput(
+            f"{', '.join(unknown)} is not an experiment: see provenmf reproduce --list"
+        )
+    if not wanted and not write_docs:
+        raise InvalidInput("name an experiment, or use --list to see them all")
+    if data is not None and not data.is_dir():
+        raise InvalidInput(f"--data {data} is not a folder")
+    for name in wanted:
+        _run(available[name], quick, data, seed, output, as_json)
+    if write_docs:
+        _write_docs(output)
+
+
+def _run(
+    experiment: Experiment, quick: bool, data: Path | None, seed: int, output: Path, as_json: bool
+) -> None:
+    from provenmf.reproduce.experiment import Settings
+    from provenmf.reproduce.results import Result, write_result
+
+    started = time.perf_counter()
+    with Progress(experiment.name, steps=1) as progress:
+        settings = Settings(quick=quick, data=data, seed=seed, progress=progress.fraction)
+        outcome = experiment.run(settings)
+    result = Result(experiment, outcome, quick, seed, time.perf_counter() - started)
+    files = write_result(result, output)
+    if as_json:
+        typer.echo(json.dumps(result.to_dict(), indent=1))
+        return
+    screen = console()
+    verdict = {True: "holds", False: "does not hold", None: "open"}[outcome.holds]
+    screen.print(f"{experiment.name}: {experiment.title} ({experiment.paper})", markup=False)
+    screen.print(f"  Claim: {experiment.claim}", markup=False)
+    screen.print(f"  {verdict.capitalize()}: {outcome.verdict}", markup=False)
+    screen.print(f"  {result.seconds:.1f} s; written: {', '.join(map(str, files))}", markup=False)
+
+
+def _show_list(available: dict[str, Experiment], output: Path, as_json: bool) -> None:
+    from provenmf.reproduce.catalogue import listing
+    from provenmf.reproduce.results import read_results
+
+    rows = listing(available, read_results(output))
+    if as_json:
+        typer.echo(json.dumps([vars(row) for row in rows], indent=1))
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for title in ("name", "paper", "what", "status"):
+        table.add_column(title, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in (row.name, row.paper, row.title, row.status)))
+    console().print(table)
+
+
+def _write_docs(output: Path) -> None:
+    from provenmf.io import write_aside
+    from provenmf.reproduce.catalogue import document, experiments
+    from provenmf.reproduce.results import read_results
+
+    if not DOCUMENT.parent.is_dir():
+        raise InvalidInput(f"there is no folder {DOCUMENT.parent} here: run it in the repository")
+    text = document(experiments(), read_results(output))
+    write_aside(DOCUMENT, lambda file: file.write(text.encode()))
+    typer.echo(f"Written: {DOCUMENT}")

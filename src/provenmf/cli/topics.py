@@ -1,0 +1,129 @@
+"""`provenmf topics`: the topics of a corpus, with anchor words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from provenmf.cli import options
+from provenmf.cli.outcome import check_writable, finish
+from provenmf.cli.progress import fitting, reading
+
+if TYPE_CHECKING:
+    from provenmf.io import Counts
+
+# A file with one of these endings holds counts, not texts.
+COUNT_ENDINGS = (".npz", ".npy", ".mtx", ".mat", ".h5ad", ".mtx.gz")
+
+
+def topics(
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="Texts: a folder (a file each), txt (a line each), jsonl, csv, parquet. "
+            "Or word counts: npz, npy, mtx, mat, h5ad."
+        ),
+    ],
+    rank: options.Rank = None,
+    method: options.Method = "merit",
+    output: options.Output = None,
+    field: options.Field = "text",
+    encoding: Annotated[str, typer.Option("--encoding", help="Of text files.")] = "utf-8",
+    vocabulary: options.Vocabulary = None,
+    key: options.Key = None,
+    min_documents: Annotated[
+        int, typer.Option("--min-documents", min=1, help="Leave out words in fewer documents.")
+    ] = 2,
+    max_share: Annotated[
+        float,
+        typer.Option("--max-share", min=0.0, max=1.0, help="Leave out words in a larger share."),
+    ] = 0.5,
+    max_words: Annotated[
+        int | None, typer.Option("--max-words", min=1, help="Keep only the most frequent words.")
+    ] = None,
+    stop_words: Annotated[
+        str, typer.Option("--stop-words", help="english, none, or a file with a word a line.")
+    ] = "english",
+    skip_unreadable: Annotated[
+        bool, typer.Option("--skip-unreadable", help="Leave out files that are no text.")
+    ] = False,
+    max_iter: options.MaxIter = None,
+    seed: options.Seed = 0,
+    certify: options.Certify = True,
+    report: options.Report = True,
+    as_json: options.Json = False,
+) -> None:
+    """Find the topics of a collection of texts, with anchor words and documents as examples.
+
+    Methods that find anchor words: merit (default), spa, xray, fast_anchor, fast_gradient.
+    Any other method, such as and_descent, factorizes the documents.
+
+    \b
+    Examples:
+      provenmf topics letters/ -k 10                      a folder of text files
+      provenmf topics abstracts.txt -k 20                 one document a line
+      provenmf topics posts.jsonl.xz -k 20 --field body
+      provenmf topics counts.npz --vocabulary words.txt -k 5
+      provenmf topics posts.csv -k 8 --method spa -o spa.npz --json
+    """
+    from provenmf.applications import find_topics
+
+    output = output or options.default_output(data)
+    check_writable(output)
+    with reading(data):
+        counts = read_corpus(
+            data,
+            field=field,
+            encoding=encoding,
+            vocabulary=vocabulary,
+            key=key,
+            min_documents=min_documents,
+            max_share=max_share,
+            max_words=max_words,
+            stop_words=stop_words,
+            skip_unreadable=skip_unreadable,
+        )
+    with fitting(data, method, rank, max_iter) as fit:
+        result = find_topics(
+            counts, rank, method=method, random_state=seed, certify=certify, **fit.options
+        )
+    finish(result.factorization, output, with_report=report, as_json=as_json)
+
+
+def read_corpus(
+    path: Path,
+    *,
+    field: str,
+    encoding: str,
+    vocabulary: Path | None,
+    key: str | None,
+    min_documents: int,
+    max_share: float,
+    max_words: int | None,
+    stop_words: str,
+    skip_unreadable: bool,
+) -> Counts:
+    """Word counts from texts or from a matrix file, whichever the path holds."""
+    from provenmf.applications import count_words
+    from provenmf.io import read_counts, read_texts
+
+    if is_count_matrix(path, vocabulary):
+        return read_counts(path, vocabulary, key=key)
+    corpus = read_texts(path, field=field, encoding=encoding, skip_unreadable=skip_unreadable)
+    words: Any = {"english": "english", "none": None}.get(stop_words, stop_words)
+    if words == stop_words and words != "english":
+        words = [w for line in read_texts(Path(stop_words)).texts for w in line.lower().split()]
+    return count_words(
+        corpus,
+        min_documents=min_documents,
+        max_share=max_share,
+        max_words=max_words,
+        stop_words=words,
+    )
+
+
+def is_count_matrix(path: Path, vocabulary: Path | None = None) -> bool:
+    """Whether the path names a matrix of counts rather than texts."""
+    return vocabulary is not None or path.name.lower().endswith(COUNT_ENDINGS)

@@ -1,0 +1,84 @@
+"""`provenmf unmix`: endmembers and abundances of a hyperspectral image."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from provenmf.cli import options
+from provenmf.cli.outcome import check_writable, finish
+from provenmf.cli.progress import fitting, reading
+
+
+def unmix(
+    data: Annotated[Path, typer.Argument(help="Cube: npz, npy, mat, or an ENVI hdr file.")],
+    rank: options.Rank = None,
+    method: options.Method = "merit",
+    output: options.Output = None,
+    key: options.Key = None,
+    shape: options.Shape = None,
+    group: Annotated[
+        bool, typer.Option("--group/--no-group", help="Average near-identical pixels first.")
+    ] = True,
+    truth: Annotated[
+        Path | None,
+        typer.Option(
+            "--truth", help="npz or mat with known spectra E and abundances A to compare with."
+        ),
+    ] = None,
+    max_iter: options.MaxIter = None,
+    seed: options.Seed = 0,
+    certify: options.Certify = True,
+    report: options.Report = True,
+    as_json: options.Json = False,
+) -> None:
+    """Find the pure spectra in a hyperspectral image and how much of each is in every pixel.
+
+    Pixels with missing values and dead bands are masked, and said so.
+
+    \b
+    Examples:
+      provenmf unmix samson.npz -k 3
+      provenmf unmix scene.mat --key Y --shape 100x100 -k 4
+      provenmf unmix scene.hdr -k 5 --method spa --no-group
+      provenmf unmix samson.npz -k 3 --truth samson.npz --json
+    """
+    from provenmf.applications import unmix as unmix_cube
+    from provenmf.io import read_cube
+
+    output = output or options.default_output(data)
+    check_writable(output)
+    with reading(data):
+        cube = read_cube(data, key=key, shape=options.parse_shape(shape))
+        known = {} if truth is None else read_truth(truth, cube)
+    with fitting(data, method, rank, max_iter) as fit:
+        result = unmix_cube(
+            cube,
+            rank,
+            method=method,
+            group=group,
+            random_state=seed,
+            certify=certify,
+            **known,
+            **fit.options,
+        )
+    finish(result.factorization, output, with_report=report, as_json=as_json)
+
+
+def read_truth(path: Path, cube: Any) -> dict[str, Any]:
+    """Known spectra E and abundances A, turned to (k, bands) and (pixels, k)."""
+    from provenmf.errors import InvalidInput
+    from provenmf.io import read_matrix
+
+    def turned(name: str, size: int, first: bool) -> Any:
+        matrix = read_matrix(path, name)
+        if size not in matrix.shape:
+            raise InvalidInput(f"{path}: {name} has shape {matrix.shape}, which does not fit")
+        return matrix if (matrix.shape[0] == size) == first else matrix.T
+
+    return {
+        "true_endmembers": turned("E", cube.band_mask.size, first=False),
+        "true_abundances": turned("A", cube.pixel_mask.size, first=True),
+    }

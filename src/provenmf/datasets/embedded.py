@@ -1,0 +1,79 @@
+"""Data that need no download: what Python and scikit-learn carry with them."""
+
+from __future__ import annotations
+
+import ast
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from provenmf.errors import InvalidInput
+
+# Parts of the standard library that are tests, programs or copies of other projects.
+LEFT_OUT = frozenset(
+    {"test", "tests", "idlelib", "lib2to3", "ensurepip", "site-packages", "dist-packages"}
+)
+LEAST_WORDS = 20
+
+
+def standard_library_docstrings(
+    folder: str | Path | None = None, *, least_words: int = LEAST_WORDS
+) -> tuple[list[str], list[str]]:
+    """Docstrings of Python's standard library, one object a document.
+
+    Sources are parsed, never imported, so nothing runs. The texts depend on the version of
+    Python, and so do the topics in them.
+
+    Parameters
+    ----------
+    folder : where the library is; by default that of the running Python.
+    least_words : shorter docstrings are left out.
+
+    Returns
+    -------
+    texts, names : docstrings, and the dotted names of their objects, in the order of names.
+    """
+    root = Path(folder or sysconfig.get_path("stdlib"))
+    found: dict[str, str] = {}
+    for path in sorted(root.rglob("*.py")):
+        parts = path.relative_to(root).with_suffix("").parts
+        if LEFT_OUT.isdisjoint(parts) and not parts[0].startswith(("config-", "_sysconfigdata")):
+            found |= _docstrings(path, parts)
+    chosen = {name: text for name, text in found.items() if len(text.split()) >= least_words}
+    if not chosen:
+        raise InvalidInput(f"no docstrings in {root}: this Python comes without its sources")
+    names = sorted(chosen)
+    return [chosen[name] for name in names], names
+
+
+def _docstrings(path: Path, parts: tuple[str, ...]) -> dict[str, str]:
+    """Docstrings of one source file by dotted name; a file that cannot be parsed has none."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError, OSError):
+        return {}
+    module = ".".join(part for part in parts if part != "__init__")
+    return {
+        ".".join([module, *inside]): text
+        for inside, node in _objects(tree, ())
+        if (text := ast.get_docstring(node))
+    }
+
+
+def _objects(node: Any, inside: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The module, its classes and functions, and their methods."""
+    yield inside, node
+    for child in node.body:
+        if isinstance(child, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield from _objects(child, (*inside, child.name))
+
+
+def digits() -> tuple[NDArray[Any], NDArray[Any]]:
+    """Handwritten digits (1797, 8, 8) with values in 0 … 1, and which digit each shows."""
+    from sklearn.datasets import load_digits
+
+    bunch = load_digits()
+    return bunch.images / 16.0, bunch.target

@@ -1,0 +1,57 @@
+"""The certificate of a given result, recomputed from its data; no solver runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from provenmf.errors import InvalidInput
+from provenmf.estimators import CATALOGUE, estimator_class
+from provenmf.guarantees import optimality
+from provenmf.records import Certificate, Factorization
+
+
+def certify(X: Any, factorization: Factorization) -> Certificate:
+    """Say what can be believed about a factorization of X.
+
+    Parameters
+    ----------
+    X : the matrix that was factorized, rows are data points; in memory or on disk.
+    factorization : from `factorize`, an estimator or a file.
+
+    Raises
+    ------
+    InvalidInput : the shapes do not fit, so the result does not belong to X.
+    """
+    if factorization.method not in CATALOGUE:
+        raise InvalidInput(f"method={factorization.method!r} of this result is not known here")
+    estimator = _estimator_of(factorization)
+    blocks = estimator._blocks(X, reset=True)
+    needed = (len(factorization.weights), factorization.components.shape[1])
+    if blocks.shape != needed:
+        raise InvalidInput(
+            f"the data are {blocks.shape[0]} x {blocks.shape[1]}, but the result is of a matrix "
+            f"{needed[0]} x {needed[1]}: give the data it was made from"
+        )
+    return estimator._certify(blocks, factorization).join(
+        optimality.certify(blocks, factorization, constraint=estimator._constraint)
+    )
+
+
+def _estimator_of(factorization: Factorization) -> Any:
+    """The estimator with the parameters of the result, as far as they could be stored."""
+    estimator = estimator_class(factorization.method)()
+    defaults = estimator.get_params()
+    stored = {
+        name: value
+        for name, value in factorization.parameters.items()
+        if name in defaults and not isinstance(value, str)
+    }
+    stored |= {
+        name: value
+        for name, value in factorization.parameters.items()
+        if name in defaults and isinstance(defaults[name], str) and isinstance(value, str)
+    }
+    estimator.set_params(**stored | {"callback": None})
+    if estimator.get_params().get("weights") in ("nonnegative", "simplex"):
+        estimator._constraint = estimator.get_params()["weights"]
+    return estimator

@@ -1,0 +1,155 @@
+"""Every table and figure of the four papers, and which experiment runs it again."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import provenmf.reproduce
+from provenmf.reproduce.experiment import Experiment
+from provenmf.reproduce.results import cell, columns_of
+
+PAPERS = {
+    "Li17": "Li & Liang 2017, Provable alternating gradient descent for non-negative matrix "
+    "factorization with strong correlations (AND)",
+    "Li16": "Li, Liang & Risteski 2016, Recovery guarantee of non-negative matrix factorization "
+    "via alternating updates (Purification)",
+    "Liu17": "Liu & Tan 2017, Relative error bounds for nonnegative matrix factorization under a "
+    "geometric assumption (cones)",
+    "Nguyen22": "Nguyen, Fu & Wu, Memory-efficient convex optimization for self-dictionary "
+    "separable nonnegative matrix factorization: a Frank-Wolfe approach (MERIT)",
+}
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table or figure of a paper; `reason` says why there is no experiment for it."""
+
+    name: str
+    paper: str
+    title: str
+    reason: str = "not yet"
+
+
+# What the papers contain, in their order. Purification has neither tables nor figures.
+ITEMS = (
+    Item("and-fig1", "Li17", "convergence against ANLS, HALS, MU and LDA on DIR, CTM, NEG"),
+    Item("and-fig2", "Li17", "thresholding schemes, and robustness to noise"),
+    Item("and-fig3", "Li17", "weak starts"),
+    Item("and-fig4", "Li17", "sparsity of the weights"),
+    Item("and-table1", "Li17", "10 topics of 20 newsgroups"),
+    Item("and-fig5", "Li17", "6 components of the Olivetti faces"),
+    Item("cones-fig1", "Liu17", "error bounds and relative errors of several algorithms"),
+    Item("cones-table1", "Liu17", "running times of several algorithms"),
+    Item("merit-fig1", "Nguyen22", "illustration of the idea", "a drawing, nothing to run"),
+    Item("merit-fig2", "Nguyen22", "success rates under various SNRs"),
+    Item("merit-fig3", "Nguyen22", "MRSA and RAE under various SNRs"),
+    Item("merit-fig4", "Nguyen22", "success rate and memory as n grows"),
+    Item("merit-table1", "Nguyen22", "performance under various numbers of components"),
+    Item("merit-fig5", "Nguyen22", "dependence on λ and μ"),
+    Item("merit-fig6", "Nguyen22", "memory of FastGradient and MERIT on text"),
+    Item("merit-table2", "Nguyen22", "topics of TDT2 and Reuters-21578"),
+    Item("merit-table3", "Nguyen22", "sizes of the networks", "statistics of the data, no result"),
+    Item("merit-table4", "Nguyen22", "communities of DBLP and MAG (MAG is not available)"),
+    Item("merit-fig7", "Nguyen22", "memory of FastGradient and MERIT on networks"),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the listing."""
+
+    name: str
+    paper: str
+    title: str
+    status: str
+
+
+def experiments() -> dict[str, Experiment]:
+    """All experiments of this package by name, in the order of the papers' items, then others."""
+    found: dict[str, Experiment] = {}
+    for module in pkgutil.iter_modules(provenmf.reproduce.__path__):
+        contents = import_module(f"provenmf.reproduce.{module.name}")
+        found |= {e.name: e for e in getattr(contents, "EXPERIMENTS", ())}
+    order = [item.name for item in ITEMS if item.name in found]
+    return {name: found[name] for name in [*order, *(n for n in found if n not in order)]}
+
+
+def listing(
+    available: Mapping[str, Experiment], results: Mapping[str, Mapping[str, Any]]
+) -> list[Row]:
+    """The papers' items and our further experiments, with their status."""
+    rows = [
+        Row(item.name, item.paper, item.title, _status(item, available, results)) for item in ITEMS
+    ]
+    known = {item.name for item in ITEMS}
+    rows += [
+        Row(e.name, e.paper, e.title, _outcome(results.get(e.name)))
+        for e in available.values()
+        if e.name not in known
+    ]
+    order = list(PAPERS)
+    return sorted(rows, key=lambda row: order.index(row.paper) if row.paper in order else 99)
+
+
+def _status(
+    item: Item, available: Mapping[str, Experiment], results: Mapping[str, Mapping[str, Any]]
+) -> str:
+    if item.name not in available:
+        return item.reason
+    return _outcome(results.get(item.name))
+
+
+def _outcome(result: Mapping[str, Any] | None) -> str:
+    if result is None:
+        return "can be run"
+    word = {True: "holds", False: "does not hold", None: "open"}[result["holds"]]
+    return f"{word} (quick size)" if result["quick"] else word
+
+
+def document(available: Mapping[str, Experiment], results: Mapping[str, Mapping[str, Any]]) -> str:
+    """The page docs/reproduction.md."""
+    lines = [
+        "# Reproduction",
+        "",
+        "Every table and figure of the four papers. This page is written by",
+        "`provenmf reproduce --write-docs` from the outcomes of `provenmf reproduce NAME`.",
+        "",
+        "| name | paper | what | status |",
+        "|---|---|---|---|",
+    ]
+    rows = listing(available, results)
+    lines += [f"| `{row.name}` | {row.paper} | {row.title} | {row.status} |" for row in rows]
+    lines += ["", *(f"- **{short}**: {full}" for short, full in PAPERS.items())]
+    for row in rows:
+        if row.name in results:
+            lines += _chapter(results[row.name])
+    return "\n".join(lines) + "\n"
+
+
+def _chapter(result: Mapping[str, Any]) -> list[str]:
+    size = "quick size" if result["quick"] else "full size"
+    lines = [
+        "",
+        f"## {result['name']}: {result['title']}",
+        "",
+        f"*{result['paper']} states:* {result['claim']}",
+        "",
+        f"**{_outcome(result).capitalize()}.** {result['verdict']}",
+        f"({size}, seed {result['seed']}, {result['seconds']:.0f} s)",
+    ]
+    for title, rows in result["tables"].items():
+        columns = columns_of(rows)
+        lines += ["", f"{title}:", "", "| " + " | ".join(columns) + " |"]
+        lines += ["|" + "---|" * len(columns)]
+        lines += [
+            "| " + " | ".join(_safe(cell(row.get(name))) for name in columns) + " |" for row in rows
+        ]
+    return lines
+
+
+def _safe(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
