@@ -47,16 +47,22 @@ def make_result(kind: str, n: int, d: int, k: int, **extras: object) -> Factoriz
 
 
 def topics_result() -> Factorization:
+    rng = np.random.default_rng(1)
     words = [f"word{i}" for i in range(60)]
     words[0] = SCRIPT
     return make_result(
         "topics",
-        40,
-        60,
+        50,
+        8,
         4,
+        topics=rng.dirichlet(np.full(60, 0.2), size=4),
         vocabulary=words,
-        document_names=[SCRIPT if i == 3 else f"doc {i}" for i in range(40)],
-        document_excerpts=[f"{SCRIPT} & excerpt {i} " * 20 for i in range(40)],
+        document_weights=rng.dirichlet(np.full(4, 0.3), size=40),
+        anchor_columns=[0, 7, 8, 9],
+        anchor_words=[words[i] for i in (0, 7, 8, 9)],
+        example_documents=[[0, 1, 2], [3, 4, 5], [6, 7, -1], [9, 10, 11]],
+        example_names=[[SCRIPT, "b", "c"]] * 4,
+        example_texts=[[f"{SCRIPT} & an excerpt " * 20, "second", ""]] * 4,
         coherence=[-120.5, -99.0, -150.0, -101.0],
         similarity_count=3,
         notes=["1 document was empty and left out"],
@@ -67,24 +73,35 @@ def communities_result() -> Factorization:
     rng = np.random.default_rng(3)
     return make_result(
         "communities",
-        80,
-        80,
+        70,
         3,
+        3,
+        memberships=rng.dirichlet(np.full(3, 0.3), size=80),
+        pure_nodes=[0, 4, 5],
         node_names=[SCRIPT if i == 0 else f"node {i}" for i in range(80)],
         edges=rng.integers(80, size=(200, 2)),
-        eigenvalues=[9.0, 5.0, 4.0],
+        eigenvalues=[9.0, -5.0, 4.0, 1.0],
+        rank_correlation=0.9,
     )
 
 
 def unmixing_result() -> Factorization:
+    rng = np.random.default_rng(4)
+    mask = np.ones(600, dtype=bool)
+    mask[[0, 40]] = False
     return make_result(
         "unmixing",
-        30 * 20,
+        90,
         50,
         3,
+        endmembers=rng.random((3, 50)),
+        abundances=rng.dirichlet(np.full(3, 0.3), size=598),
+        pixel_mask=mask,
         image_shape=[30, 20],
         wavelengths=np.linspace(400, 900, 50),
-        spectral_angle=[0.1, 0.2, 0.3],
+        anchor_pixels=[1, 2, 3],
+        spectral_angles=[0.1, 0.2, 0.3],
+        component_names=["soil", SCRIPT, "water"],
     )
 
 

@@ -17,9 +17,7 @@ def certify(
     result: Annotated[Path, typer.Argument(help="Result file written by another command.")],
     data: Annotated[Path, typer.Argument(help="The data that the result was made from.")],
     key: options.Key = None,
-    transpose: Annotated[
-        bool, typer.Option("--transpose", help="Data points are the columns of the file.")
-    ] = False,
+    transpose: options.Transpose = False,
     vocabulary: options.Vocabulary = None,
     field: options.Field = "text",
     as_json: options.Json = False,

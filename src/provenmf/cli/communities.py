@@ -20,22 +20,26 @@ def communities(
         Path,
         typer.Argument(help="Graph: edge list (txt, csv, tsv), graphml, adjacency (npz, mtx)."),
     ],
-    rank: Annotated[int, typer.Option("--rank", "-k", min=1, help="How many communities.")],
+    rank: options.KnownRank,
     method: options.Method = "merit",
     output: options.Output = None,
     energy: Annotated[
         float,
-        typer.Option("--energy", min=0.0, max=1.0, help="Share of the nodes' squared norms kept."),
+        typer.Option("--energy", metavar="SHARE", help="Share of the nodes' squared norms kept."),
     ] = 0.99,
     truth: Annotated[
         Path | None,
-        typer.Option("--truth", help="Known memberships (nodes x communities) to compare with."),
+        typer.Option(
+            "--truth",
+            metavar="FILE",
+            help="Known memberships (nodes x communities) to compare with.",
+        ),
     ] = None,
     key: options.Key = None,
     max_iter: options.MaxIter = None,
     seed: options.Seed = 0,
-    certify: options.Certify = True,
-    report: options.Report = True,
+    no_certify: options.NoCertify = False,
+    no_report: options.NoReport = False,
     as_json: options.Json = False,
 ) -> None:
     """Find how much each node of a graph belongs to each community.
@@ -64,12 +68,12 @@ def communities(
             method=method,
             energy=energy,
             random_state=seed,
-            certify=certify,
+            certify=not no_certify,
             **fit.options,
         ).factorization
     if known is not None:
         result = with_truth(result, known)
-    finish(result, output, with_report=report, as_json=as_json)
+    finish(result, output, with_report=not no_report, as_json=as_json)
 
 
 def with_truth(result: Factorization, memberships: Any) -> Factorization:

@@ -23,13 +23,11 @@ def fit(
     method: options.Method = "merit",
     output: options.Output = None,
     key: options.Key = None,
-    transpose: Annotated[
-        bool, typer.Option("--transpose", help="Data points are the columns of the file.")
-    ] = False,
+    transpose: options.Transpose = False,
     max_iter: options.MaxIter = None,
     seed: options.Seed = 0,
-    certify: options.Certify = True,
-    report: options.Report = True,
+    no_certify: options.NoCertify = False,
+    no_report: options.NoReport = False,
     as_json: options.Json = False,
 ) -> None:
     """Factorize any matrix: rows are data points, X ≈ weights × components.
@@ -54,9 +52,9 @@ def fit(
         transpose=transpose,
         max_iter=max_iter,
         seed=seed,
-        certify=certify,
+        certify=not no_certify,
     )
-    finish(result, output, with_report=report, as_json=as_json)
+    finish(result, output, with_report=not no_report, as_json=as_json)
 
 
 def fit_matrix(

@@ -11,38 +11,49 @@ from provenmf.errors import InvalidInput
 
 Rank = Annotated[
     int | None,
-    typer.Option("--rank", "-k", min=1, help="How many components. Without it: found out."),
+    typer.Option("--rank", "-k", metavar="K", help="How many components. Left out: found out."),
 ]
+KnownRank = Annotated[int, typer.Option("--rank", "-k", metavar="K", help="How many components.")]
 Method = Annotated[
     str,
-    typer.Option("--method", "-m", help="merit, spa, xray, fast_anchor, and_descent, cones, …"),
+    typer.Option(
+        "--method",
+        "-m",
+        metavar="NAME",
+        help="merit, spa, xray, fast_anchor, fast_gradient, and_descent, purification, cones, "
+        "hals, anls.",
+    ),
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="Result file (.npz). The report stands beside it."),
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="Result (.npz); the report stands beside it."
+    ),
 ]
-Report = Annotated[
-    bool, typer.Option("--report/--no-report", help="Write the HTML report beside the result.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON on standard output.")]
-Seed = Annotated[int, typer.Option("--seed", help="Start of the random numbers.")]
-Certify = Annotated[
-    bool, typer.Option("--certify/--no-certify", help="Compute what is guaranteed.")
-]
+NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write the HTML report.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", help="Start of the random numbers.")]
+NoCertify = Annotated[bool, typer.Option("--no-certify", help="Do not compute what is guaranteed.")]
 Key = Annotated[
     str | None,
-    typer.Option("--key", help="Name of the array in a file that holds several (npz, mat)."),
+    typer.Option("--key", metavar="NAME", help="Array in a file with several (npz, mat)."),
+]
+Transpose = Annotated[
+    bool, typer.Option("--transpose", help="Data points are the columns of the file.")
 ]
 Vocabulary = Annotated[
     Path | None,
-    typer.Option("--vocabulary", help="Words of a count matrix, one a line."),
+    typer.Option("--vocabulary", metavar="FILE", help="Words of a count matrix, one a line."),
 ]
 Field = Annotated[
-    str, typer.Option("--field", help="Field of jsonl, or column of csv, that holds the text.")
+    str,
+    typer.Option("--field", metavar="NAME", help="Field of jsonl, column of csv, with the text."),
 ]
-MaxIter = Annotated[int | None, typer.Option("--max-iter", min=1, help="Most iterations allowed.")]
+MaxIter = Annotated[
+    int | None, typer.Option("--max-iter", metavar="N", help="Most iterations allowed.")
+]
 Shape = Annotated[
-    str | None, typer.Option("--shape", help="Rows x columns of the image, such as 95x95.")
+    str | None, typer.Option("--shape", metavar="RxC", help="Size of the image, such as 95x95.")
 ]
 
 

@@ -86,29 +86,59 @@ def as_dict(result: Factorization) -> dict[str, Any]:
 
 def show(result: Factorization, screen: Console) -> None:
     """What was found and what is guaranteed, for people."""
-    from rich.table import Table
-    from rich.text import Text
-
     from provenmf.report.convergence import STOP_REASONS
+    from provenmf.report.scores import score_rows
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("")
-    table.add_column("share", justify="right")
-    rows = _component_rows(result)
-    with_anchors = any(anchor for _, _, anchor, _ in rows)
-    if with_anchors:
-        table.add_column("anchor", max_width=16, no_wrap=True, overflow="ellipsis")
-    table.add_column("largest entries", no_wrap=True, overflow="ellipsis")
-    for name, share, anchor, entries in rows:
-        cells = [name, f"{share:.1%}", *([anchor] if with_anchors else []), "  ".join(entries)]
-        table.add_row(*(Text(printable(cell)) for cell in cells))
-    screen.print(table)
-    screen.print()
+    for line in component_lines(result, screen.width):
+        print_line(screen, line)
+    print_line(screen, "")
+    for meaning, value in score_rows(result):
+        print_line(screen, f"{meaning[:1].upper()}{meaning[1:]}: {value}")
     for note in result.extras.get("notes", ()):
-        screen.print(f"Note: {printable(str(note))}", markup=False)
+        print_line(screen, f"Note: {note}")
     if result.stop_reason in ("interrupted", "max_iter"):
-        screen.print(STOP_REASONS[result.stop_reason])
+        print_line(screen, STOP_REASONS[result.stop_reason])
     show_guarantee(result, screen)
+
+
+def component_lines(result: Factorization, width: int) -> list[str]:
+    """A table of the components: name, share, anchor, largest entries; cut at the width."""
+    from provenmf.report.answer import kind_of
+
+    rows = _component_rows(result)
+    name_width = max(len(name) for name, *_ in rows)
+    anchor_width = max(len(anchor) for _, _, anchor, _ in rows)
+    anchor_width = anchor_width and min(max(anchor_width, len("anchor")), 18)
+
+    def line(name: str, share: str, anchor: str, entries: str) -> str:
+        text = f"{name:{name_width}}  {share:>6}  "
+        if anchor_width:
+            text += f"{shortened(anchor, anchor_width):{anchor_width}}  "
+        return shortened(text + entries, width)
+
+    header = line("", "share", "anchor", LARGEST.get(kind_of(result), "largest entries"))
+    return [header] + [
+        line(name, f"{share:.1%}", anchor, "  ".join(entries))
+        for name, share, anchor, entries in rows
+    ]
+
+
+LARGEST = {
+    "topics": "most frequent words",
+    "communities": "members with the largest shares",
+    "parts": "images that use it most",
+    "unmixing": "brightest bands",
+}
+
+
+def shortened(text: str, width: int) -> str:
+    """Cut to a width."""
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+
+def print_line(screen: Console, text: str) -> None:
+    """Print text as it is: no markup, nothing that steers the terminal."""
+    screen.print(printable(text), markup=False, highlight=False)
 
 
 def show_guarantee(result: Factorization, screen: Console) -> None:

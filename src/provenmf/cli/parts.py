@@ -14,15 +14,15 @@ from provenmf.cli.progress import fitting, reading
 
 def parts(
     data: Annotated[Path, typer.Argument(help="Folder of images of one size, npz or npy.")],
-    rank: Annotated[int, typer.Option("--rank", "-k", min=1, help="How many parts.")],
+    rank: options.KnownRank,
     method: options.Method = "and_descent",
     output: options.Output = None,
     key: options.Key = None,
     shape: options.Shape = None,
     max_iter: options.MaxIter = None,
     seed: options.Seed = 0,
-    certify: options.Certify = True,
-    report: options.Report = True,
+    no_certify: options.NoCertify = False,
+    no_report: options.NoReport = False,
     as_json: options.Json = False,
 ) -> None:
     """Find component images, and how much of each is in every image.
@@ -42,6 +42,6 @@ def parts(
         images = read_images(data, key=key, shape=options.parse_shape(shape))
     with fitting(data, method, rank, max_iter) as fit:
         result = find_parts(
-            images, rank, method=method, random_state=seed, certify=certify, **fit.options
+            images, rank, method=method, random_state=seed, certify=not no_certify, **fit.options
         )
-    finish(result.factorization, output, with_report=report, as_json=as_json)
+    finish(result.factorization, output, with_report=not no_report, as_json=as_json)

@@ -30,29 +30,36 @@ def topics(
     method: options.Method = "merit",
     output: options.Output = None,
     field: options.Field = "text",
-    encoding: Annotated[str, typer.Option("--encoding", help="Of text files.")] = "utf-8",
+    encoding: Annotated[
+        str, typer.Option("--encoding", metavar="NAME", help="Of text files.")
+    ] = "utf-8",
     vocabulary: options.Vocabulary = None,
     key: options.Key = None,
     min_documents: Annotated[
-        int, typer.Option("--min-documents", min=1, help="Leave out words in fewer documents.")
+        int,
+        typer.Option("--min-documents", metavar="N", help="Leave out words in fewer documents."),
     ] = 2,
     max_share: Annotated[
         float,
-        typer.Option("--max-share", min=0.0, max=1.0, help="Leave out words in a larger share."),
+        typer.Option("--max-share", metavar="SHARE", help="Drop words in a larger share."),
     ] = 0.5,
     max_words: Annotated[
-        int | None, typer.Option("--max-words", min=1, help="Keep only the most frequent words.")
+        int | None,
+        typer.Option("--max-words", metavar="N", help="Keep only the most frequent words."),
     ] = None,
     stop_words: Annotated[
-        str, typer.Option("--stop-words", help="english, none, or a file with a word a line.")
+        str,
+        typer.Option(
+            "--stop-words", metavar="WORDS", help="english, none, or a file with a word a line."
+        ),
     ] = "english",
     skip_unreadable: Annotated[
         bool, typer.Option("--skip-unreadable", help="Leave out files that are no text.")
     ] = False,
     max_iter: options.MaxIter = None,
     seed: options.Seed = 0,
-    certify: options.Certify = True,
-    report: options.Report = True,
+    no_certify: options.NoCertify = False,
+    no_report: options.NoReport = False,
     as_json: options.Json = False,
 ) -> None:
     """Find the topics of a collection of texts, with anchor words and documents as examples.
@@ -87,9 +94,9 @@ def topics(
         )
     with fitting(data, method, rank, max_iter) as fit:
         result = find_topics(
-            counts, rank, method=method, random_state=seed, certify=certify, **fit.options
+            counts, rank, method=method, random_state=seed, certify=not no_certify, **fit.options
         )
-    finish(result.factorization, output, with_report=report, as_json=as_json)
+    finish(result.factorization, output, with_report=not no_report, as_json=as_json)
 
 
 def read_corpus(

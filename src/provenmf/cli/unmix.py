@@ -25,13 +25,15 @@ def unmix(
     truth: Annotated[
         Path | None,
         typer.Option(
-            "--truth", help="npz or mat with known spectra E and abundances A to compare with."
+            "--truth",
+            metavar="FILE",
+            help="npz or mat with known spectra E and abundances A to compare with.",
         ),
     ] = None,
     max_iter: options.MaxIter = None,
     seed: options.Seed = 0,
-    certify: options.Certify = True,
-    report: options.Report = True,
+    no_certify: options.NoCertify = False,
+    no_report: options.NoReport = False,
     as_json: options.Json = False,
 ) -> None:
     """Find the pure spectra in a hyperspectral image and how much of each is in every pixel.
@@ -60,11 +62,11 @@ def unmix(
             method=method,
             group=group,
             random_state=seed,
-            certify=certify,
+            certify=not no_certify,
             **known,
             **fit.options,
         )
-    finish(result.factorization, output, with_report=report, as_json=as_json)
+    finish(result.factorization, output, with_report=not no_report, as_json=as_json)
 
 
 def read_truth(path: Path, cube: Any) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def _map(answer: Answer, edges: NDArray[np.int64], degree: NDArray[np.int64]) ->
     figure = figures.network(
         answer.weights[drawn] @ corners + jitter,
         edges,
-        [_hover(answer, i) for i in drawn],
+        [_hover(answer, int(i)) for i in drawn],
         answer.weights[drawn].argmax(axis=1),
         corners,
         answer.names,

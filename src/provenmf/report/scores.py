@@ -18,12 +18,17 @@ SCORES = {
 }
 
 
-def scores_and_notes(result: Factorization, answer: Answer) -> list[Element]:
-    """A table of the scores, if there are any, and what was done to the input."""
-    rows = [
+def score_rows(result: Factorization) -> list[tuple[str, str]]:
+    """The scores that the record holds: what it means, and its (mean) value."""
+    return [
         (meaning, f"{float(np.nanmean(result.extras[name])):.4g}")
         for name, meaning in SCORES.items()
         if name in result.extras and np.isfinite(result.extras[name]).any()
     ]
+
+
+def scores_and_notes(result: Factorization, answer: Answer) -> list[Element]:
+    """A table of the scores, if there are any, and what was done to the input."""
+    rows = score_rows(result)
     table: list[Element] = [Table("Scores", ("score", "value"), rows)] if rows else []
     return table + [Paragraph(note[:1].upper() + note[1:] + ".", "note") for note in answer.notes]

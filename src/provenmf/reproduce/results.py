@@ -64,9 +64,12 @@ def write_result(result: Result, folder: Path) -> list[Path]:
     for title, rows in result.outcome.tables.items():
         files[folder / f"{name}-{_file_name(title)}.csv"] = _csv(rows)
     for path, text in files.items():
-        content = text.encode()
-        write_aside(path, lambda file, content=content: file.write(content))
+        _write_text(path, text)
     return list(files)
+
+
+def _write_text(path: Path, text: str) -> None:
+    write_aside(path, lambda file: file.write(text.encode()))
 
 
 def read_results(folder: Path) -> dict[str, dict[str, Any]]:

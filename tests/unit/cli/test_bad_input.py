@@ -1,0 +1,128 @@
+"""Bad input: one clear line with a remedy, exit code 2, no traceback, nothing half-written."""
+
+import os
+
+import numpy as np
+import pytest
+
+
+def assert_refused(ran, *words: str) -> None:
+    assert ran.code == 2, ran
+    assert "Traceback" not in ran.err
+    lines = [line for line in ran.err.splitlines() if line.startswith("Error: ")]
+    assert len(lines) == 1, ran
+    for word in words:
+        assert word in lines[0], ran
+
+
+def test_missing_file(run):
+    assert_refused(run("fit", "nowhere.csv", "-k", 2), "nowhere.csv")
+
+
+def test_not_numbers(run, tmp_path):
+    (tmp_path / "words.csv").write_text("a,b\nc,d\n")
+    assert_refused(run("fit", "words.csv", "-k", 2, "-m", "spa"), "words.csv")
+
+
+def test_missing_values(run, tmp_path):
+    np.savetxt(tmp_path / "nan.csv", [[1.0, np.nan], [2.0, 3.0]], delimiter=",")
+    assert_refused(run("fit", "nan.csv", "-k", 1, "-m", "spa"), "NaN")
+
+
+def test_unknown_method(run, separable):
+    assert_refused(run("fit", separable, "-k", 2, "-m", "magic"), "magic", "spa")
+
+
+def test_too_many_components(run, separable):
+    assert_refused(run("fit", separable, "-k", 99, "-m", "spa"), "99")
+
+
+def test_a_pickle_is_refused(run, tmp_path):
+    np.savez(tmp_path / "evil.npz", a=np.array([{"x": 1}], dtype=object))
+    assert_refused(run("fit", "evil.npz", "-k", 1, "-m", "spa"), "evil.npz", "refused")
+
+
+def test_a_foreign_file_is_no_result(run, tmp_path):
+    np.savez(tmp_path / "foreign.npz", a=np.ones(3))
+    assert_refused(run("report", "foreign.npz"), "foreign.npz")
+
+
+def test_output_folder_is_checked_before_the_work(run, separable, tmp_path):
+    assert_refused(run("fit", separable, "-k", 2, "-o", "missing/r.npz"), "missing")
+    assert_refused(run("fit", separable, "-k", 2, "-o", tmp_path), "folder")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_output_folder_without_permission(run, separable, tmp_path):
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o500)
+    assert_refused(run("fit", separable, "-k", 2, "-o", locked / "r.npz"), "locked")
+
+
+def test_empty_corpus(run, tmp_path):
+    (tmp_path / "empty.txt").write_text("\n\n")
+    assert_refused(run("topics", "empty.txt", "-k", 2), "empty.txt")
+
+
+def test_stop_words_only(run, tmp_path):
+    (tmp_path / "stop.txt").write_text("the and of\nand the of\n")
+    assert_refused(run("topics", "stop.txt", "-k", 2, "-m", "spa"), "stop words")
+
+
+def test_vocabulary_that_does_not_fit(run, counts, tmp_path):
+    matrix, _ = counts
+    (tmp_path / "short.txt").write_text("one\ntwo\n")
+    ran = run("topics", matrix, "--vocabulary", "short.txt", "-k", 2, "-m", "spa")
+    assert_refused(ran, "short.txt", "12")
+
+
+def test_graph_without_edges(run, tmp_path):
+    (tmp_path / "none.txt").write_text("")
+    assert_refused(run("communities", "none.txt", "-k", 2, "-m", "spa"), "none.txt")
+
+
+def test_shape_that_is_none(run, cube):
+    assert_refused(run("unmix", cube, "-k", 3, "--shape", "wide"), "wide", "95x95")
+
+
+def test_unknown_model_and_parameter(run):
+    assert_refused(run("generate", "magic"), "magic", "separable")
+    assert_refused(run("generate", "separable", "--set", "colour=1"), "colour")
+    assert_refused(run("generate", "network", "-d", 5), "--columns")
+
+
+def test_unknown_experiment(run):
+    assert_refused(run("reproduce", "fig99"), "fig99", "--list")
+
+
+def test_no_experiment_named(run):
+    assert_refused(run("reproduce"), "--list")
+
+
+def test_unknown_option_is_explained(run, separable):
+    ran = run("fit", separable, "--colour", "red")
+    assert ran.code == 2
+    assert "--colour" in ran.err
+
+
+def test_debug_shows_the_traceback(run, separable):
+    from provenmf.errors import InvalidInput
+
+    with pytest.raises(InvalidInput):
+        run("fit", separable, "-k", 2, "-m", "magic", "--debug")
+
+
+def test_a_failed_run_leaves_no_files(run, separable, tmp_path):
+    before = sorted(tmp_path.iterdir())
+    run("fit", separable, "-k", 99, "-m", "spa")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_control_characters_do_not_reach_the_terminal(run, tmp_path):
+    evil = "evil\x1b[31mword"
+    (tmp_path / "words.txt").write_text("\n".join([evil, *(f"w{i}" for i in range(5))]))
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "counts.npy", rng.poisson(2.0, (30, 6)).astype(float))
+    ran = run("topics", "counts.npy", "--vocabulary", "words.txt", "-k", 2, "-m", "spa")
+    assert ran.code == 0, ran
+    assert "\x1b" not in ran.out

@@ -1,0 +1,168 @@
+"""Every command on good input: exit code 0, files written, readable at 80 columns, JSON parses."""
+
+import json
+
+import numpy as np
+import pytest
+
+from provenmf.io import load
+
+
+def assert_readable(text: str) -> None:
+    assert max(map(len, text.splitlines()), default=0) <= 80, text
+
+
+def test_fit_writes_result_and_report_and_says_what_is_guaranteed(run, separable, tmp_path):
+    ran = run("fit", separable, "-k", 3, "--method", "spa")
+    assert ran.code == 0, ran
+    assert_readable(ran.out)
+    assert "relative error" in ran.out
+    result = load(tmp_path / "separable-result.npz")
+    assert sorted(result.anchors.tolist()) == [0, 1, 2]
+    assert (tmp_path / "separable-result.html").read_text().startswith("<!doctype html>")
+
+
+def test_fit_json_is_all_there_is_on_standard_output(run, separable):
+    ran = run("fit", separable, "-k", 3, "--method", "spa", "--json", "--no-report")
+    content = json.loads(ran.out)
+    assert content["method"] == "spa"
+    assert sorted(content["anchors"]) == [0, 1, 2]
+    assert content["certificate"]["measures"]["relative_error"] < 1e-6
+    assert list(content["files"]) == ["result"]
+
+
+def test_fit_reads_a_matrix_on_disk_and_transposes(run, tmp_path):
+    rng = np.random.default_rng(0)
+    matrix = np.vstack([np.eye(3), rng.dirichlet(np.ones(3), size=20)]) @ rng.random((3, 6))
+    np.save(tmp_path / "rows.npy", matrix)
+    np.save(tmp_path / "columns.npy", matrix.T)
+    by_rows = run("fit", "rows.npy", "-k", 3, "-m", "spa", "--json", "--no-report")
+    turned = run("fit", "columns.npy", "--transpose", "-k", 3, "-m", "spa", "--json", "--no-report")
+    assert json.loads(by_rows.out)["anchors"] == json.loads(turned.out)["anchors"]
+
+
+def test_certify_agrees_with_the_stored_certificate(run, separable, tmp_path):
+    run("fit", separable, "-k", 2, "--method", "spa", "--no-report", "-o", "r.npz")
+    ran = run("certify", "r.npz", separable, "--json")
+    assert ran.code == 0, ran
+    stored = load(tmp_path / "r.npz").certificate.to_dict()
+    again = json.loads(ran.out)
+    for name, value in stored["measures"].items():
+        assert again["measures"][name] == pytest.approx(value, nan_ok=True), name
+    assert [c["status"] for c in again["checks"]] == [c["status"] for c in stored["checks"]]
+
+
+def test_certify_refuses_data_of_another_size(run, separable, tmp_path):
+    run("fit", separable, "-k", 2, "--method", "spa", "--no-report", "-o", "r.npz")
+    np.savetxt(tmp_path / "other.csv", np.ones((5, 8)), delimiter=",")
+    ran = run("certify", "r.npz", "other.csv")
+    assert ran.code == 2
+    assert "5 x 8" in ran.err and "33 x 8" in ran.err
+
+
+def test_report_of_a_saved_result(run, separable, tmp_path):
+    run("fit", separable, "-k", 2, "--method", "spa", "--no-report", "-o", "r.npz")
+    ran = run("report", "r.npz", "--title", "<Mine>")
+    assert ran.code == 0
+    assert "&lt;Mine&gt;" in (tmp_path / "r.html").read_text()
+
+
+def test_topics_of_texts(run, corpus):
+    ran = run("topics", corpus, "-k", 2, "--method", "spa")
+    assert ran.code == 0, ran
+    assert_readable(ran.out)
+    found = json.loads(run("topics", corpus, "-k", 2, "--method", "spa", "--json").out)
+    subjects = [set(c["largest"][:6]) for c in found["components"]]
+    assert {"bread", "flour", "oven", "yeast", "crust", "salt"} in subjects
+    assert {"ship", "sail", "harbour", "storm", "wave", "anchor"} in subjects
+
+
+def test_topics_of_counts_and_their_certificate(run, counts):
+    matrix, words = counts
+    arguments = ("--vocabulary", words, "-k", 2, "--method", "spa", "--no-report", "-o", "t.npz")
+    ran = run("topics", matrix, *arguments, "--json")
+    assert ran.code == 0, ran
+    again = run("certify", "t.npz", matrix, "--vocabulary", words, "--json")
+    assert again.code == 0, again
+    measured = json.loads(ran.out)["certificate"]["measures"]["relative_error"]
+    assert json.loads(again.out)["measures"]["relative_error"] == pytest.approx(measured)
+
+
+def test_certify_topics_of_texts(run, corpus):
+    ran = run("topics", corpus, "-k", 2, "--method", "spa", "--no-report", "-o", "t.npz", "--json")
+    again = run("certify", "t.npz", corpus, "--json")
+    assert again.code == 0, again
+    measured = json.loads(ran.out)["certificate"]["measures"]["relative_error"]
+    assert json.loads(again.out)["measures"]["relative_error"] == pytest.approx(measured)
+
+
+def test_communities_and_their_certificate(run, graph, tmp_path):
+    ran = run("communities", graph, "-k", 2, "--method", "spa", "-o", "g.npz")
+    assert ran.code == 0, ran
+    assert_readable(ran.out)
+    memberships = load(tmp_path / "g.npz").extras["memberships"]
+    np.testing.assert_allclose(memberships.sum(axis=1), 1)
+    assert run("certify", "g.npz", graph).code == 0
+
+
+def test_communities_against_known_memberships(run, tmp_path):
+    assert run("generate", "network", "-n", 120, "-k", 2, "-o", "net.npz").code == 0
+    np.save(tmp_path / "truth.npy", np.load(tmp_path / "net.npz")["memberships"])
+    ran = run("communities", "net.npz", "-k", 2, "--method", "spa", "--truth", "truth.npy")
+    assert ran.code == 0, ran
+    assert "Rank correlation with the known memberships" in ran.out
+
+
+def test_unmix_against_the_truth(run, cube, tmp_path):
+    ran = run("unmix", cube, "-k", 3, "--method", "spa", "--no-group", "--truth", cube)
+    assert ran.code == 0, ran
+    assert_readable(ran.out)
+    result = load(tmp_path / "cube-result.npz")
+    assert result.extras["spectral_angles"].max() < 1e-3
+    assert run("certify", "cube-result.npz", cube).code == 0
+
+
+def test_parts_of_images(run, tmp_path):
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "images.npz", images=rng.random((20, 5, 6)))
+    ran = run("parts", "images.npz", "-k", 2, "--method", "cones")
+    assert ran.code == 0, ran
+    assert_readable(ran.out)
+    assert run("certify", "images-result.npz", "images.npz").code == 0
+
+
+def test_generate_holds_the_truth(run, tmp_path):
+    assert run("generate", "separable", "-n", 50, "-d", 6, "-k", 3, "--set", "snr=20").code == 0
+    with np.load(tmp_path / "separable.npz", allow_pickle=False) as sample:
+        assert sample["data"].shape == (50, 6)
+        assert sample["components"].shape == (3, 6)
+        assert "anchors" in sample.files
+
+
+def test_generate_lists_its_models(run):
+    ran = run("generate", "--list")
+    assert ran.code == 0
+    assert "separable" in ran.out and "network" in ran.out
+    assert_readable(ran.out)
+
+
+def test_reproduce_lists_every_table_and_figure(run):
+    ran = run("reproduce", "--list")
+    assert ran.code == 0
+    assert_readable(ran.out)
+    rows = json.loads(run("reproduce", "--list", "--json").out)
+    assert {"and-fig1", "and-table1", "cones-fig1", "merit-table4"} <= {row["name"] for row in rows}
+
+
+@pytest.mark.parametrize("command", [[], ["topics"], ["fit"], ["reproduce"], ["generate"]])
+def test_help_teaches_by_example_within_80_columns(run, command):
+    ran = run(*command, "--help")
+    assert ran.code == 0
+    assert f"provenmf {' '.join(command)}".strip() in ran.out
+    assert_readable(ran.out)
+
+
+def test_version(run):
+    import provenmf
+
+    assert run("--version").out.strip() == f"provenmf {provenmf.__version__}"

@@ -1,0 +1,48 @@
+"""The command as a process: what it imports to start, and what Ctrl-C leaves behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+from provenmf.io import load
+
+
+def test_help_imports_nothing_heavy():
+    program = (
+        "import sys; from provenmf.cli import main; "
+        "heavy = {'numpy', 'scipy', 'sklearn', 'numba', 'plotly', 'jinja2'}; "
+        "sys.exit(', '.join(sorted(heavy & sys.modules.keys())) or 0)"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_interruption_before_an_answer_ends_with_130(start, tmp_path):
+    os.mkfifo(tmp_path / "slow.npy")  # opening it waits for somebody to write
+    process = start("report", "slow.npy")
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "nothing was written" in err
+    assert "Traceback" not in err
+    assert not list(tmp_path.glob("*.html"))
+
+
+def test_interruption_keeps_the_best_so_far(run, tmp_path, monkeypatch):
+    """The solver is interrupted in its first iteration; the result is saved and says so."""
+    from provenmf.cli.progress import Progress
+
+    monkeypatch.setattr(Progress, "row", lambda self, row: signal.raise_signal(signal.SIGINT))
+    rng = np.random.default_rng(0)
+    np.savetxt(tmp_path / "dense.csv", rng.random((60, 20)), delimiter=",")
+    ran = run("fit", "dense.csv", "-k", 4, "-m", "spa", "-o", "kept.npz", "--no-report")
+    assert ran.code == 0, ran
+    assert "interrupted" in ran.out
+    result = load(tmp_path / "kept.npz")
+    assert result.stop_reason == "interrupted"
+    assert result.n_components < 4

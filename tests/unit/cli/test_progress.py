@@ -1,0 +1,42 @@
+import pytest
+
+from provenmf.cli.progress import Progress
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("provenmf.cli.progress.time.monotonic", lambda: now[0])
+    return now
+
+
+def test_a_pipe_gets_a_line_every_ten_seconds_with_the_time_left(clock, capsys):
+    with Progress("Finding topics", steps=10) as progress:
+        for step in range(4):
+            clock[0] = 6.0 * (step + 1)
+            progress.row({})
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
+        "Finding topics: 12 s, 20% done, at most 48 s left",
+        "Finding topics: 24 s, 40% done, at most 36 s left",
+    ]
+
+
+def test_short_jobs_are_silent(clock, capsys):
+    with Progress("quick", steps=3) as progress:
+        progress.row({})
+    assert capsys.readouterr().err == ""
+
+
+def test_without_a_known_end_the_iteration_is_named(clock, capsys):
+    with Progress("open end") as progress:
+        clock[0] = 20.0
+        progress.row({})
+    assert capsys.readouterr().err == "open end: 20 s, iteration 1\n"
+
+
+def test_passes_over_a_matrix_on_disk(clock, capsys):
+    with Progress("SPA on big.npy", steps=5) as progress:
+        clock[0] = 11.0
+        progress.rows_read(250, 1000)
+    assert "reading, 25% of this pass" in capsys.readouterr().err

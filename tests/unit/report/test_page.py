@@ -1,0 +1,66 @@
+import json
+import re
+
+import numpy as np
+import pytest
+
+from provenmf.errors import InvalidInput
+from provenmf.records import Factorization
+from provenmf.report import render, write
+from provenmf.report.page import script_json
+
+
+def test_script_word_is_text_in_every_kind(results):
+    for kind, result in results.items():
+        page = render(result)
+        assert "<script>alert(1)" not in page, kind
+        if kind != "parts":  # parts hold numbers only, apart from a parameter
+            assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page, kind
+
+
+def test_page_names_no_address_to_fetch(result):
+    page = render(result)
+    own = page[: page.index('<script type="application/json"')]
+    assert re.findall(r"""(?:src|href)=["'](?!data:|#)[^"']+""", own) == []
+    assert "default-src 'none'" in own
+
+
+def test_all_tabs_have_content(result):
+    page = render(result)
+    for name in ("found", "convergence", "certificate"):
+        assert f'id="{name}"' in page
+    assert "Proved for this data: the relative error is at most 0.25." in page
+    assert "met by a factor of 4" in page
+
+
+def test_figures_are_valid_for_plotly(result):
+    from plotly.graph_objects import Figure
+
+    page = render(result)
+    start = page.index('id="figures">') + len('id="figures">')
+    figures = json.loads(page[start : page.index("</script>", start)])
+    assert figures
+    for figure in figures:
+        Figure(figure)  # raises on any property that plotly does not know
+
+
+def test_a_result_without_certificate_and_trace_says_so():
+    bare = Factorization("spa", np.ones((4, 1)), np.ones((1, 3)))
+    page = render(bare)
+    assert "This result has no certificate" in page
+    assert "needs no iterations, or recorded none" in page
+
+
+def test_title_is_escaped(results):
+    assert "<title>&lt;b&gt;x</title>" in render(results["matrix"], title="<b>x")
+
+
+def test_script_json_cannot_close_its_element():
+    text = script_json(["</script><!--", "&"])
+    assert "<" not in text
+    assert json.loads(text) == ["</script><!--", "&"]
+
+
+def test_write_to_a_missing_folder_is_refused(results, tmp_path):
+    with pytest.raises(InvalidInput, match="cannot write"):
+        write(results["matrix"], tmp_path / "missing" / "page.html")
