@@ -22,6 +22,7 @@ _PUBLIC = {
     "HALS": "provenmf.estimators.hals",
     "ANLS": "provenmf.estimators.anls",
     "factorize": "provenmf.estimators",
+    "diagnose": "provenmf.advisor.diagnose",
     "load": "provenmf.io",
 }
 

@@ -28,10 +28,7 @@ from provenmf.blocks import Blocks, as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.cooccurrence import Cooccurrence, with_fixed_signs
 from provenmf.linalg.norms import squared_row_norms
-from provenmf.linalg.spectral import leading_eigenpairs
-
-# Up to so many columns XᵀX is formed (200 MB); beyond, only products with it are.
-GRAM_COLUMNS = 5000
+from provenmf.linalg.spectral import GRAM_COLUMNS, gram_of_columns, leading_eigenpairs
 
 
 class Factors(NamedTuple):
@@ -143,13 +140,8 @@ def _put_back(factors: Factors, kept: NDArray[np.intp], n_rows: int) -> Factors:
 def _leading_directions(blocks: Blocks, k: int) -> NDArray[np.float64]:
     """k leading right singular vectors as rows (fewer if there are not so many)."""
     if blocks.n_columns <= GRAM_COLUMNS:
-        gram = blocks.map_reduce(_gram)
+        gram = blocks.map_reduce(gram_of_columns)
         return leading_eigenpairs(gram, blocks.n_columns, k).vectors
     return leading_eigenpairs(
         lambda v: blocks.map_reduce(lambda block: block.T @ (block @ v)), blocks.n_columns, k
     ).vectors
-
-
-def _gram(block: Any) -> NDArray[np.float64]:
-    product = block.T @ block
-    return np.asarray(product.toarray() if sp.issparse(product) else product, dtype=np.float64)

@@ -16,11 +16,8 @@ from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
 from provenmf.linalg.norms import squared_frobenius_norm, squared_residual_rows
-from provenmf.linalg.spectral import Spectrum, leading_eigenpairs
+from provenmf.linalg.spectral import GRAM_COLUMNS, Spectrum, gram_of_columns, leading_eigenpairs
 from provenmf.records import Certificate, Check, Factorization
-
-# A Gram matrix up to this size is formed in one pass; it then costs at most 200 MB.
-GRAM_SIZE = 5000
 
 
 def frobenius_error(blocks: Blocks, weights: NDArray[Any], components: NDArray[Any]) -> float:
@@ -75,24 +72,18 @@ def eckart_young_lower_bound(blocks: Blocks, k: int, squared_norm: float) -> flo
 
 def _leading_spectrum(blocks: Blocks, k: int) -> Spectrum | None:
     """Leading eigenvalues of XᵀX, from whichever of XᵀX, XXᵀ or their products is cheap."""
-    if blocks.n_columns <= GRAM_SIZE:
-        gram = blocks.map_reduce(_gram_of_columns)
-        return leading_eigenpairs(gram, blocks.n_columns, k)
+    n, d = blocks.shape
+    if blocks.in_memory and n < d:
+        matrix = blocks.everything()
+        if n <= GRAM_COLUMNS:
+            return leading_eigenpairs(gram_of_columns(matrix.T), n, k)
+        return leading_eigenpairs(lambda v: matrix @ (matrix.T @ v), n, k)
+    if d <= GRAM_COLUMNS:
+        return leading_eigenpairs(blocks.map_reduce(gram_of_columns), d, k)
     if not blocks.in_memory:
         return None
     matrix = blocks.everything()
-    if blocks.n_rows <= GRAM_SIZE and not blocks.is_sparse:
-        wide = matrix.astype(np.float64, copy=False)
-        return leading_eigenpairs(wide @ wide.T, blocks.n_rows, k)
-    if blocks.n_rows < blocks.n_columns:
-        return leading_eigenpairs(lambda v: matrix @ (matrix.T @ v), blocks.n_rows, k)
-    return leading_eigenpairs(lambda v: matrix.T @ (matrix @ v), blocks.n_columns, k)
-
-
-def _gram_of_columns(block: Block) -> NDArray[np.float64]:
-    wide = block.astype(np.float64, copy=False)
-    product = wide.T @ wide
-    return product if isinstance(product, np.ndarray) else product.toarray()
+    return leading_eigenpairs(lambda v: matrix.T @ (matrix @ v), d, k)
 
 
 def weights_residual(

@@ -15,6 +15,17 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 DENSE_SIZE = 1000
 
 
+# Up to so many columns the Gram matrix of the columns is formed: at most 200 MB.
+GRAM_COLUMNS = 5000
+
+
+def gram_of_columns(block: Any) -> NDArray[np.float64]:
+    """blockᵀ block of a dense or sparse block, in double precision."""
+    wide = block.astype(np.float64, copy=False)
+    product = wide.T @ wide
+    return product if isinstance(product, np.ndarray) else product.toarray()
+
+
 @dataclass(frozen=True)
 class Spectrum:
     """Leading eigenvalues of a Gram matrix, each with a bound on its error.

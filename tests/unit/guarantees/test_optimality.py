@@ -18,7 +18,7 @@ def best_rank_k_error(matrix, k):
 @pytest.mark.parametrize("k", [1, 5, 19])
 @pytest.mark.parametrize("limit", [5000, 10])
 def test_lower_bound_is_the_tail_of_the_spectrum(shape, k, limit, monkeypatch):
-    monkeypatch.setattr(optimality, "GRAM_SIZE", limit)
+    monkeypatch.setattr(optimality, "GRAM_COLUMNS", limit)
     dense = np.random.default_rng(0).random(shape)
     dense[dense < 0.5] = 0
     for matrix in (dense, sp.csr_array(dense)):
@@ -37,7 +37,7 @@ def test_exact_data_has_no_positive_lower_bound():
 
 
 def test_many_columns_on_disk_are_unknown(tmp_path, monkeypatch):
-    monkeypatch.setattr(optimality, "GRAM_SIZE", 10)
+    monkeypatch.setattr(optimality, "GRAM_COLUMNS", 10)
     np.save(tmp_path / "x.npy", np.ones((5, 11)))
     blocks = as_blocks(tmp_path / "x.npy")
     result = Factorization("x", np.ones((5, 1)), np.ones((1, 11)))

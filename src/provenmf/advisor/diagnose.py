@@ -1,0 +1,127 @@
+"""Which guarantee can apply to this data: try the methods, and compare their certificates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from provenmf.advisor.rank import RankEvidence, agreed_number, rank_evidence
+from provenmf.blocks import as_blocks
+from provenmf.estimators import CATALOGUE, estimator_class
+from provenmf.records import Certificate
+
+METHODS = ("cones", "spa", "merit", "and_descent")
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Evidence for the number of components, and a certificate of each method tried.
+
+    refusals : methods that do not accept this data, with the reason.
+    recommended : a method with a proved bound or with all its conditions established, if any.
+    """
+
+    shape: tuple[int, int]
+    rank: tuple[RankEvidence, ...]
+    n_components: int
+    agreed: bool
+    certificates: dict[str, Certificate]
+    refusals: dict[str, str]
+
+    @property
+    def recommended(self) -> str | None:
+        """The first method whose theory holds here, or None."""
+        return next((m for m, c in self.certificates.items() if _applies(c)), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "shape": list(self.shape),
+            "rank": [vars(item) for item in self.rank],
+            "n_components": self.n_components,
+            "agreed": self.agreed,
+            "recommended": self.recommended,
+            "certificates": {m: c.to_dict() for m, c in self.certificates.items()},
+            "refusals": self.refusals,
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{self.shape[0]} rows, {self.shape[1]} columns", "", "Number of components"]
+        for item in self.rank:
+            clear = "clear" if item.is_clear else "not clear"
+            lines.append(
+                f"  {item.source:18}{item.n_components:4d}   drop {item.drop:.3g}, {clear}"
+            )
+        sure = "the clear ones agree" if self.agreed else "not settled by the data"
+        lines += [f"  used below: {self.n_components} ({sure})", ""]
+        lines.append(
+            f"{'method':14}{'holds':>6}{'fails':>6}{'unknown':>8}{'error':>10}{'bound':>10}"
+        )
+        for method, certificate in self.certificates.items():
+            lines.append(_row(method, certificate))
+        lines += [f"{method:14}{reason}" for method, reason in self.refusals.items()]
+        lines += ["", self._advice()]
+        return "\n".join(lines)
+
+    def _advice(self) -> str:
+        if self.recommended is not None:
+            return f"The theory of {CATALOGUE[self.recommended]} applies to this data: use it."
+        return (
+            "No method's conditions are all established on this data. Its results may still be\n"
+            "good: compare errors with the lower bound, and read the certificates."
+        )
+
+
+def diagnose(
+    X: Any, n_components: int | None = None, *, methods: Sequence[str] = METHODS
+) -> Diagnosis:
+    """Say how many components the data support and which method's theory applies.
+
+    Parameters
+    ----------
+    X : matrix with data points as rows, in memory or on disk.
+    n_components : number of components to try the methods with; None takes what the evidence
+        agrees on, or else the suggestion with the largest drop.
+    methods : the methods to try, in the order of preference.
+    """
+    blocks = as_blocks(X)
+    evidence = rank_evidence(blocks)
+    agreed = agreed_number(evidence)
+    if n_components is None:
+        clearest = max(evidence, key=lambda item: item.drop)
+        n_components = agreed or clearest.n_components
+    certificates, refusals = {}, {}
+    for method in methods:
+        try:
+            fitted = estimator_class(method)(n_components=n_components).fit(X)
+            certificates[method] = fitted.certificate_
+        except ValueError as error:  # scikit-learn's word for data that a method refuses
+            refusals[method] = str(error)
+    return Diagnosis(
+        shape=blocks.shape,
+        rank=tuple(evidence),
+        n_components=n_components,
+        agreed=agreed == n_components,
+        certificates=certificates,
+        refusals=refusals,
+    )
+
+
+def _applies(certificate: Certificate) -> bool:
+    """A bound is proved, or every condition of the method is established."""
+    statuses = [check.status for check in certificate.checks]
+    return bool(certificate.bounds.get("relative_error")) or (
+        bool(statuses) and all(status == "holds" for status in statuses)
+    )
+
+
+def _row(method: str, certificate: Certificate) -> str:
+    statuses: list[str] = [check.status for check in certificate.checks]
+    counts = "".join(
+        f"{statuses.count(status):>{width}}"
+        for status, width in (("holds", 6), ("fails", 6), ("unknown", 8))
+    )
+    error = certificate.measures.get("relative_error", float("nan"))
+    bound = certificate.bounds.get("relative_error")
+    return f"{method:14}{counts}{error:>10.3g}{'-' if bound is None else f'{bound:.3g}':>10}"

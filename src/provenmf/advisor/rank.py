@@ -1,0 +1,87 @@
+"""How many components: three kinds of evidence, and whether they agree.
+
+Each looks for the largest drop in a falling sequence: singular values (how many directions carry
+the data), lengths left by successive projection (how many anchors), farthest-first angles (how
+many cones). A drop is stated as the ratio of the values before and after it: 1 is no drop at all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.blocks import Block, Blocks
+from provenmf.estimators import estimator_class
+from provenmf.linalg.spectral import GRAM_COLUMNS, gram_of_columns, leading_eigenpairs
+
+# A drop by less than this factor is what noise shows too.
+CLEAR_DROP = 2.0
+
+
+@dataclass(frozen=True)
+class RankEvidence:
+    """One suggestion: where it comes from, the number, and the drop behind it."""
+
+    source: str
+    n_components: int
+    drop: float
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the drop is larger than noise would show."""
+        return self.drop >= CLEAR_DROP
+
+
+def rank_evidence(blocks: Blocks, *, largest: int = 50) -> list[RankEvidence]:
+    """Suggestions for the number of components, up to `largest`."""
+    largest = min(largest, *blocks.shape)
+    evidence = [*_from_singular_values(blocks, largest), _from_anchors(blocks)]
+    if not blocks.map_reduce(_count_negative):
+        evidence.append(_from_cones(blocks))
+    return evidence
+
+
+def agreed_number(evidence: list[RankEvidence]) -> int | None:
+    """The number that at least two clear suggestions share, or None."""
+    votes = Counter(item.n_components for item in evidence if item.is_clear)
+    number, count = votes.most_common(1)[0] if votes else (0, 0)
+    return number if count >= 2 else None
+
+
+def largest_ratio(values: NDArray[np.float64]) -> tuple[int, float]:
+    """Where a falling sequence falls by the largest factor: how many before, and the factor."""
+    floor = values[0] * np.finfo(np.float64).eps ** 0.5
+    kept = np.maximum(values, floor)
+    ratios = kept[:-1] / kept[1:]
+    place = int(np.argmax(ratios))
+    return place + 1, float(ratios[place])
+
+
+def _from_singular_values(blocks: Blocks, largest: int) -> list[RankEvidence]:
+    if blocks.n_columns > GRAM_COLUMNS or largest < 2:
+        return []
+    gram = blocks.map_reduce(gram_of_columns)
+    wanted = min(largest + 1, blocks.n_columns)
+    values = np.sqrt(leading_eigenpairs(gram, blocks.n_columns, wanted).values)
+    if values[0] == 0:
+        return []
+    return [RankEvidence("singular values", *largest_ratio(values))]
+
+
+def _from_anchors(blocks: Blocks) -> RankEvidence:
+    fit = estimator_class("spa")(certify=False).fit(blocks).factorization_
+    return RankEvidence("anchors", fit.n_components, float(fit.extras["drop"]))
+
+
+def _from_cones(blocks: Blocks) -> RankEvidence:
+    fit = estimator_class("cones")(certify=False).fit(blocks).factorization_
+    angles, k = fit.extras["farthest_first_angles"], fit.n_components
+    return RankEvidence("cones", k, float(angles[k - 1] / max(angles[k], 1e-8)))
+
+
+def _count_negative(block: Block) -> int:
+    values = block if isinstance(block, np.ndarray) else block.data
+    return int(np.count_nonzero(values < 0))

@@ -1,0 +1,58 @@
+"""The advisor finds planted numbers and admits when it does not know."""
+
+import json
+
+import numpy as np
+import pytest
+
+from provenmf import diagnose
+from provenmf.advisor.rank import RankEvidence, agreed_number, largest_ratio, rank_evidence
+from provenmf.blocks import as_blocks
+
+
+def narrow_cones(k=4, per_cone=20, d=12, spread=1e-3):
+    rng = np.random.default_rng(0)
+    axes = np.repeat(np.eye(k, d), per_cone, axis=0)
+    return (axes + spread * rng.random(axes.shape)) * rng.uniform(1, 2, (len(axes), 1))
+
+
+def test_planted_cones_are_found_by_all_evidence_and_certified():
+    diagnosis = diagnose(narrow_cones(), methods=("cones", "spa"))
+    assert diagnosis.n_components == 4 and diagnosis.agreed
+    assert diagnosis.recommended == "cones"
+    assert diagnosis.certificates["cones"].bounds["relative_error"] < 0.05
+    text = str(diagnosis)
+    assert "ConeNMF" in text and max(map(len, text.splitlines())) <= 80
+    assert json.loads(json.dumps(diagnosis.to_dict()))["recommended"] == "cones"
+
+
+def test_pure_noise_is_not_settled():
+    diagnosis = diagnose(np.random.default_rng(1).random((60, 10)), methods=("cones",))
+    assert not diagnosis.agreed and diagnosis.recommended is None
+    assert "No method" in str(diagnosis)
+
+
+def test_a_given_number_is_used():
+    assert diagnose(narrow_cones(), 3, methods=("cones",)).n_components == 3
+
+
+def test_a_method_that_refuses_is_listed():
+    diagnosis = diagnose(narrow_cones() - 0.5, 4, methods=("cones", "spa"))
+    assert "egative" in diagnosis.refusals["cones"] and "spa" in diagnosis.certificates
+
+
+def test_signed_data_get_no_cone_evidence():
+    sources = {e.source for e in rank_evidence(as_blocks(narrow_cones() - 0.5))}
+    assert sources == {"singular values", "anchors"}
+
+
+def test_largest_ratio_and_votes():
+    assert largest_ratio(np.array([8.0, 4.0, 1.0, 0.9])) == (2, 4.0)
+    clear, vague = RankEvidence("a", 3, 5.0), RankEvidence("b", 3, 1.1)
+    assert agreed_number([clear, vague]) is None
+    assert agreed_number([clear, RankEvidence("c", 3, 2.5)]) == 3
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1)])
+def test_tiny_data(shape):
+    assert diagnose(np.ones(shape), methods=("spa",)).n_components == 1
