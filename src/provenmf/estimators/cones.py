@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from provenmf.blocks import Blocks
-from provenmf.estimators.base import Factorizer
+from provenmf.estimators.base import Factorizer, check_n_components
+from provenmf.estimators.parameters import Interval, StrOptions
 from provenmf.guarantees import cones as guarantee
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.cones import First, cones, nearest_component_weights
@@ -88,9 +88,12 @@ class ConeNMF(Factorizer):
         self.callback = callback
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+        wanted = self.n_components if isinstance(self.n_components, Integral) else None
+        if wanted is not None:
+            check_n_components(wanted, blocks.n_rows, "rows")
         return cones(
             blocks,
-            self.n_components if isinstance(self.n_components, Integral) else None,
+            wanted,
             first=self.first,
             max_components=self.max_components,
             tol=self.tol,

@@ -23,19 +23,35 @@ Two statements are weaker in what they need and are kept apart:
 from __future__ import annotations
 
 import math
+import sys
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from provenmf.blocks import Blocks
-from provenmf.guarantees.caps import cosines_to_own_axis, smallest_caps
+from provenmf.guarantees.caps import cosines_to_own_axis, direction_sums, smallest_caps
 from provenmf.guarantees.cone_model import theorem_5_bound, theorem_5_failure, theorem_5_limit
 from provenmf.guarantees.optimality import frobenius_error
-from provenmf.linalg.angles import angle_at_least
+from provenmf.linalg.angles import angle_at_least, angle_at_most
+from provenmf.linalg.clusters import unit_rows
 from provenmf.linalg.norms import squared_row_norms
-from provenmf.records import Certificate, Check, Factorization, Status
+from provenmf.records import Certificate, Check, Factorization, Measure, Status
 
 PAPER = "Liu17"
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Clusters that have rows, numbered without gaps, and the lengths of all rows.
+
+    labels : −1 for rows of zeros. energy : ‖X_k‖² of each cluster. sizes : its number of rows.
+    """
+
+    labels: NDArray[np.intp]
+    lengths: NDArray[np.float64]
+    energy: NDArray[np.float64]
+    sizes: NDArray[np.int64]
 
 
 def certify(
@@ -50,22 +66,16 @@ def certify(
     `size_angles` and `rates` are parameters of Theorem 5's model where they are known; its bound,
     which holds with a probability, is then among the measures.
     """
-    labels = factorization.labels
-    assert labels is not None  # cone NMF always labels its rows
-    squared_lengths = blocks.map_rows(squared_row_norms)
-    directed = labels >= 0
-    if not directed.any():
+    clusters = measured_clusters(blocks, factorization)
+    if not clusters.sizes.size:
         return Certificate(factorization.method)
-    clusters, members = np.unique(labels[directed], return_inverse=True)
-    own = np.full(blocks.n_rows, -1, dtype=np.intp)  # clusters without rows are left out
-    own[directed] = members
-    energy = np.bincount(members, squared_lengths[directed]).astype(np.float64)
-    lengths = np.sqrt(squared_lengths)
-    caps = smallest_caps(blocks, own, lengths, clusters.size)
+    caps = smallest_caps(blocks, clusters.labels, clusters.lengths, clusters.sizes.size)
     between = axis_angles(caps.axes)
-    weighted = weighted_bound(caps.angles, energy)
+    cosines = cosines_to_own_axis(blocks, clusters.labels, clusters.lengths, caps.axes)
+    distance = rowwise_error(cosines, clusters.lengths)
+    weighted = weighted_bound(caps.angles, clusters.energy)
     error = frobenius_error(blocks, factorization.weights, factorization.components)
-    error /= math.sqrt(energy.sum())
+    error /= math.sqrt(clusters.energy.sum())
     separated = inequality_1(caps.angles, between)
     achieved = error_check(error, weighted, 16 * float(np.finfo(blocks.dtype).eps))
     bounds = {}
@@ -74,28 +84,67 @@ def certify(
         if separated.status == "holds":
             bounds["relative_error"] = weighted
             bounds["relative_error_max_form"] = max_bound(caps.angles)
-    cosines = cosines_to_own_axis(blocks, own, lengths, caps.axes)
-    distance = rowwise_error(cosines, squared_lengths)
-    measures: dict[str, float | tuple[float, ...]] = {
+    measures: dict[str, Measure] = {
         "size_angles": tuple(caps.angles),
         "size_angles_slack": float((caps.angles - caps.least_angles).max()),
         "largest_sine": max_bound(caps.angles),
         "relative_distance_from_axes": distance,
-        "rows_without_direction": float(np.count_nonzero(~directed)),
-        "rows_coded_outside_their_cluster": float(
-            np.count_nonzero((factorization.weights.argmax(axis=1) != labels)[directed])
-        ),
+        **rows_apart(clusters, factorization),
     }
-    if clusters.size > 1:
+    if clusters.sizes.size > 1:
         measures["smallest_axis_angle"] = smallest(between)
+        measures |= core_of_the_clusters(blocks, clusters)
     if size_angles is not None and rates is not None:
         measures["theorem_5_limit"] = theorem_5_limit(size_angles, rates)
         measures["theorem_5_bound_with_probability_0.99"] = theorem_5_bound(
             size_angles, rates, blocks.n_rows, probability=0.99
         )
-    model = theorem_5_fitted(caps.angles, np.bincount(members) / energy, distance, members.size)
+    model = theorem_5_fitted(caps.angles, clusters, distance)
     checks = (separated, lemma_1(caps.angles, between), achieved, model)
     return Certificate(factorization.method, checks=checks, bounds=bounds, measures=measures)
+
+
+def measured_clusters(blocks: Blocks, factorization: Factorization) -> Clusters:
+    """One pass: lengths of the rows, and what they add up to in each cluster."""
+    found = factorization.labels
+    assert found is not None  # cone NMF always labels its rows
+    squared = blocks.map_rows(squared_row_norms)
+    directed = found >= 0
+    _, members, sizes = np.unique(found[directed], return_inverse=True, return_counts=True)
+    labels = np.full(blocks.n_rows, -1, dtype=np.intp)
+    labels[directed] = members
+    energy = np.bincount(members, squared[directed], minlength=sizes.size).astype(np.float64)
+    return Clusters(labels, np.sqrt(squared), energy, sizes)
+
+
+def rows_apart(clusters: Clusters, factorization: Factorization) -> dict[str, Measure]:
+    """Rows of zeros, and rows whose weight is on the component of another cluster."""
+    directed = clusters.labels >= 0
+    coded = factorization.weights.argmax(axis=1)[directed]
+    elsewhere = np.count_nonzero(coded != np.asarray(factorization.labels)[directed])
+    return {
+        "rows_without_direction": float(np.count_nonzero(~directed)),
+        "rows_coded_outside_their_cluster": float(elsewhere),
+    }
+
+
+def core_of_the_clusters(blocks: Blocks, clusters: Clusters) -> dict[str, Measure]:
+    """How nearly inequality (1) holds: the share of the rows that lie in cones satisfying it.
+
+    Axes are the mean directions of the clusters, all cones get the same size angle, a quarter of
+    the smallest angle between two axes. Theorem 4 is true of the rows inside, without the others.
+    """
+    sums = direction_sums(blocks, clusters.labels, clusters.lengths, clusters.sizes.size)
+    axes = unit_rows(sums)
+    size = smallest(axis_angles(axes)) / 4
+    cosines = cosines_to_own_axis(blocks, clusters.labels, clusters.lengths, axes)
+    inside = (clusters.labels >= 0) & (angle_at_most(cosines, blocks.n_columns) < size)
+    squared = clusters.lengths**2
+    return {
+        "core_size_angle": size,
+        "core_share_of_rows": float(np.count_nonzero(inside) / clusters.sizes.sum()),
+        "core_share_of_energy": float(squared[inside].sum() / squared.sum()),
+    }
 
 
 def inequality_1(angles: NDArray[np.float64], between: NDArray[np.float64]) -> Check:
@@ -117,7 +166,7 @@ def inequality_1(angles: NDArray[np.float64], between: NDArray[np.float64]) -> C
 def largest_side_of_inequality_1(angles: NDArray[np.float64]) -> float:
     """max over i ≠ j of α_i + 3α_j: three times the largest size angle plus the second."""
     second, first = np.sort(angles)[-2:]
-    return float(3 * first + second) * (1 + 4 * np.finfo(float).eps)
+    return float(3 * first + second) * (1 + 4 * sys.float_info.epsilon)
 
 
 def lemma_1(angles: NDArray[np.float64], between: NDArray[np.float64]) -> Check:
@@ -143,16 +192,15 @@ def error_check(error: float, bound: float, rounding: float) -> Check:
     )
 
 
-def theorem_5_fitted(
-    angles: NDArray[np.float64], rates: NDArray[np.float64], distance: float, n_rows: int
-) -> Check:
+def theorem_5_fitted(angles: NDArray[np.float64], clusters: Clusters, distance: float) -> Check:
     """Theorem 5's limit if the model is fitted to the measured cones.
 
     Refuted if rows of the fitted model would come this far from the axes with a probability below
     one in a million; otherwise not known, since a model that fits need not be the truth.
     """
+    rates = clusters.sizes / clusters.energy
     limit = theorem_5_limit(angles, rates)
-    refuted = theorem_5_failure(distance, angles, rates, n_rows) < 1e-6
+    refuted = theorem_5_failure(distance, angles, rates, int(clusters.sizes.sum())) < 1e-6
     note = (
         "the rows lie farther from the axes than uniform angles would put them"
         if refuted
@@ -164,16 +212,16 @@ def theorem_5_fitted(
     )
 
 
-def rowwise_error(cosines: NDArray[np.float64], squared_lengths: NDArray[np.float64]) -> float:
+def rowwise_error(cosines: NDArray[np.float64], lengths: NDArray[np.float64]) -> float:
     """Root of D_N, Eq. (9): relative distance of the rows from the axes of their cones."""
     squared_sines = np.maximum(1.0 - cosines**2, 0.0)
-    return math.sqrt(float(squared_sines @ squared_lengths / squared_lengths.sum()))
+    return math.sqrt(float(squared_sines @ lengths**2 / (lengths @ lengths)))
 
 
 def weighted_bound(angles: NDArray[np.float64], energy: NDArray[np.float64]) -> float:
     """sqrt(Σ ‖X_k‖² sin²α_k / Σ ‖X_k‖²), the end of the proof of Theorem 4, rounded up."""
     mean = float(energy @ np.sin(angles) ** 2 / energy.sum())
-    return min(math.sqrt(mean) * (1 + (angles.size + 8) * np.finfo(float).eps), 1.0)
+    return min(1.0, math.sqrt(mean) * (1 + (angles.size + 8) * sys.float_info.epsilon))
 
 
 def max_bound(angles: NDArray[np.float64]) -> float:

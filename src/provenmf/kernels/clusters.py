@@ -53,3 +53,19 @@ def fill_products_with_own_vector(
         for j in range(columns):
             product += row[j] * vector[j]
         products[i] = product
+
+
+@njit(cache=True, fastmath=FAST)
+def add_scaled_rows(
+    block: NDArray[Any],
+    order: NDArray[Any],
+    labels: NDArray[Any],
+    factors: NDArray[Any],
+    sums: NDArray[Any],
+) -> None:
+    """Add factors[i] x_i to sums[k] for every row x_i of cluster k, in place."""
+    columns = block.shape[1]
+    for i in order:
+        row, factor, total = block[i], factors[i], sums[labels[i]]
+        for j in range(columns):
+            total[j] += factor * row[j]

@@ -49,10 +49,16 @@ def combine_rows(
     block: Any, labels: NDArray[np.intp], factors: NDArray[np.float64], n_clusters: int
 ) -> NDArray[np.float64]:
     """Σ factors[i] x_i over the rows i of each cluster, one row of the result per cluster."""
-    rows = np.flatnonzero(labels >= 0)
-    shape = (n_clusters, block.shape[0])
-    combined = sp.csr_array((factors[rows], (labels[rows], rows)), shape=shape) @ block
-    return np.asarray(combined.toarray() if sp.issparse(combined) else combined, dtype=np.float64)
+    if sp.issparse(block):
+        rows = np.flatnonzero(labels >= 0)
+        shape = (n_clusters, block.shape[0])
+        combined = sp.csr_array((factors[rows], (labels[rows], rows)), shape=shape) @ block
+        return combined.toarray().astype(np.float64, copy=False)
+    from provenmf.kernels.clusters import add_scaled_rows
+
+    sums = np.zeros((n_clusters, block.shape[1]))
+    add_scaled_rows(row_major(block), cluster_order(labels), labels, factors, sums)
+    return sums
 
 
 def unit_rows(matrix: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from provenmf.blocks import Block, Blocks
 
 # Enough rows to choose dozens of centroids between two passes, few enough to stay in cache.
-POOL_ROWS = 512
+POOL_ROWS = 256
 
 
 @dataclass

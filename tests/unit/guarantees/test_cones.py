@@ -165,3 +165,30 @@ def test_axis_angles_are_lower_bounds():
     off_diagonal = between[~np.eye(5, dtype=bool)]
     assert (off_diagonal <= 1.21).all()
     np.testing.assert_allclose(off_diagonal, 1.21, rtol=1e-12)
+
+
+def test_the_core_of_nearly_separated_clusters(sample):
+    # One stray row halfway between two cones breaks inequality (1); the core says by how little.
+    stray = sample.data[sample.labels == 0][:1] + sample.data[sample.labels == 1][:1]
+    X = np.vstack([sample.data, stray])
+    labels = np.append(sample.labels, 0)
+    certificate = certify(as_blocks(X), factorized(X, labels))
+    assert check_of(certificate, "cones far apart").status == "fails"
+    assert 0.9 < certificate.measures["core_share_of_rows"] < 1
+    inside = certify(as_blocks(sample.data), factorized(sample.data, sample.labels))
+    assert inside.measures["core_share_of_rows"] == pytest.approx(1, abs=0.05)
+
+
+def test_core_rows_satisfy_inequality_1():
+    rng = np.random.default_rng(5)
+    X = rng.random((200, 5)) ** 4
+    labels = X.argmax(axis=1)
+    certificate = certify(as_blocks(X), factorized(X, labels))
+    axes = np.array([(x := X[labels == k]).T @ (1 / np.linalg.norm(x, axis=1)) for k in range(5)])
+    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+    angle = np.arccos((X * axes[labels]).sum(axis=1) / np.linalg.norm(X, axis=1))
+    between = np.arccos(np.clip(axes @ axes.T, 0, 1))[~np.eye(5, dtype=bool)].min()
+    inside = angle < between / 4
+    assert certificate.measures["core_share_of_rows"] == pytest.approx(inside.mean())
+    core = inequality_1(np.full(5, angle[inside].max()), axis_angles(axes))
+    assert core.status == "holds"
