@@ -1,0 +1,183 @@
+"""What Li and Liang (2017, LL17) ask of the weights, measured on decoded weights.
+
+Their theorems speak of the distribution of the true weights x ∈ [0, 1]^D and hide constants in
+O(·). What can be measured are the weights of a result, each component scaled so that its largest
+weight is 1. From them come the numbers of Definition 1 (r, k, m, λ) and of Definition 3 (q), and
+with them the *ratio* of m to each theorem's condition; below one is good, but no ratio makes a
+theorem hold.
+
+    Definition 1, Δ = E[xxᵀ]:  r = max ‖x‖₁,  Δ_ii ≤ 2k/D,  Δ_ij ≤ m/D²,  Δ ⪰ (k/D) λ I
+    Definition 3:              Pr[x_i ≤ α | x_i ≠ 0] ≤ α^q
+    Theorem 1, x binary:       m = O(k D λ⁴ / r⁵)
+    Theorem 4:                 m = O(k D^(1−1/q) λ^(4+4/q) / r^(5+6/(q+1)))
+    Theorem 5, x binary:       ‖A − A*Σ‖₂ = O(ε + r σ_max(A*)/(σ_min(A*) λ) γ),  ‖noise‖ ≈ γ per row
+
+The remark after Theorem 4 has D^(1−1/(q+1)) for D^(1−1/q); the theorem's own form is used here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.blocks import Blocks
+from provenmf.guarantees.optimality import frobenius_error
+from provenmf.records import Certificate, Check, Factorization, Measure
+
+Array = NDArray[np.float64]
+
+NONZERO = 1e-9  # decoded weights below this share of the largest one of their component are zero
+BINARY = 1e-6  # decoded weights this close to 0 or 1 are binary
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """(r, k, m, λ) of LL17's Definition 1, for D components."""
+
+    r: float
+    k: float
+    m: float
+    lam: float
+    D: int
+
+
+def certify(blocks: Blocks, factorization: Factorization) -> Certificate:
+    """The quantities of LL17's theorems on this result, and the ratios to their conditions."""
+    peaks = np.max(factorization.weights, axis=0).astype(np.float64)
+    used = peaks > 0
+    if not used.any():
+        return Certificate(factorization.method)
+    unit = factorization.weights[:, used] / peaks[used]
+    features = factorization.components[used].astype(np.float64) * peaks[used, None]
+    numbers = general_correlation(unit)
+    order = decay_order(unit)
+    error = frobenius_error(blocks, factorization.weights, factorization.components)
+    noise = error / math.sqrt(blocks.n_rows)
+    singular = np.linalg.svd(features, compute_uv=False)
+    checks = (
+        binary_check(unit),
+        ratio_check("correlation small enough", "LL17 Theorem 1", theorem_1_ratio(numbers)),
+        decay_check(order),
+        ratio_check("correlation small enough", "LL17 Theorem 4", theorem_4_ratio(numbers, order)),
+        ratio_check("noise small enough", "LL17 Theorem 5", ratio(noise, singular[-1])),
+    )
+    measures: dict[str, Measure] = {
+        "gcc_r": numbers.r,
+        "gcc_k": numbers.k,
+        "gcc_m": numbers.m,
+        "gcc_lambda": numbers.lam,
+        "decay_order_q": order,
+        "noise_level": noise,
+        "noise_blow_up": ratio(numbers.r * singular[0], singular[-1] * numbers.lam),
+        **error_course(factorization),
+    }
+    return Certificate(factorization.method, checks=checks, measures=measures)
+
+
+def general_correlation(weights: Array) -> Correlation:
+    """The smallest r, k, m and the largest λ with which these weights satisfy Definition 1."""
+    n, D = weights.shape
+    wide = weights.astype(np.float64, copy=False)
+    moments = wide.T @ wide / n
+    k = float(np.diag(moments).max()) * D / 2
+    off_diagonal = moments - np.diag(np.diag(moments))
+    smallest = max(float(np.linalg.eigvalsh(moments)[0]), 0.0)
+    return Correlation(
+        r=float(wide.sum(axis=1).max()),
+        k=k,
+        m=float(off_diagonal.max()) * D**2,
+        lam=ratio(smallest * D, k),
+        D=D,
+    )
+
+
+def decay_order(weights: Array) -> float:
+    """The largest q with Pr[x_i ≤ α | x_i ≠ 0] ≤ α^q for all i and α, in the sample.
+
+    With sorted nonzero weights x_(1) ≤ … ≤ x_(p) of a component the condition at α = x_(j) is
+    q ≤ log(j/p)/log x_(j). Infinite for binary weights.
+    """
+    order = math.inf
+    for column in weights.T:
+        values = np.sort(column[column > NONZERO])
+        below = values < 1.0
+        share = np.arange(1, len(values) + 1)[below] / len(values)
+        if share.size:
+            order = min(order, float(np.min(np.log(share) / np.log(values[below]))))
+    return max(order, 0.0)
+
+
+def theorem_1_ratio(c: Correlation) -> float:
+    """m over k D λ⁴/r⁵."""
+    return ratio(c.m * c.r**5, c.k * c.D * c.lam**4)
+
+
+def theorem_4_ratio(c: Correlation, q: float) -> float:
+    """m over k D^(1−1/q) λ^(4+4/q) / r^(5+6/(q+1)); infinite where q is zero."""
+    if q <= 0 or c.lam <= 0:
+        return math.inf
+    logarithm = (
+        (math.log(c.m) if c.m > 0 else -math.inf)
+        + (5 + 6 / (q + 1)) * math.log(c.r)
+        - math.log(c.k)
+        - (1 - 1 / q) * math.log(c.D)
+        - (4 + 4 / q) * math.log(c.lam)
+    )
+    return math.exp(logarithm) if logarithm < 700 else math.inf
+
+
+def error_course(factorization: Factorization) -> dict[str, Measure]:
+    """Estimated ‖E‖₂ at the beginning of each stage, and its typical factor per stage."""
+    if "error" not in factorization.trace:
+        return {}
+    errors = factorization.trace["error"]
+    course: dict[str, Measure] = {"estimated_error_per_stage": tuple(float(e) for e in errors)}
+    positive = errors[errors > 0]
+    if len(positive) > 1:
+        steps = len(positive) - 1
+        course["contraction_per_stage"] = float((positive[-1] / positive[0]) ** (1 / steps))
+    return course
+
+
+def binary_check(weights: Array) -> Check:
+    """Theorems 1 and 5 suppose weights that are 0 or 1."""
+    distance = float(np.minimum(np.abs(weights), np.abs(weights - 1.0)).max())
+    return Check(
+        "decoded weights are 0 or 1",
+        "LL17 Theorems 1, 5",
+        "holds" if distance <= BINARY else "fails",
+        value=distance,
+        threshold=BINARY,
+        note="of the decoded weights, each component scaled to a largest weight of 1",
+    )
+
+
+def decay_check(order: float) -> Check:
+    """Definition 3 wants q ≥ 1; a sample cannot establish a property of the distribution."""
+    return Check(
+        "decay order q at least 1",
+        "LL17 Definition 3",
+        "unknown",
+        value=order,
+        threshold=1.0,
+        note="measured on the decoded weights; the theorem speaks of their distribution",
+    )
+
+
+def ratio_check(name: str, theorem: str, value: float) -> Check:
+    """A condition known up to a constant: report the ratio, decide nothing."""
+    return Check(
+        name,
+        theorem,
+        "unknown",
+        value=value,
+        note="ratio to the condition without its constant, which the paper does not give",
+    )
+
+
+def ratio(above: float, below: float) -> float:
+    """above/below, infinite for below = 0."""
+    return float(above / below) if below > 0 else math.inf

@@ -1,0 +1,301 @@
+"""Alternating nonnegative gradient descent (AND).
+
+Li & Liang, "Provable alternating gradient descent for non-negative matrix factorization with
+strong correlations", ICML 2017 (LL17), Algorithm 1.
+
+    LL17                          here
+    y = A* x, points in columns   data = weights @ components, points in rows
+    A (W × D), A^(0)              components (k, d), transposed
+    A† y                          raw = data @ decoder
+    z = φ_α(A† y)                 decoded: raw where raw ≥ threshold, else 0
+    α_j                           thresholds (one per component in the adaptive schedule)
+    η, T                          step_size (on sums over the rows), inner_steps
+    D                             n_components
+
+One stage: decode with the components it starts from, then T gradient steps on
+½‖data − decoded @ components‖²_F (a sum over rows and columns) with the decoded weights fixed.
+
+Differs: T steps need only decodedᵀ decoded and decodedᵀ data, so a stage is one pass over the data
+and the steps are taken in closed form, giving the paper's iterates to rounding; steps="exact" goes
+to their limit. schedule="adaptive" is ours, see `and_schedule` and `and_facets`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.blocks import Blocks
+from provenmf.errors import DegenerateData, InvalidInput
+from provenmf.linalg.decoding import DEPENDENT, decoder_of
+from provenmf.linalg.norms import squared_row_norms
+from provenmf.linalg.stationary import after_all_gradient_steps, after_gradient_steps
+from provenmf.records import Solution
+from provenmf.solvers.and_facets import with_refitted_facets
+from provenmf.solvers.and_restart import most_dependent, restart
+from provenmf.solvers.and_schedule import (
+    components_to_watch,
+    decoded_movement,
+    negative_size,
+    next_thresholds,
+    paper_threshold,
+)
+from provenmf.solvers.and_sums import StageSums, decoded_level, stage_sums
+from provenmf.solvers.run import Callback, Run
+
+Array = NDArray[np.float64]
+Schedule = Literal["adaptive", "paper"]
+Steps = Literal["exact", "paper"]
+
+FIRST_SHARE = 0.5  # first adaptive threshold over the size of a large weight
+FIRST_WATCHED_STAGE = 3  # before that, the errors are too large to tell noise from wrong turns
+TINY = np.finfo(np.float64).tiny
+
+
+@dataclass(frozen=True)
+class StageRule:
+    """How a stage works.
+
+    schedule : "paper" uses the threshold alpha/decay^j in stage j = 1, 2, …; "adaptive" chooses
+        thresholds from the course of the run.
+    steps : "paper" takes `inner_steps` gradient steps of `step_size` (None: 0.5/k as the authors,
+        or 1/‖ZᵀZ‖₂ where that diverges); "exact" goes to their limit.
+    normalize : work on rows and components of unit length, and return components of the median
+        length of the rows. Otherwise data and start are used as they are.
+    """
+
+    schedule: Schedule = "adaptive"
+    alpha: float = 0.1
+    decay: float = 1.1
+    steps: Steps = "exact"
+    inner_steps: int = 50
+    step_size: float | None = None
+    normalize: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class StageState:
+    """Everything one stage hands to the next."""
+
+    components: Array
+    decoder: Array
+    independence: float
+    thresholds: Array
+    watched: NDArray[np.intp]
+    movement: Array
+    negatives: Array
+    stage: int = 0
+
+
+def and_descent(
+    blocks: Blocks,
+    start: NDArray[Any],
+    *,
+    rule: StageRule | None = None,
+    max_iter: int = 200,
+    tol: float = 1e-10,
+    callback: Callback | None = None,
+    verbose: int = 0,
+) -> Solution:
+    """Components by alternating nonnegative gradient descent from `start` (k, d).
+
+    Stops when no component moves by more than `tol` of its length and no threshold has room to
+    fall. With the adaptive schedule, components that are dependent, or unused at the end, are
+    restarted, each time from the row that is explained worst.
+
+    Returns
+    -------
+    Solution with a trace of, per stage: alpha (median threshold), support (decoded weights per
+    row), movement (largest relative move of a component), error (estimate of LL17's ‖E‖₂ at the
+    beginning of the stage), watched (refitted components), restarts (so far).
+    """
+    rule = rule or StageRule()
+    scales, length = row_scales_and_length(blocks, rule)
+    state = first_state(blocks, start, scales, rule)
+    lowest = tol * float(np.max(state.thresholds))
+    may_restart = len(state.components) if rule.schedule == "adaptive" else 0
+    restarts = 0
+
+    run = Run(max_iter, callback=callback, verbose=verbose, name="AND")
+    for _ in run:
+        if state.independence < DEPENDENT and restarts < may_restart:
+            dependent = most_dependent(state.components, state.decoder)
+            state = restarted(blocks, state, scales, dependent)
+            restarts += 1
+        sums = stage_sums(blocks, state.decoder, state.thresholds, scales, watched=state.watched)
+        new = next_state(state, sums, rule)
+        moved = relative_movement(state.components, new.components)
+        run.record(
+            alpha=float(np.median(state.thresholds)),
+            support=float(sums.support.sum() / sums.rows),
+            movement=moved,
+            error=estimated_error(state.components, new.decoder),
+            watched=len(state.watched),
+            restarts=restarts,
+        )
+        settled = np.all((new.thresholds > 0.9 * state.thresholds) | (new.thresholds <= lowest))
+        if moved <= tol and (settled or rule.schedule == "paper") and sums.support.any():
+            unused = np.flatnonzero(sums.support == 0)
+            if unused.size and restarts < may_restart:
+                new = restarted(blocks, new, scales, int(unused[0]))
+                restarts += 1
+            else:
+                run.stop("converged")
+        elif not sums.support.any() and new.thresholds.max() <= lowest:
+            run.stop("no row has a weight above the threshold")
+        state = new
+
+    report_degeneracy(state, sums)
+    return Solution(
+        components=(state.components * length).astype(blocks.dtype, copy=False),
+        trace=run.trace,
+        stop_reason=run.stop_reason,
+        extras={"thresholds": state.thresholds, "support": sums.support / sums.rows},
+    )
+
+
+def row_scales_and_length(blocks: Blocks, rule: StageRule) -> tuple[Array, float]:
+    """Factors of the rows before everything else, and of the components in the end."""
+    if not rule.normalize:
+        return np.ones(blocks.n_rows), 1.0
+    lengths = np.sqrt(blocks.map_rows(squared_row_norms))
+    if not lengths.any():
+        raise InvalidInput("X is zero everywhere: there is nothing to factorize")
+    return inverse_lengths(lengths), float(np.median(lengths[lengths > 0]))
+
+
+def first_state(
+    blocks: Blocks, start: NDArray[Any], row_scales: Array, rule: StageRule
+) -> StageState:
+    """The state before the first stage. The adaptive schedule looks at the data once for it."""
+    components = np.array(start, dtype=np.float64)
+    if rule.normalize:
+        components *= inverse_lengths(np.linalg.norm(components, axis=1))[:, None]
+    k = len(components)
+    decoder, independence = decoder_of(components)
+    threshold = paper_threshold(rule.alpha, rule.decay, 0)
+    if rule.schedule == "adaptive":
+        threshold = FIRST_SHARE * max(decoded_level(blocks, decoder, row_scales), TINY)
+    return StageState(
+        components=components,
+        decoder=decoder,
+        independence=independence,
+        thresholds=np.full(k, threshold),
+        watched=np.empty(0, dtype=np.intp),
+        movement=np.full(k, np.inf),
+        negatives=np.full(k, np.inf),
+    )
+
+
+def next_state(state: StageState, sums: StageSums, rule: StageRule) -> StageState:
+    """One stage: the inner update, and what the next stage starts from."""
+    components = updated_components(state.components, sums, rule)
+    stage = state.stage + 1
+    if rule.schedule == "paper":
+        decoder, independence = decoder_of(components)
+        thresholds = np.full(len(components), paper_threshold(rule.alpha, rule.decay, stage))
+        return replace(
+            state,
+            components=components,
+            decoder=decoder,
+            independence=independence,
+            thresholds=thresholds,
+            stage=stage,
+        )
+    components = with_refitted_facets(components, state.decoder, sums, state.watched)
+    components *= (
+        np.linalg.norm(state.components, axis=1)
+        * inverse_lengths(np.linalg.norm(components, axis=1))
+    )[:, None]
+    decoder, independence = decoder_of(components)
+    movement = decoded_movement(state.components @ decoder, sums)
+    thresholds = next_thresholds(state.thresholds, movement, sums)
+    watched = components_to_watch(movement, state.movement, state.negatives, sums)
+    return StageState(
+        components=components,
+        decoder=decoder,
+        independence=independence,
+        thresholds=thresholds,
+        watched=watched if stage >= FIRST_WATCHED_STAGE else watched[:0],
+        movement=movement,
+        negatives=negative_size(sums),
+        stage=stage,
+    )
+
+
+def updated_components(components: Array, sums: StageSums, rule: StageRule) -> Array:
+    """The inner loop of LL17's Algorithm 1, lines 3 to 7, over the whole data."""
+    if rule.steps == "exact":
+        return after_all_gradient_steps(components, sums.cross, sums.gram)
+    step_size = rule.step_size
+    if step_size is None:
+        step_size = 0.5 / len(components)
+        largest = float(np.linalg.eigvalsh(sums.gram)[-1])
+        if step_size * largest >= 2.0:  # the steps would diverge
+            step_size = 1.0 / largest
+    return after_gradient_steps(
+        components, sums.cross, sums.gram, step_size=step_size, steps=rule.inner_steps
+    )
+
+
+def restarted(blocks: Blocks, state: StageState, row_scales: Array, component: int) -> StageState:
+    """The state with one component taken from the data again."""
+    components = restart(blocks, state.components, row_scales, component)
+    decoder, independence = decoder_of(components)
+    thresholds = state.thresholds.copy()
+    thresholds[component] = FIRST_SHARE * max(decoded_level(blocks, decoder, row_scales), TINY)
+    return replace(
+        state,
+        components=components,
+        decoder=decoder,
+        independence=independence,
+        thresholds=thresholds,
+        watched=state.watched[:0],
+    )
+
+
+def relative_movement(old: Array, new: Array) -> float:
+    """Largest move of a component, relative to its new length."""
+    moves = np.linalg.norm(new - old, axis=1)
+    return float(np.max(moves * inverse_lengths(np.linalg.norm(new, axis=1))))
+
+
+def estimated_error(old: Array, new_decoder: Array) -> float:
+    """Estimate of ‖E‖₂ in old = A*(Σ + E) of LL17, Definition 2, the new components taken as A*.
+
+    With rows for columns, old @ pinv(new) = Σ + E; each row is divided by its entry of Σ.
+    """
+    mixing = old @ new_decoder
+    diagonal = np.diag(mixing)
+    scaled = (
+        mixing * np.divide(1.0, diagonal, out=np.ones_like(diagonal), where=diagonal != 0)[:, None]
+    )
+    np.fill_diagonal(scaled, 0.0)
+    return float(np.linalg.norm(scaled, 2))
+
+
+def inverse_lengths(lengths: Array) -> Array:
+    """One over each length; zero for zero."""
+    return np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+
+
+def report_degeneracy(state: StageState, sums: StageSums) -> None:
+    """Warn about components that are dependent or that no row uses."""
+    if state.independence < DEPENDENT:
+        warnings.warn(
+            "AND ended with linearly dependent components: ask for fewer, or start elsewhere",
+            DegenerateData,
+            stacklevel=5,
+        )
+    unused = np.flatnonzero(sums.support == 0)
+    if unused.size:
+        warnings.warn(
+            f"AND ended with {unused.size} components that no row uses, the first is {unused[0]}: "
+            "ask for fewer, or lower the threshold",
+            DegenerateData,
+            stacklevel=5,
+        )

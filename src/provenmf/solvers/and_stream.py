@@ -1,0 +1,70 @@
+"""AND on a stream of rows: one stage per batch, on sums that fade."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.blocks import Blocks
+from provenmf.linalg.decoding import DEPENDENT
+from provenmf.records import Trace
+from provenmf.solvers.and_descent import (
+    StageRule,
+    first_state,
+    next_state,
+    relative_movement,
+    restarted,
+    row_scales_and_length,
+)
+from provenmf.solvers.and_restart import most_dependent
+from provenmf.solvers.and_sums import StageSums, stage_sums
+
+
+class Stream:
+    """State between batches.
+
+    keep : factor of the older sums when a new batch arrives; 0 uses each batch alone.
+    """
+
+    def __init__(
+        self, blocks: Blocks, start: NDArray[Any], rule: StageRule, *, keep: float
+    ) -> None:
+        scales, self._length = row_scales_and_length(blocks, rule)
+        self._state = first_state(blocks, start, scales, rule)
+        self._rule = rule
+        self._keep = keep
+        self._sums: StageSums | None = None
+        self._rows: list[dict[str, float]] = []
+
+    def feed(self, blocks: Blocks) -> None:
+        """One stage with one batch."""
+        scales, _ = row_scales_and_length(blocks, self._rule)
+        state = self._state
+        if state.independence < DEPENDENT:
+            component = most_dependent(state.components, state.decoder)
+            state = restarted(blocks, state, scales, component)
+            self._sums = None
+        sums = stage_sums(blocks, state.decoder, state.thresholds, scales, watched=state.watched)
+        if self._sums is not None:
+            sums = self._sums.faded_into(sums, self._keep)
+        self._sums = sums
+        self._state = next_state(state, sums, self._rule)
+        self._rows.append(
+            {
+                "alpha": float(np.median(state.thresholds)),
+                "support": float(sums.support.sum() / sums.rows),
+                "movement": relative_movement(state.components, self._state.components),
+            }
+        )
+
+    @property
+    def components(self) -> NDArray[np.float64]:
+        """The components so far, at the scale of the first batch."""
+        return self._state.components * self._length
+
+    @property
+    def trace(self) -> Trace:
+        """One row per batch."""
+        return Trace.from_rows(self._rows)
