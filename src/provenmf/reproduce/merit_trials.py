@@ -1,0 +1,131 @@
+"""Trials of the separable methods on synthetic data: anchors, what they are worth, memory."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.blocks import as_blocks
+from provenmf.datasets.sample import Sample
+from provenmf.datasets.separable import dirichlet_mixtures, middle_points
+from provenmf.estimators import estimator_class
+from provenmf.metrics.separable import (
+    mean_removed_spectral_angle,
+    relative_approximation,
+    success,
+)
+from provenmf.reproduce.experiment import Settings
+from provenmf.solvers.weights import encode
+
+OPEN_LOOP: dict[str, Any] = {"step": "open-loop", "lam": "paper", "start": "zero", "max_iter": 100}
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "SPA": ("spa", {}),
+    "FastGradient": ("fast_gradient", {"max_iter": 150, "tol": 0.0}),
+    "MERIT open-loop": ("merit", OPEN_LOOP),
+    "MERIT": ("merit", {}),
+}
+
+Generator = Callable[[float, int], Sample]
+
+
+def fit_anchors(method: str, data: NDArray[Any], k: int, seed: int) -> NDArray[np.intp]:
+    """Anchors found by one of `METHODS`."""
+    stem, options = METHODS[method]
+    estimator = estimator_class(stem)(k, random_state=seed, certify=False, **options)
+    return estimator.fit(data).anchors_
+
+
+def true_anchors(sample: Sample) -> NDArray[np.intp]:
+    """The anchors of separable data."""
+    assert sample.anchors is not None  # these generators always plant them
+    return sample.anchors
+
+
+def trial_seed(seed: int, level: float, trial: int) -> int:
+    """A seed for each trial of each level, whatever other levels are run."""
+    entropy = (seed, round(1000 * level), trial)
+    return int(np.random.SeedSequence(entropy).generate_state(1)[0])
+
+
+def judge(sample: Sample, anchors: NDArray[np.intp]) -> tuple[float, float, float]:
+    """Success, MRSA in [0, 100] and RAE of the chosen rows."""
+    components = sample.data[anchors]
+    weights = encode(as_blocks(sample.data), components, constraint="simplex")
+    return (
+        float(success(anchors, true_anchors(sample))),
+        mean_removed_spectral_angle(components, sample.components),
+        relative_approximation(sample.data, weights, components),
+    )
+
+
+def measure(
+    generate: Generator,
+    levels: Sequence[float],
+    trials: int,
+    settings: Settings,
+    methods: Sequence[str] = tuple(METHODS),
+) -> dict[str, NDArray[np.float64]]:
+    """Means over the trials of success, MRSA and RAE: method -> (level, 3)."""
+    sums = {method: np.zeros((len(levels), 3)) for method in methods}
+    for row, level in enumerate(levels):
+        for trial in range(trials):
+            settings.progress((row + trial / trials) / len(levels), f"{level:g}, trial {trial + 1}")
+            seed = trial_seed(settings.seed, level, trial)
+            sample = generate(level, seed)
+            for method in methods:
+                anchors = fit_anchors(method, sample.data, sample.n_components, seed)
+                sums[method][row] += judge(sample, anchors)
+    return {method: total / trials for method, total in sums.items()}
+
+
+def middle(snr: float, seed: int) -> Sample:
+    """Data of Figs. 2 and 3: (d, n, K) = (50, 55, 10)."""
+    return middle_points(10, 50, snr=snr, random_state=seed)
+
+
+def mixed(snr: float, seed: int) -> Sample:
+    """Data of Figs. 4a and 5: (d, n, K) = (50, 200, 40)."""
+    return dirichlet_mixtures(200, 50, 40, snr=snr, random_state=seed)
+
+
+def open_loop_rates(
+    levels: Sequence[float], trials: int, settings: Settings, **options: Any
+) -> list[float]:
+    """Success rate at each SNR of the open-loop iteration with some options changed."""
+    rates = []
+    for row, snr in enumerate(levels):
+        count = 0.0
+        for trial in range(trials):
+            settings.progress(row / len(levels), f"{options}, {snr:g} dB, trial {trial + 1}")
+            sample = mixed(snr, trial_seed(settings.seed, snr, trial))
+            merit = estimator_class("merit")(40, certify=False, **{**OPEN_LOOP, **options})
+            count += success(merit.fit(sample.data).anchors_, true_anchors(sample))
+        rates.append(count / trials)
+    return rates
+
+
+def peak_megabytes(method: str, n: int) -> float:
+    """Largest resident memory of one fit beyond what there was before it, in a fresh process."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(_peak_megabytes_here, method, n).result()
+
+
+def _peak_megabytes_here(method: str, n: int) -> float:
+    import resource
+
+    fit_anchors(method, dirichlet_mixtures(60, 50, 40, snr=10, random_state=1).data, 40, 0)
+    data = dirichlet_mixtures(n, 50, 40, snr=10, random_state=0).data
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # Memory does not depend on the number of steps; a few are enough for the quadratic method.
+    stem, options = METHODS[method]
+    if stem == "fast_gradient":
+        options = {**options, "max_iter": 3, "memory_limit": 64e9}
+    estimator_class(stem)(40, random_state=0, certify=False, **options).fit(data)
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / unit
