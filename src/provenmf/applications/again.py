@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from provenmf.applications.answers import kind_of, settings_of
 from provenmf.applications.communities import embed
-from provenmf.applications.grouping import group_rows
 from provenmf.applications.topics import unit_documents, word_problem
+from provenmf.applications.unmixing import pixel_problem
 from provenmf.applications.words import count_words
 from provenmf.errors import InvalidInput
 from provenmf.io.cubes import as_cube
@@ -70,9 +70,14 @@ def _pixels(factorization: Factorization, data: Any) -> Any:
     settings = settings_of(factorization)
     shape = tuple(int(size) for size in factorization.extras["image_shape"])
     pixels = as_cube(data, shape=(shape[0], shape[1])).pixels
-    if not settings["group"]:
-        return pixels
-    return group_rows(pixels, settings["n_endmembers"], radius=settings["group_radius"]).means
+    problem = pixel_problem(
+        pixels,
+        settings["n_endmembers"],
+        group=settings["group"],
+        group_radius=settings["group_radius"],
+        scale=settings["scale"],
+    )
+    return problem.points
 
 
 def _images(factorization: Factorization, data: Any) -> Any:

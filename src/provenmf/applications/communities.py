@@ -5,6 +5,10 @@ Nguyen22, Section V-C; data points are nodes. V (n, k): eigenvectors of the adja
 anchors of the rows of V. They are sought among the nodes that hold 99 % of the squared length;
 memberships of *all* nodes follow from V[anchors].
 
+Two methods for networks stand beside the general ones. "spoc" (Panov, Slavnov & Ushakov 2017) is
+SPA on all rows of V, memberships raised to at least the machine epsilon before they are scaled.
+"geonmf" (Mao, Sarkar & Chakrabarti 2017) seeks pure nodes among rows scaled by their degrees.
+
 The Factorization is that of the solver on the kept rows of V. Its extras hold, besides those of
 `answers`:
 
@@ -28,13 +32,18 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 
+from provenmf import __version__
 from provenmf.applications.answers import fit_matrix, simplex_weights, with_answer
+from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.io.graphs import as_graph
 from provenmf.linalg.cooccurrence import with_fixed_signs
 from provenmf.linalg.nnls import simplex_least_squares
 from provenmf.records import Factorization
+from provenmf.solvers.geo_nmf import geo_nmf
+from provenmf.solvers.weights import encode
 
+NETWORK_METHODS = ("geonmf", "spoc")
 DRAWN_NODES = 500
 TIE = 1e-9
 ROUNDING = 1e-12
@@ -67,7 +76,7 @@ def find_communities(
     *,
     method: str = "merit",
     energy: float = 0.99,
-    memberships: Literal["scaled", "simplex"] = "scaled",
+    memberships: Literal["scaled", "simplex", "floored"] = "scaled",
     random_state: Any = None,
     **options: Any,
 ) -> CommunityResult:
@@ -77,22 +86,25 @@ def find_communities(
     ----------
     graph : from `read_graph`, an adjacency matrix, or a networkx graph.
     n_communities : how many.
-    method : "merit", "spa", "xray", "fast_anchor" or "fast_gradient".
+    method : "merit", "spa", "fast_anchor", "fast_gradient", "geonmf" or "spoc".
     energy : pure nodes are sought among the nodes with this share of the squared row norms.
     memberships : "scaled" solves V = M V[pure], sets negative entries to zero and scales rows to
-        sum one; "simplex" takes the nearest point of the simplex spanned by V[pure].
+        sum one; "floored" raises them to the machine epsilon instead of zero; "simplex" takes the
+        nearest point of the simplex spanned by V[pure].
     random_state, options : passed to the method's estimator.
     """
     graph = as_graph(graph)
+    if method == "spoc":
+        energy, memberships = 1.0, "floored"
     embedding = embed(graph.adjacency, n_communities, energy=energy)
     notes = [*graph.notes, *embedding.notes]
     points = embedding.vectors[embedding.kept]
-    factorization = fit_matrix(
-        points,
-        n_communities,
-        method,
-        {**simplex_weights(method), "random_state": random_state, **options},
-    )
+    method = "spa" if method == "spoc" else method
+    if method == "geonmf":
+        factorization = _geonmf(graph.adjacency, embedding)
+    else:
+        given = {**simplex_weights(method), "random_state": random_state, **options}
+        factorization = fit_matrix(points, n_communities, method, given)
     assert factorization.anchors is not None  # every method here chooses rows
     pure = embedding.kept[factorization.anchors]
     found, undetermined = memberships_of(embedding.vectors, pure, memberships)
@@ -113,6 +125,22 @@ def find_communities(
     }
     factorization = with_answer(factorization, "communities", arrays, notes, settings)
     return CommunityResult(factorization, found, pure, graph.names, tuple(notes))
+
+
+def _geonmf(adjacency: sp.csr_array, embedding: Embedding) -> Factorization:
+    """Pure nodes by GeoNMF; the factorization is that of the degree-scaled rows."""
+    degrees = np.asarray(adjacency.sum(axis=1))[embedding.kept]
+    scaled = embedding.vectors[embedding.kept] * np.sqrt(np.abs(embedding.eigenvalues[:-1]))
+    blocks = as_blocks(scaled / np.sqrt(degrees)[:, None])
+    solution = geo_nmf(blocks, scaled.shape[1])
+    return Factorization(
+        method="geo_nmf",
+        weights=encode(blocks, solution.components),
+        components=solution.components,
+        anchors=solution.anchors,
+        stop_reason=solution.stop_reason,
+        versions={"provenmf": __version__, "numpy": np.__version__},
+    )
 
 
 def embed(adjacency: sp.csr_array, k: int, *, energy: float = 0.99) -> Embedding:
@@ -180,17 +208,18 @@ def memberships_of(
     if how == "simplex":
         found = simplex_least_squares(corners @ corners.T, vectors @ corners.T)
         unknown = np.linalg.norm(vectors, axis=1) <= ROUNDING
-    elif how == "scaled":
+    elif how in ("scaled", "floored"):
         found = np.linalg.lstsq(corners.T, vectors.T, rcond=None)[0].T
-        found[found < ROUNDING] = 0.0
+        if how == "scaled":
+            found[found < ROUNDING] = 0.0
+        else:
+            found = np.maximum(found, np.finfo(np.float64).eps)
         sums = found.sum(axis=1, keepdims=True)
         unknown = sums[:, 0] == 0
         found = np.divide(found, sums, out=np.zeros_like(found), where=sums > 0)
     else:
-        raise InvalidInput(f"memberships={how!r} is not 'scaled' or 'simplex'")
+        raise InvalidInput(f"memberships={how!r} is not 'scaled', 'floored' or 'simplex'")
     if unknown.any() and not unknown.all():
-        # Nguyen22's program takes the mean over all rows, zero rows included, which after
-        # scaling to sum one is the mean of the others.
         found[unknown] = found[~unknown].mean(axis=0)
     return found, np.asarray(unknown)
 

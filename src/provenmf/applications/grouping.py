@@ -12,6 +12,7 @@ from provenmf.errors import InvalidInput
 
 # Groups of fewer rows are taken for accidents when there are enough larger ones.
 LEAST_SIZE = 3
+LEAST_RADIUS = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +32,9 @@ def group_rows(
     """Put each row to the first leader within the radius, or make it a leader itself.
 
     The rows are compared in the coordinates of their leading right singular vectors, where most of
-    the noise is gone. `radius` is a share of the root mean square length of a row; None takes twice
-    the noise left in those coordinates, estimated from the singular values that follow, but at
-    least 1 %.
+    the noise is gone. `radius` is a share of the root mean square length of a row; None takes 5 %,
+    or twice the noise left in those coordinates, estimated from the singular values that follow,
+    if that is more.
     """
     scale = math.sqrt(float(np.mean(np.einsum("ij,ij->i", rows, rows))))
     if scale == 0:
@@ -45,7 +46,7 @@ def group_rows(
         noise_per_dimension = max(float(values[:-dimensions].sum()), 0.0) / max(
             rows.size - dimensions * len(rows), 1
         )
-        radius = max(0.01, 2 * math.sqrt(2 * dimensions * noise_per_dimension) / scale)
+        radius = max(LEAST_RADIUS, 2 * math.sqrt(2 * dimensions * noise_per_dimension) / scale)
     if radius <= 0:
         raise InvalidInput(f"group_radius={radius} must be more than 0")
     labels, first = _leaders(coordinates, radius * scale)

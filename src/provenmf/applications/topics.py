@@ -88,8 +88,8 @@ def find_topics(
     method : "merit", "spa", "xray", "fast_anchor", "fast_gradient" find anchor words; any other
         method, such as "and_descent", factorizes the documents.
     vocabulary : the words, where counts is a matrix.
-    min_anchor_documents : a word in fewer documents cannot become an anchor; None takes 0.5 % of
-        the documents, at least 2. Rare words have noisy co-occurrences.
+    min_anchor_documents : a word in fewer documents cannot become an anchor; None takes 1 % of
+        the documents, at least 2. Rare words have noisy co-occurrences (docs/decisions.md).
     weights_from : "counts" or "tfidf": what the documents' weights are fitted to.
     random_state, options : passed to the method's estimator.
     """
@@ -162,7 +162,7 @@ def word_problem(
     documents = document_frequency(counts)
     least = min_anchor_documents
     if least is None:
-        least = max(2, counts.shape[0] // 200)
+        least = max(2, counts.shape[0] // 100)
     cooccurrence = Cooccurrence(tf_idf(counts))
     candidates = np.flatnonzero((documents >= least) & (cooccurrence.row_sums() > 0))
     if len(candidates) < (n_topics or 2):

@@ -4,10 +4,12 @@ Data points are pixels: spectra (pixels, bands) ≈ abundances (pixels, k) @ end
 abundances on the simplex. Endmembers are pixels that nothing else can mix: anchors.
 
 With grouping, near-identical pixels are first replaced by their mean (see `grouping`): one odd
-pixel can then not become an endmember, and noise is averaged.
+pixel can then not become an endmember, and noise is averaged. With scaling, the search sees every
+spectrum divided by its sum: a dark material, such as water, is a corner of the data by its shape
+but lies among the mixtures by its length.
 
-The Factorization is that of the solver on pixels or group means. Its extras hold, besides those
-of `answers`:
+The Factorization is that of the solver on pixels or group means, scaled or not. Its extras hold,
+besides those of `answers`:
 
     endmembers     (k, bands)    spectra of the usable bands
     abundances     (pixels, k)   usable pixels, rows sum to one
@@ -66,6 +68,7 @@ def unmix(
     shape: tuple[int, int] | None = None,
     group: bool = True,
     group_radius: float | None = None,
+    scale: bool = True,
     true_endmembers: Any = None,
     true_abundances: Any = None,
     random_state: Any = None,
@@ -81,24 +84,27 @@ def unmix(
     shape : rows and columns of the image, where cube is a matrix.
     group : whether to look for endmembers among means of near-identical pixels.
     group_radius : how far pixels of a group may be from its first, as a share of the mean length
-        of a pixel; None chooses it from the noise.
+        of a pixel; None takes 5 %, or more where the noise is larger.
+    scale : whether to look for endmembers by the shape of the spectra, not their brightness.
     true_endmembers, true_abundances : reference (k, bands) and (all pixels, k) to compare with.
     random_state, options : passed to the method's estimator.
     """
     cube = as_cube(cube, shape=shape)
     notes = list(cube.notes)
     options = {**simplex_weights(method), "random_state": random_state, **options}
-    groups = group_rows(cube.pixels, n_endmembers, radius=group_radius) if group else None
-    points = cube.pixels if groups is None else groups.means
-    if n_endmembers is not None and n_endmembers > len(points):
+    problem = pixel_problem(
+        cube.pixels, n_endmembers, group=group, group_radius=group_radius, scale=scale
+    )
+    groups = problem.groups
+    if n_endmembers is not None and n_endmembers > len(problem.points):
         raise InvalidInput(
-            f"n_endmembers={n_endmembers} exceeds the {len(points)} "
+            f"n_endmembers={n_endmembers} exceeds the {len(problem.points)} "
             f"{'groups of pixels: use group=False or' if groups else 'pixels:'} choose fewer"
         )
     if groups is not None:
         notes.append(groups.note)
-    factorization = fit_matrix(points, n_endmembers, method, options)
-    endmembers = np.asarray(factorization.components, dtype=np.float64)
+    factorization = fit_matrix(problem.points, n_endmembers, method, options)
+    endmembers = problem.spectra(factorization)
     abundances = encode(as_blocks(cube.pixels), endmembers, constraint="simplex")
     agreement = None
     if true_endmembers is not None:
@@ -115,11 +121,48 @@ def unmix(
         "spectral_angles": None if agreement is None else agreement.angles,
         "abundance_rmse": None if agreement is None else agreement.abundance_rmse,
     }
-    settings = {"n_endmembers": n_endmembers, "group": group, "group_radius": group_radius}
+    settings = {
+        "n_endmembers": n_endmembers,
+        "group": group,
+        "group_radius": group_radius,
+        "scale": scale,
+    }
     factorization = with_answer(factorization, "unmixing", arrays, notes, settings)
     return UnmixingResult(
         factorization, endmembers, abundances, cube.shape, cube.pixel_mask, agreement, tuple(notes)
     )
+
+
+@dataclass(frozen=True, eq=False)
+class PixelProblem:
+    """Points for the search of endmembers, each a pixel or group mean divided by its scale."""
+
+    points: NDArray[np.float64]
+    scales: NDArray[np.float64]
+    groups: Groups | None
+
+    def spectra(self, factorization: Factorization) -> NDArray[np.float64]:
+        """Endmembers at their own brightness."""
+        components = np.asarray(factorization.components, dtype=np.float64)
+        if factorization.anchors is None:  # scaled to sum one, of unknown brightness: the mean one
+            return components * self.scales.mean()
+        return components * self.scales[factorization.anchors, None]
+
+
+def pixel_problem(
+    pixels: NDArray[np.float64],
+    n_endmembers: int | None,
+    *,
+    group: bool,
+    group_radius: float | None,
+    scale: bool,
+) -> PixelProblem:
+    """The matrix in which endmembers are sought."""
+    groups = group_rows(pixels, n_endmembers, radius=group_radius) if group else None
+    points = pixels if groups is None else groups.means
+    scales = points.sum(axis=1) if scale else np.ones(len(points))
+    scales = np.where(scales > 0, scales, 1.0)
+    return PixelProblem(points / scales[:, None], scales, groups)
 
 
 def _anchor_pixels(

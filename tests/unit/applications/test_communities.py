@@ -36,6 +36,18 @@ def test_memberships_are_found(network, how):
     assert sorted(largest) == [0, 1, 2]
 
 
+@pytest.mark.parametrize("method", ["geonmf", "spoc"])
+def test_methods_for_networks(network, method):
+    adjacency, truth = network
+    result = find_communities(adjacency, 3, method=method)
+    assert averaged_spearman(result.memberships, truth) > 0.75
+    assert sorted(truth[result.pure_nodes].argmax(axis=1)) == [0, 1, 2]
+    np.testing.assert_allclose(result.memberships.sum(axis=1), 1)
+    if method == "spoc":
+        assert result.memberships.min() > 0
+        assert len(result.factorization.weights) == len(truth)
+
+
 def test_exact_model_gives_exact_memberships(network):
     _, truth = network
     expected = truth @ (0.05 + 0.75 * np.eye(3)) @ truth.T

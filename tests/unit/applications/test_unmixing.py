@@ -45,6 +45,18 @@ def test_grouping_keeps_an_odd_pixel_from_becoming_an_endmember(scene):
     assert grouped.agreement.mean_angle < 0.02
 
 
+def test_scaling_finds_a_dark_material(scene):
+    cube, endmembers, abundances = scene
+    dark = endmembers.copy()
+    dark[2] *= 0.1
+    mixed = (abundances @ dark).reshape(20, 30, 40)
+    found = unmix(mixed, 3, method="spa", true_endmembers=dark, true_abundances=abundances)
+    assert found.agreement.mean_angle < 0.05
+    assert found.agreement.abundance_rmse < 0.05
+    lengths = np.linalg.norm(found.endmembers[found.agreement.order], axis=1)
+    np.testing.assert_allclose(lengths, np.linalg.norm(dark, axis=1), rtol=0.1)
+
+
 def test_masked_pixels_and_bands(scene, tmp_path):
     cube, endmembers, abundances = scene
     broken = cube.copy()

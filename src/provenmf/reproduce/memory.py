@@ -1,0 +1,38 @@
+"""Peak memory of a computation, measured in a process of its own."""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def peak_megabytes(function: Callable[..., Any], *arguments: Any) -> tuple[float, float]:
+    """Largest resident memory while `function(*arguments)` ran, and before it ran.
+
+    The function must be importable; its process starts afresh, so that what the caller holds does
+    not count. What Python and the libraries take is in both numbers.
+    """
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(1) as pool:
+        return pool.apply(_measure, (function, *arguments))
+
+
+def _measure(function: Callable[..., Any], *arguments: Any) -> tuple[float, float]:
+    before = _high_water_mark()
+    function(*arguments)
+    return _high_water_mark(), before
+
+
+def _high_water_mark() -> float:
+    """Peak resident memory of this process in megabytes."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage also counts what the parent held before it started us
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return float(line.split()[1]) / 1024
+    scale = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale
