@@ -23,7 +23,7 @@ def found(result: Factorization, answer: Answer) -> list[Element]:
     mixed = float(np.mean(memberships.max(axis=1) < 0.9))
     summary = (
         f"{answer.n_components} communities among {len(memberships):,} nodes. {mixed:.0%} of the "
-        "nodes belong to several: no community has 90 % of them."
+        "nodes belong to several: no community has 90% of them."
     )
     return [
         Paragraph(summary),
@@ -92,7 +92,7 @@ def _map(answer: Answer, edges: NDArray[np.int64], degree: NDArray[np.int64]) ->
     )
     if len(drawn) < n:
         caption += f" Drawn: {len(drawn)} of {n:,} nodes."
-    return [Chart("Map of memberships", figure, caption, height=600, narrow=True)]
+    return [Chart("Map of memberships", figure, caption, height=540, narrow=True)]
 
 
 def evenly(n: int, count: int) -> NDArray[np.intp]:
@@ -136,5 +136,5 @@ def _spectrum(result: Factorization, answer: Answer) -> list[Element]:
         f"The communities rest on the first {answer.n_components}; the more the next one falls "
         "behind, the better their number is founded."
     )
-    figure = figures.bars(names, values, "absolute eigenvalue of the adjacency")
+    figure = figures.bars(names, values, "size of the eigenvalue")
     return [Chart("Spectrum", figure, caption, height=110 + 24 * len(values))]

@@ -220,20 +220,16 @@ def network(
             }
         )
     annotations = [
-        {
-            "x": float(1.13 * x),
-            "y": float(1.13 * y),
-            "text": plain(name),
-            "showarrow": False,
-        }
+        {"x": 1.18 * float(x), "y": 1.18 * float(y), "text": plain(name), "showarrow": False}
         for (x, y), name in zip(corners, corner_names)
     ]
-    hidden = {"visible": False, "constrain": "domain", "range": [-1.35, 1.35]}
+    low, high = corners.min(axis=0) - 0.3, corners.max(axis=0) + 0.3
+    hidden = {"visible": False, "constrain": "domain"}
     return {
         "data": data,
         "layout": {
-            "xaxis": hidden,
-            "yaxis": {**hidden, "scaleanchor": "x"},
+            "xaxis": {**hidden, "range": [float(low[0]) - 0.15, float(high[0]) + 0.15]},
+            "yaxis": {**hidden, "range": [float(low[1]), float(high[1])], "scaleanchor": "x"},
             "annotations": annotations,
             "hovermode": "closest",
             "showlegend": False,

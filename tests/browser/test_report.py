@@ -1,0 +1,133 @@
+"""The report as its reader meets it."""
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+TABS = ["found", "convergence", "certificate"]
+PHONE = {"width": 390, "height": 844}
+
+
+def each_tab(opened):
+    for name in TABS:
+        opened.page.click(f"#tab-{name}")
+        opened.page.wait_for_timeout(100)
+        yield name
+
+
+def test_opens_without_error_request_or_horizontal_scroll(open_report, result):
+    opened = open_report(result)
+    for size in ({"width": 1280, "height": 900}, PHONE):
+        opened.page.set_viewport_size(size)
+        for name in each_tab(opened):
+            width = opened.page.evaluate("document.documentElement.scrollWidth")
+            assert width <= size["width"], name
+    assert opened.problems == []
+    assert [url for url in opened.requests if not url.startswith(("file:", "data:"))] == []
+
+
+def test_opens_on_a_phone(open_report, results):
+    opened = open_report(results["topics"], **PHONE, scheme="dark")
+    for name in each_tab(opened):
+        assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390, name
+
+
+def test_a_click_shows_one_panel(open_report, results):
+    page = open_report(results["topics"]).page
+    page.click("#tab-certificate")
+    assert page.is_visible("#certificate") and not page.is_visible("#found")
+    assert page.get_attribute("#tab-certificate", "aria-selected") == "true"
+    assert page.get_attribute("#tab-found", "aria-selected") == "false"
+
+
+def test_keyboard_reaches_and_moves_between_tabs(open_report, results):
+    page = open_report(results["topics"]).page
+    focused = "document.activeElement.id"
+    for _ in range(10):
+        page.keyboard.press("Tab")
+        if page.evaluate(focused) == "tab-found":
+            break
+    assert page.evaluate(focused) == "tab-found"
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(focused) == "tab-convergence" and page.is_visible("#convergence")
+    page.keyboard.press("End")
+    assert page.is_visible("#certificate")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(focused) == "tab-found" and page.is_visible("#found")
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate(focused) == "tab-certificate"
+    page.keyboard.press("Tab")
+    assert page.evaluate(focused) == "certificate"
+
+
+def test_examples_open_by_keyboard(open_report, results):
+    page = open_report(results["topics"]).page
+    page.focus("details summary >> nth=0")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.querySelector('details').open")
+
+
+def test_script_word_stays_text(open_report, results):
+    opened = open_report(results["topics"])
+    list(each_tab(opened))
+    opened.page.click("#tab-found")
+    label = opened.page.text_content(".bars .marked .label >> nth=0")
+    assert label.endswith("<script>alert(1)</script>")
+    assert opened.problems == []
+
+
+def test_script_name_stays_text_inside_charts(open_report, results):
+    opened = open_report(results["unmixing"])
+    legend = opened.page.text_content(".legend")
+    assert "<script>alert(1)</script>" in legend
+    assert opened.problems == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "chart"), [("topics", 0), ("communities", 1), ("unmixing", 1), ("matrix", 1)]
+)
+def test_hovering_a_chart_tells_its_values(open_report, results, kind, chart):
+    page = open_report(results[kind]).page
+    plot = page.locator(f'.plot[data-chart="{chart}"]')
+    plot.scroll_into_view_if_needed()
+    box = plot.locator(".nsewdrag").bounding_box()
+    across = 0.02 if kind == "topics" else 0.4  # a bar starts on the left
+    page.mouse.move(box["x"] + across * box["width"], box["y"] + 0.4 * box["height"])
+    page.wait_for_selector(".hovertext", timeout=5000)
+    assert page.text_content(".hovertext").strip()
+
+
+def test_theme_follows_the_system_and_the_button(open_report, results):
+    page = open_report(results["matrix"], scheme="dark").page
+    background = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(background)
+    text = "getComputedStyle(document.querySelector('.xtick text')).fill"
+    light_text = page.evaluate(text)
+    page.click("#theme")
+    assert page.evaluate(background) != dark
+    assert page.evaluate(text) != light_text
+    page.click("#theme")
+    assert page.evaluate(background) == dark
+
+
+def test_print_shows_every_tab(open_report, results, tmp_path):
+    opened = open_report(results["topics"], scheme="dark")
+    shown = []
+    opened.page.expose_function("note", lambda count: shown.append(count))
+    opened.page.evaluate(
+        """addEventListener("beforeprint", () => {
+            const panels = [...document.querySelectorAll("[role=tabpanel]")];
+            note(panels.filter(panel => panel.offsetHeight > 0).length);
+        })"""
+    )
+    opened.page.pdf(path=tmp_path / "report.pdf")
+    assert (tmp_path / "report.pdf").stat().st_size > 10_000
+    assert shown == [3]
+    assert opened.page.is_visible("#found") and not opened.page.is_visible("#certificate")
+
+
+def test_a_link_can_name_a_tab(open_report, results):
+    page = open_report(results["topics"]).page
+    page.goto(page.url + "#certificate")
+    page.reload()
+    assert page.is_visible("#certificate") and not page.is_visible("#found")
