@@ -1,0 +1,167 @@
+"""Real data sets: from a folder that you have, or from the network.
+
+`data` (or the environment variable PROVENMF_DATA) names a folder laid out as in `LAYOUT`; what is
+found there is used and nothing is fetched. Otherwise 20 newsgroups and Olivetti come through
+scikit-learn's fetchers, which check their own checksums, and files in `REMOTE` through pooch with
+the checksums given there. Sets whose published files cannot be checked byte by byte are read from
+the folder only: no checksum is invented.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.errors import InvalidInput, MissingExtra
+
+VARIABLE = "PROVENMF_DATA"
+
+# name -> file in the data folder, and where the data come from
+LAYOUT = {
+    "news20": ("news20/texts.jsonl.xz", "20 newsgroups, by date; fields group and text"),
+    "olivetti": ("olivetti/olivetti.npz", "AT&T faces; X (400, 4096), subject"),
+    "piano": ("piano/piano.wav", "github.com/hiroyuki-kasai/NMFLibrary"),
+    "tdt2": ("tdt2/counts.npz", "github.com/XiaoFuLab/Frank-Wolfe-based-method-for-SD-MMV"),
+    "reuters21578": (
+        "reuters21578/counts.npz",
+        "github.com/XiaoFuLab/Frank-Wolfe-based-method-for-SD-MMV",
+    ),
+    "dblp1": (
+        "coauthorship/dblp1_adjacency.npz",
+        "github.com/XiaoFuLab/Frank-Wolfe-based-method-for-SD-MMV",
+    ),
+    "bbc_news": ("bbc_news/counts.npz", "github.com/MIND-Lab/OCTIS"),
+    "samson": ("hyperspectral/samson.npz", "github.com/BehnoodRasti/MiSiCNet"),
+    "jasper_ridge": ("hyperspectral/jasper_ridge.npz", "github.com/shuaikaishi/PGMSU"),
+}
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A file on the web and its SHA-256."""
+
+    address: str
+    sha256: str
+
+
+REMOTE = {
+    "piano": Remote(
+        "https://raw.githubusercontent.com/hiroyuki-kasai/NMFLibrary/ed44132dfe1b/"
+        "applications/media_analysis/Piano.wav",
+        "32cb146b1083fbd186c1f66cfb9c5d4184ddd1bebb5e6e74e38e45b88c6d7418",
+    ),
+}
+
+
+def data_folder(data: str | Path | None = None) -> Path | None:
+    """The folder given, or that of the environment variable, or None."""
+    chosen = data or os.environ.get(VARIABLE)
+    if not chosen:
+        return None
+    folder = Path(chosen)
+    if not folder.is_dir():
+        raise InvalidInput(f"{folder} is not a folder: check data= or {VARIABLE}")
+    return folder
+
+
+def stored(name: str, data: str | Path | None = None) -> Path | None:
+    """The file of a data set in the data folder, if it is there."""
+    if name not in LAYOUT:
+        raise InvalidInput(f"data set {name!r} is not known: choose one of {', '.join(LAYOUT)}")
+    folder = data_folder(data)
+    path = folder / LAYOUT[name][0] if folder else None
+    return path if path and path.exists() else None
+
+
+def locate(name: str, data: str | Path | None = None) -> Path:
+    """The file of a data set: from the data folder, else fetched and checked, else an error."""
+    path = stored(name, data)
+    if path is not None:
+        return path
+    if name in REMOTE:
+        return fetch(REMOTE[name], name)
+    place, source = LAYOUT[name]
+    raise InvalidInput(
+        f"data set {name!r} is not fetched from the network (source: {source}): put it at {place} "
+        f"in a folder and name that folder by --data, data= or {VARIABLE}"
+    )
+
+
+def fetch(remote: Remote, name: str, cache: str | Path | None = None) -> Path:
+    """Download a file once, and refuse it if its checksum is another one."""
+    try:
+        import pooch
+    except ImportError as error:
+        raise MissingExtra(f"fetching data set {name!r}", "data") from error
+    try:
+        return Path(
+            pooch.retrieve(
+                remote.address,
+                known_hash=f"sha256:{remote.sha256}",
+                path=cache or pooch.os_cache("provenmf"),
+                progressbar=False,
+            )
+        )
+    except ValueError as error:
+        raise InvalidInput(
+            f"{remote.address} is not the file expected (its checksum differs): put the right one "
+            f"at {_place(name)}"
+        ) from error
+    except Exception as error:  # pooch passes on whatever its downloader raises
+        raise _no_network(name, error) from error
+
+
+def twenty_newsgroups(
+    data: str | Path | None = None,
+) -> tuple[list[str], NDArray[np.intp], list[str]]:
+    """Texts, the group of each by number, and the names of the groups."""
+    path = stored("news20", data)
+    if path is None:
+        bunch = _by_scikit_learn("fetch_20newsgroups", "news20", subset="all")
+        return list(bunch.data), np.asarray(bunch.target), list(bunch.target_names)
+    import json
+
+    from provenmf.io.files import read_lines
+
+    rows = [json.loads(line) for line in read_lines(path) if line.strip()]
+    names = sorted({row["group"] for row in rows})
+    number = {name: i for i, name in enumerate(names)}
+    return [row["text"] for row in rows], np.array([number[r["group"]] for r in rows]), names
+
+
+def olivetti_faces(data: str | Path | None = None) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Images (400, 64, 64) with values in 0 … 1, and the person of each."""
+    path = stored("olivetti", data)
+    if path is None:
+        bunch = _by_scikit_learn("fetch_olivetti_faces", "olivetti")
+        return np.asarray(bunch.images, dtype=np.float64), np.asarray(bunch.target)
+    with np.load(path, allow_pickle=False) as arrays:
+        pixels, subject = arrays["X"], arrays["subject"]
+    return (pixels / pixels.max()).reshape(-1, 64, 64), subject.astype(np.intp)
+
+
+def _by_scikit_learn(fetcher: str, name: str, **options: Any) -> Any:
+    from sklearn import datasets
+
+    try:
+        return getattr(datasets, fetcher)(**options)
+    except OSError as error:  # URLError, timeouts and wrong checksums are all OSErrors
+        raise _no_network(name, error) from error
+
+
+def _place(name: str) -> str:
+    if name not in LAYOUT:
+        return f"a folder named by --data, data= or {VARIABLE}"
+    return f"{LAYOUT[name][0]} in a folder named by --data, data= or {VARIABLE}"
+
+
+def _no_network(name: str, error: Exception) -> InvalidInput:
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return InvalidInput(
+        f"data set {name!r} could not be fetched ({reason}): put it at {_place(name)}"
+    )
