@@ -15,12 +15,13 @@ from provenmf.errors import InvalidInput
 GENERATORS = {
     "separable": ("provenmf.datasets.separable", "dirichlet_mixtures"),
     "middle-points": ("provenmf.datasets.separable", "middle_points"),
+    "cones": ("provenmf.datasets.cones", "paper_cones"),
     "network": ("provenmf.datasets.networks", "mixed_membership_network"),
 }
 # the options that most generators have, and the names they have there
 SHARED = {
-    "rows": ("n_samples", "n_nodes"),
-    "columns": ("n_features",),
+    "rows": ("n_samples", "n_rows", "n_nodes"),
+    "columns": ("n_features", "n_columns"),
     "rank": ("n_components", "n_communities"),
 }
 
@@ -82,7 +83,7 @@ def _show_models() -> None:
         function = _function(model)
         screen.print(f"{model}: {(function.__doc__ or '').strip().splitlines()[0]}", markup=False)
         others = ", ".join(
-            f"{name}={p.default!r}"
+            name if p.default is p.empty else f"{name}={p.default!r}"
             for name, p in inspect.signature(function).parameters.items()
             if name != "random_state"
         )
@@ -97,16 +98,20 @@ def _arguments(
     from ast import literal_eval
 
     parameters = inspect.signature(function).parameters
+    open_end = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
     arguments: dict[str, Any] = {}
     for option, value in given.items():
-        name = next((name for name in SHARED[option] if name in parameters), None)
-        if value is not None and name is None:
+        known = [name for name in SHARED[option] if name in parameters]
+        name = known[0] if known else SHARED[option][-1 if option == "columns" else 0]
+        if value is not None and not known and not open_end:
             raise InvalidInput(f"model {model!r} has no --{option}: leave it out")
-        if value is not None and name is not None:
+        if value is not None:
             arguments[name] = value
+        elif known and parameters[name].default is inspect.Parameter.empty:
+            raise InvalidInput(f"model {model!r} needs --{option}: give a number")
     for setting in settings:
         name, _, text = setting.partition("=")
-        if name not in parameters:
+        if name not in parameters and not open_end:
             raise InvalidInput(f"model {model!r} has no {name!r}: it has {', '.join(parameters)}")
         try:
             arguments[name] = literal_eval(text)

@@ -13,6 +13,7 @@ from provenmf.cli import (
     certify,
     communities,
     demo,
+    diagnose,
     fit,
     generate,
     parts,
@@ -67,6 +68,7 @@ app.command("communities")(communities.communities)
 app.command("unmix")(unmix.unmix)
 app.command("parts")(parts.parts)
 app.command("fit")(fit.fit)
+app.command("diagnose")(diagnose.diagnose)
 app.command("certify")(certify.certify)
 app.command("report")(report.report)
 app.command("generate")(generate.generate)

@@ -94,7 +94,9 @@ def _run(
     screen.print(f"{experiment.name}: {experiment.title} ({experiment.paper})", markup=False)
     screen.print(f"  Claim: {experiment.claim}", markup=False)
     screen.print(f"  {verdict.capitalize()}: {outcome.verdict}", markup=False)
-    screen.print(f"  {result.seconds:.1f} s; written: {', '.join(map(str, files))}", markup=False)
+    endings = ", ".join(sorted({path.suffix for path in files}))
+    written = f"{len(files)} files ({endings}) written to {output}"
+    screen.print(f"  {result.seconds:.1f} s; {written}", markup=False)
 
 
 def _show_list(available: dict[str, Experiment], output: Path, as_json: bool) -> None:

@@ -143,7 +143,7 @@ def _chapter(result: Mapping[str, Any]) -> list[str]:
     ]
     for title, rows in result["tables"].items():
         columns = columns_of(rows)
-        lines += ["", f"{title}:", "", "| " + " | ".join(columns) + " |"]
+        lines += ["", f"{title}:", "", "| " + " | ".join(map(_safe, columns)) + " |"]
         lines += ["|" + "---|" * len(columns)]
         lines += [
             "| " + " | ".join(_safe(cell(row.get(name))) for name in columns) + " |" for row in rows

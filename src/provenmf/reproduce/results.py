@@ -141,4 +141,4 @@ def _csv(rows: list[dict[str, Any]]) -> str:
 
 
 def _file_name(title: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60] or "table"
+    return re.sub(r"[^a-z0-9]+", "-", title.lower())[:40].strip("-") or "table"

@@ -139,11 +139,30 @@ def test_generate_holds_the_truth(run, tmp_path):
         assert "anchors" in sample.files
 
 
+def test_generate_every_model(run, tmp_path):
+    from provenmf.cli.generate import GENERATORS
+
+    for model in GENERATORS:
+        sizes = ["-k", 3] if model == "middle-points" else ["-n", 60, "-k", 3]
+        ran = run("generate", model, *sizes, "-o", f"{model}.npz")
+        assert ran.code == 0, ran
+        with np.load(tmp_path / f"{model}.npz", allow_pickle=False) as sample:
+            assert "data" in sample.files
+
+
 def test_generate_lists_its_models(run):
     ran = run("generate", "--list")
     assert ran.code == 0
     assert "separable" in ran.out and "network" in ran.out
     assert_readable(ran.out)
+
+
+def test_diagnose_in_words_and_as_json(run, separable):
+    ran = run("diagnose", separable, "--methods", "spa,cones")
+    assert ran.code == 0, ran
+    assert_readable(ran.out)
+    content = json.loads(run("diagnose", separable, "--methods", "spa", "--json").out)
+    assert list(content["certificates"]) == ["spa"]
 
 
 def test_reproduce_lists_every_table_and_figure(run):

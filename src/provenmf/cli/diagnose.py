@@ -1,0 +1,44 @@
+"""`provenmf diagnose`: before a fit, how many components, and whose theory applies."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from provenmf.cli import options
+from provenmf.cli.progress import Progress, reading
+
+
+def diagnose(
+    data: Annotated[
+        Path, typer.Argument(help="Matrix: npy, npz, csv, tsv, mtx, mat, parquet, h5ad.")
+    ],
+    rank: options.Rank = None,
+    methods: Annotated[
+        str, typer.Option("--methods", metavar="NAMES", help="Methods to try, with commas.")
+    ] = "cones,spa,merit,and_descent",
+    key: options.Key = None,
+    transpose: options.Transpose = False,
+    as_json: options.Json = False,
+) -> None:
+    """Say how many components the data support, and which method's theory applies to them.
+
+    Every method is tried, so this takes as long as all of them together.
+
+    \b
+    Examples:
+      provenmf diagnose table.csv
+      provenmf diagnose counts.npz -k 10 --methods spa,merit
+    """
+    from provenmf import diagnose as diagnose_matrix
+    from provenmf.cli.fit import read_data
+
+    with reading(data):
+        matrix = read_data(data, key=key, transpose=transpose)
+    names = [name.strip() for name in methods.split(",") if name.strip()]
+    with Progress(f"Trying {', '.join(names)} on {data.name}"):
+        diagnosis = diagnose_matrix(matrix, rank, methods=names)
+    typer.echo(json.dumps(diagnosis.to_dict(), indent=1) if as_json else str(diagnosis))

@@ -1,0 +1,78 @@
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from provenmf.reproduce.catalogue import ITEMS, PAPERS, document, experiments, listing
+from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Series, Settings
+from provenmf.reproduce.results import Result, draw, page_of, read_results, write_result
+
+FIGURE = Figure(
+    "Error", "n", "error", [Series("ours", [1, 2], [0.1, 0.01]), Series("paper", [1], [0.2], True)]
+)
+
+
+def run(settings: Settings) -> Outcome:
+    table = [{"n": 1, "error": np.float64(0.1)}, {"n": 2, "error": 0.01, "more | text": "<b>"}]
+    return Outcome({"A table": table}, "It holds.", True, [FIGURE])
+
+
+EXPERIMENT = Experiment("cones-fig1", "Liu17", "A figure", "A claim.", run)
+
+
+@pytest.fixture
+def result():
+    return Result(EXPERIMENT, run(Settings()), quick=True, seed=3, seconds=1.25)
+
+
+def test_files_of_a_result(result, tmp_path):
+    folder = tmp_path / "new" / "folder"
+    files = {path.name: path for path in write_result(result, folder)}
+    assert set(files) == {"cones-fig1.html", "cones-fig1.json", "cones-fig1-a-table.csv"}
+    assert read_results(folder)["cones-fig1"] == result.to_dict()
+    with files["cones-fig1-a-table.csv"].open() as file:
+        assert list(csv.DictReader(file))[1] == {"n": "2", "error": "0.01", "more | text": "<b>"}
+
+
+def test_numpy_numbers_become_plain_json(result):
+    assert json.loads(json.dumps(result.to_dict()))["tables"]["A table"][0]["error"] == 0.1
+
+
+def test_foreign_files_in_the_folder_are_ignored(tmp_path):
+    (tmp_path / "broken.json").write_text("{")
+    (tmp_path / "other.json").write_text("[1]")
+    assert read_results(tmp_path) == {}
+    assert read_results(tmp_path / "missing") == {}
+
+
+def test_page_holds_claim_verdict_and_escaped_table(result):
+    page = page_of(result)
+    assert "A claim." in page and "It holds." in page
+    assert "&lt;b&gt;" in page
+
+
+def test_the_papers_curves_are_dotted():
+    assert [trace["line"]["dash"] for trace in draw(FIGURE)["data"]] == ["solid", "dot"]
+
+
+def test_listing_gives_every_item_a_status(result):
+    available = {"cones-fig1": EXPERIMENT}
+    rows = {row.name: row.status for row in listing(available, {})}
+    assert set(rows) == {item.name for item in ITEMS}
+    assert rows["cones-fig1"] == "can be run"
+    done = {row.name: row.status for row in listing(available, {"cones-fig1": result.to_dict()})}
+    assert done["cones-fig1"] == "holds (quick size)"
+
+
+def test_document_is_a_table_and_a_chapter_for_each_outcome(result):
+    text = document({"cones-fig1": EXPERIMENT}, {"cones-fig1": result.to_dict()})
+    assert "| `merit-fig1` | Nguyen22 |" in text
+    assert "## cones-fig1: A figure" in text
+    assert "more \\| text" in text
+
+
+def test_experiments_have_unique_names_and_known_papers():
+    found = experiments()
+    assert found
+    assert all(experiment.paper in PAPERS for experiment in found.values())
