@@ -1,0 +1,65 @@
+"""Products of a block of rows with a narrow matrix, on all cores for sparse blocks too.
+
+Dense products are BLAS. scipy multiplies sparse matrices on one core; here the rows are shared out
+among threads. The transposed product scatters into one buffer per thread, so no transposed copy of
+the data is needed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from provenmf.linalg.threads import available_threads, for_row_slices
+
+# Below this many multiplications the threads cost more than they save.
+SMALL_WORK = 200_000
+
+
+def product(block: Any, right: NDArray[Any]) -> NDArray[Any]:
+    """block (n, d) @ right (d, k), dense, in the block's precision."""
+    if not _worth_threads(block, right):
+        return np.asarray(block @ right)
+    from provenmf.kernels.sparse_products import multiply_rows_in_place
+
+    out = np.empty((block.shape[0], right.shape[1]), dtype=block.dtype)
+    parts = block.indptr, block.indices, block.data, _plain(right, block.dtype)
+
+    def work(rows: slice) -> None:
+        multiply_rows_in_place(*parts, rows.start, rows.stop, out)
+
+    for_row_slices(work, block.shape[0], slice_rows=-(-block.shape[0] // (8 * available_threads())))
+    return out
+
+
+def transposed_product(block: Any, left: NDArray[Any]) -> NDArray[Any]:
+    """block' (d, n) @ left (n, k), dense, in the block's precision."""
+    if not _worth_threads(block, left):
+        return np.ascontiguousarray(block.T @ left)
+    from provenmf.kernels.sparse_products import add_transposed_product_in_place
+
+    threads = available_threads()
+    sums = np.zeros((threads, block.shape[1], left.shape[1]), dtype=block.dtype)
+    parts = block.indptr, block.indices, block.data, _plain(left, block.dtype)
+    bounds = np.searchsorted(block.indptr, np.linspace(0, block.nnz, threads + 1))
+
+    def work(each: slice) -> None:
+        start, stop = int(bounds[each.start]), int(bounds[each.stop])
+        add_transposed_product_in_place(*parts, start, stop, sums[each.start])
+
+    bounds[-1] = block.shape[0]
+    for_row_slices(work, threads, slice_rows=1)
+    return sums.sum(axis=0) if threads > 1 else sums[0]
+
+
+def _worth_threads(block: Any, narrow: NDArray[Any]) -> bool:
+    return sp.issparse(block) and block.nnz * narrow.shape[1] > SMALL_WORK
+
+
+def _plain(narrow: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Contiguous, in the data's precision, and of a type that compiled loops know: writable."""
+    plain = np.ascontiguousarray(narrow, dtype=dtype)
+    return plain if plain.flags.writeable else plain.copy()

@@ -1,0 +1,182 @@
+"""Alternating minimisation with extrapolation: the loop that HALS and ANLS share.
+
+Objective: 1/2 ||X - weights @ components||_F^2 over nonnegative weights and components.
+
+Either factor is improved with the other one fixed, and that problem splits into rows that share a
+k x k Gram matrix; what the two methods do with such a row is their only difference.
+
+Extrapolation: Ang & Gillis, "Accelerating nonnegative matrix factorization algorithms using
+extrapolation", Neural Computation 2019 (AG19), Algorithm 2.
+
+    AG19            here
+    W, H            weights, components; the latter kept transposed (d, k), so both are "rows"
+    W_n, H_n        new
+    W_y, H_y        ahead: a step of length beta beyond new, negative entries raised to zero
+    beta, beta-bar  length, limit
+    gamma, gamma-bar, eta    GROW, GROW_LIMIT, SHRINK
+
+Differs: an iteration that raises the objective is undone, so that the recorded errors never
+increase; AG19 goes on from the worse point without extrapolation. The objective belongs to the
+pair (weights ahead, new components), for which the products at hand give it at no cost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.blocks import Blocks
+from provenmf.linalg.norms import squared_frobenius_norm
+from provenmf.linalg.products import product, transposed_product
+from provenmf.linalg.threads import available_threads, for_row_slices
+from provenmf.records import Solution
+from provenmf.solvers.coarse import components_from_sample, worth_sampling
+from provenmf.solvers.run import Run
+from provenmf.solvers.starts import Init, start_factors
+
+FIRST_LENGTH = 0.5
+GROW = 1.05
+GROW_LIMIT = 1.01
+SHRINK = 1.5
+COARSE_TOL = 1e-3  # a sample need not be solved better
+WINDOW = 10  # iterations over which the decrease of the error is judged
+
+# rows of one factor: (gram (k, k), cross (m, k), start (m, k)) -> better rows (m, k)
+ImproveRows = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], NDArray[Any]]
+
+
+def alternate(
+    blocks: Blocks,
+    weights: NDArray[Any],
+    components: NDArray[Any],
+    *,
+    improve_weights: ImproveRows,
+    improve_components: ImproveRows,
+    tol: float,
+    run: Run,
+) -> Solution:
+    """Alternate until ten iterations lower the relative error by less than ``tol`` of itself.
+
+    Parameters
+    ----------
+    weights, components : where to start, (n, k) and (k, d).
+    run : its trace gets `relative_error` and the extrapolation `length` for each iteration.
+
+    Returns
+    -------
+    Solution with the components, and the weights that belong to them among the extras.
+    """
+    squared_norm = blocks.map_reduce(squared_frobenius_norm)
+    features = np.ascontiguousarray(components.T, dtype=blocks.dtype)
+    weights = np.ascontiguousarray(weights, dtype=blocks.dtype)
+    features = scaled_to_data(blocks, weights, features)
+    best = weights, features
+    weights_ahead, features_ahead = weights, features
+    length, limit, accepted_length = FIRST_LENGTH, 1.0, FIRST_LENGTH
+    errors = [math.inf]
+    for _ in run:
+        new_weights = better_weights(blocks, weights_ahead, features_ahead, improve_weights)
+        candidate = look_ahead(new_weights, weights, length if len(errors) > 1 else 0.0)
+        cross = blocks.map_reduce(transposed_product, candidate)
+        gram = double(candidate.T @ candidate)
+        new_features = improve_components(gram, cross, features_ahead)
+        error = relative_error(squared_norm, gram, cross, new_features)
+        if error > errors[-1]:
+            weights_ahead, features_ahead = weights, features = best
+            limit, length = accepted_length, length / SHRINK
+            errors.append(errors[-1])
+        else:
+            features_ahead = look_ahead(new_features, features, length)
+            weights_ahead, weights, features = candidate, new_weights, new_features
+            best = candidate, new_features
+            accepted_length = length
+            length, limit = min(limit, GROW * length), min(1.0, GROW_LIMIT * limit)
+            errors.append(error)
+        run.record(relative_error=errors[-1], length=length)
+        if errors[-1] == 0.0 or stalled(errors, tol):
+            run.stop("converged")
+    return Solution(
+        components=np.ascontiguousarray(best[1].T),
+        trace=run.trace,
+        stop_reason=run.stop_reason,
+        extras={"weights": best[0]},
+    )
+
+
+def start_for(
+    blocks: Blocks,
+    n_components: int | None,
+    init: Init,
+    rng: np.random.Generator,
+    *,
+    coarse: bool,
+    factorize: Callable[[Blocks], Solution],
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Weights and components to start from; ``factorize`` solves a sample if that is wanted."""
+    if coarse and isinstance(init, str) and n_components and worth_sampling(blocks, n_components):
+        init = components_from_sample(blocks, n_components, factorize, rng)
+    return start_factors(blocks, n_components, init, rng)
+
+
+def better_weights(
+    blocks: Blocks, start: NDArray[Any], features: NDArray[Any], improve: ImproveRows
+) -> NDArray[Any]:
+    """One pass: every row of the weights improved for the given features."""
+    gram = double(features.T @ features)
+    return blocks.map_rows(lambda block, rows: improve(gram, product(block, features), rows), start)
+
+
+def look_ahead(new: NDArray[Any], last: NDArray[Any], length: float) -> NDArray[Any]:
+    """A step of relative length ``length`` beyond ``new`` (AG19, Eq. (4)), kept nonnegative."""
+    if length == 0.0:
+        return new
+    from provenmf.kernels.coordinate_descent import look_ahead_in_place
+
+    ahead = np.empty_like(new)
+    for_row_slices(
+        lambda rows: look_ahead_in_place(new[rows], last[rows], length, ahead[rows]),
+        len(new),
+        slice_rows=rows_per_thread(len(new)),
+    )
+    return ahead
+
+
+def relative_error(
+    squared_norm: float, gram: NDArray[Any], cross: NDArray[Any], features: NDArray[Any]
+) -> float:
+    """||X - weights @ features'||_F / ||X||_F from gram = weights' weights, cross = X' weights."""
+    if squared_norm == 0.0:
+        return 0.0
+    explained = 2.0 * np.einsum("ij,ij->", cross, features, dtype=np.float64)
+    explained -= np.vdot(gram, double(features.T @ features))
+    return math.sqrt(max(squared_norm - explained, 0.0) / squared_norm)
+
+
+def scaled_to_data(blocks: Blocks, weights: NDArray[Any], features: NDArray[Any]) -> NDArray[Any]:
+    """Multiply the features by the one number that fits the data best (Gillis & Glineur 2012)."""
+    gram = double(weights.T @ weights)
+    fitted = float(np.vdot(gram, double(features.T @ features)))
+    if fitted == 0.0:
+        return features
+    cross = blocks.map_reduce(transposed_product, weights)
+    aligned = float(np.einsum("ij,ij->", cross, features, dtype=np.float64))
+    return features * features.dtype.type(aligned / fitted) if aligned > 0.0 else features
+
+
+def stalled(errors: list[float], tol: float) -> bool:
+    """Whether the last WINDOW iterations lowered the error by less than ``tol`` of itself."""
+    return len(errors) > WINDOW + 1 and errors[-1 - WINDOW] - errors[-1] <= tol * errors[-1]
+
+
+def rows_per_thread(n_rows: int) -> int:
+    """Slices small enough to balance the load, large enough to be worth handing out."""
+    return max(256, -(-n_rows // (4 * available_threads())))
+
+
+def double(matrix: NDArray[Any]) -> NDArray[np.float64]:
+    """In float64, as small matrices are kept whatever the data's precision."""
+    return matrix.astype(np.float64, copy=False)

@@ -1,0 +1,31 @@
+"""Threaded sparse products against scipy's."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf.linalg.products import SMALL_WORK, product, transposed_product
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("density", [0.01, 0.5])
+def test_equal_to_scipy(dtype, density, threads, monkeypatch):
+    monkeypatch.setattr("provenmf.linalg.products.available_threads", lambda: int(threads))
+    rng = np.random.default_rng(0)
+    block = sp.random_array((700, 300), density=density, rng=rng, dtype=dtype, format="csr")
+    left, right = rng.random((700, 13)).astype(dtype), rng.random((300, 13)).astype(dtype)
+    right.flags.writeable = False
+    assert (block.nnz * 13 > SMALL_WORK) == (density == 0.5)
+    tolerance = 1e-4 if dtype == np.float32 else 1e-11
+    np.testing.assert_allclose(product(block, right), block @ right, rtol=tolerance)
+    transposed = transposed_product(block, left)
+    np.testing.assert_allclose(transposed, block.T @ left, rtol=tolerance)
+    assert transposed.dtype == dtype and product(block, right).dtype == dtype
+
+
+def test_dense_blocks():
+    rng = np.random.default_rng(1)
+    block, left, right = rng.random((9, 5)), rng.random((9, 2)), rng.random((5, 2))
+    np.testing.assert_allclose(product(block, right), block @ right)
+    np.testing.assert_allclose(transposed_product(block, left), block.T @ left)
