@@ -14,6 +14,7 @@ from provenmf.estimators.parameters import Interval, StrOptions
 from provenmf.guarantees import cones as guarantee
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.cones import First, cones, nearest_component_weights
+from provenmf.solvers.refine import Refine, refine
 from provenmf.solvers.run import Callback
 
 
@@ -32,9 +33,12 @@ class ConeNMF(Factorizer):
         The first centroid: the longest row, a random row, or the row with this number.
     max_components : int
         How far to look if n_components is None.
-    tol, max_iter
-        Relative residual at which the leading singular vector of a cluster is accepted, and how
-        many passes over the data may be made for all of them.
+    refine : {"hals", "anls", "mu"} or None
+        Continue with an alternating solver, which lets rows mix components and lowers the error.
+        The certificate speaks of the clusters either way; its bounds hold for the refined factors
+        too. "mu" is scikit-learn's and needs the data in memory.
+    max_iter, tol
+        When the refinement ends; without one they have no effect.
     random_state, certify, verbose, callback
         As in every estimator; `random_state` matters for first="random" only.
 
@@ -51,7 +55,7 @@ class ConeNMF(Factorizer):
     Notes
     -----
     A row has one nonzero weight, its projection on the nearest component, in `fit_transform` and
-    `transform` alike.
+    `transform` alike. After a refinement the weights are nonnegative least squares.
     """
 
     _method = "cones"
@@ -60,6 +64,7 @@ class ConeNMF(Factorizer):
         "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "first": [StrOptions({"longest", "random"}), Interval(Integral, 0, None, closed="left")],
         "max_components": [Interval(Integral, 2, None, closed="left")],
+        "refine": [StrOptions({"hals", "anls", "mu"}), None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
@@ -70,8 +75,9 @@ class ConeNMF(Factorizer):
         *,
         first: First = "longest",
         max_components: int = 100,
-        tol: float = 1e-9,
-        max_iter: int = 200,
+        refine: Refine | None = None,
+        max_iter: int = 500,
+        tol: float = 1e-4,
         random_state: Any = None,
         certify: bool = True,
         verbose: int = 0,
@@ -80,8 +86,9 @@ class ConeNMF(Factorizer):
         self.n_components = n_components
         self.first = first
         self.max_components = max_components
-        self.tol = tol
+        self.refine = refine
         self.max_iter = max_iter
+        self.tol = tol
         self.random_state = random_state
         self.certify = certify
         self.verbose = verbose
@@ -91,20 +98,23 @@ class ConeNMF(Factorizer):
         wanted = self.n_components if isinstance(self.n_components, Integral) else None
         if wanted is not None:
             check_n_components(wanted, blocks.n_rows, "rows")
-        return cones(
+        report: dict[str, Any] = {"callback": self.callback, "verbose": self.verbose}
+        solution = cones(
             blocks,
             wanted,
             first=self.first,
             max_components=self.max_components,
-            tol=self.tol,
-            max_iter=self.max_iter,
             rng=rng,
-            callback=self.callback,
-            verbose=self.verbose,
+            **report,
         )
+        if self.refine is None or not solution.components.any():
+            return solution
+        return refine(blocks, solution, self.refine, max_iter=self.max_iter, tol=self.tol, **report)
 
     def _encode(self, blocks: Blocks, components: NDArray[Any]) -> NDArray[Any]:
-        return nearest_component_weights(blocks, components)
+        if self.refine is None:
+            return nearest_component_weights(blocks, components)
+        return super()._encode(blocks, components)
 
     def _certify(self, blocks: Blocks, factorization: Factorization) -> Certificate:
         return guarantee.certify(blocks, factorization)

@@ -118,14 +118,14 @@ def measured_clusters(blocks: Blocks, factorization: Factorization) -> Clusters:
 
 
 def rows_apart(clusters: Clusters, factorization: Factorization) -> dict[str, Measure]:
-    """Rows of zeros, and rows whose weight is on the component of another cluster."""
+    """Rows of zeros; if rows have one weight each, rows coded outside their cluster."""
     directed = clusters.labels >= 0
-    coded = factorization.weights.argmax(axis=1)[directed]
-    elsewhere = np.count_nonzero(coded != np.asarray(factorization.labels)[directed])
-    return {
-        "rows_without_direction": float(np.count_nonzero(~directed)),
-        "rows_coded_outside_their_cluster": float(elsewhere),
-    }
+    apart: dict[str, Measure] = {"rows_without_direction": float(np.count_nonzero(~directed))}
+    coded = factorization.weights[directed]
+    if np.count_nonzero(coded, axis=1).max() <= 1:
+        elsewhere = coded.argmax(axis=1) != np.asarray(factorization.labels)[directed]
+        apart["rows_coded_outside_their_cluster"] = float(np.count_nonzero(elsewhere))
+    return apart
 
 
 def core_of_the_clusters(blocks: Blocks, clusters: Clusters) -> dict[str, Measure]:
