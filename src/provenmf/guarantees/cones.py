@@ -91,6 +91,10 @@ def certify(
         "relative_distance_from_axes": distance,
         **rows_apart(clusters, factorization),
     }
+    if "farthest_first_angles" in factorization.extras:
+        measures |= gap_of_the_angles(
+            factorization.extras["farthest_first_angles"], factorization.n_components
+        )
     if clusters.sizes.size > 1:
         measures["smallest_axis_angle"] = smallest(between)
         measures |= core_of_the_clusters(blocks, clusters)
@@ -126,6 +130,24 @@ def rows_apart(clusters: Clusters, factorization: Factorization) -> dict[str, Me
         elsewhere = coded.argmax(axis=1) != np.asarray(factorization.labels)[directed]
         apart["rows_coded_outside_their_cluster"] = float(np.count_nonzero(elsewhere))
     return apart
+
+
+def gap_of_the_angles(angles: NDArray[np.float64], k: int) -> dict[str, Measure]:
+    """How clearly the farthest-first angles speak for k cones.
+
+    angles[j] is the largest angle of any row to the first j centroids. The last centroid was chosen
+    at the first measure, no row is farther from its centroid than the second; the third compares
+    this drop with the largest other drop that was looked at: above 1 it is the largest.
+    """
+    drops = angles[:-1] - angles[1:]
+    other = float(np.delete(drops, k - 1).max(initial=0.0))
+    gap: dict[str, Measure] = {
+        "angle_of_last_centroid": float(angles[k - 1]),
+        "largest_angle_to_centroid": float(angles[k]),
+    }
+    if other > 0:
+        gap["drop_over_largest_other_drop"] = float(drops[k - 1]) / other
+    return gap
 
 
 def core_of_the_clusters(blocks: Blocks, clusters: Clusters) -> dict[str, Measure]:

@@ -8,6 +8,7 @@ from provenmf.datasets.cones import equiangular_axes, sample_cones
 from provenmf.guarantees.cones import (
     axis_angles,
     certify,
+    gap_of_the_angles,
     inequality_1,
     largest_side_of_inequality_1,
     lemma_1,
@@ -192,3 +193,11 @@ def test_core_rows_satisfy_inequality_1():
     assert certificate.measures["core_share_of_rows"] == pytest.approx(inside.mean())
     core = inequality_1(np.full(5, angle[inside].max()), axis_angles(axes))
     assert core.status == "holds"
+
+
+def test_gap_of_the_angles():
+    angles = np.array([math.pi / 2, 1.2, 1.1, 0.3, 0.25])
+    right, wrong = gap_of_the_angles(angles, 3), gap_of_the_angles(angles, 1)
+    assert right["angle_of_last_centroid"] == 1.1 and right["largest_angle_to_centroid"] == 0.3
+    assert right["drop_over_largest_other_drop"] == pytest.approx(0.8 / (math.pi / 2 - 1.2))
+    assert wrong["drop_over_largest_other_drop"] < 1
