@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+
+from provenmf.datasets.and_descent import (
+    load_topics,
+    sample_dirichlet,
+    sample_fresh_covariance,
+    sample_logistic_normal,
+    sample_signed,
+    sample_sparse_binary,
+    start_nearby,
+    topic_components,
+)
+from provenmf.errors import InvalidInput, UnreadableFile
+
+TOPICS = topic_components(8, 40, random_state=0)
+
+
+@pytest.mark.parametrize(
+    "sample", [sample_dirichlet, sample_fresh_covariance, sample_logistic_normal]
+)
+def test_topic_samples_are_exact_mixtures_and_repeat(sample):
+    one, two = sample(50, TOPICS, random_state=3), sample(50, TOPICS, random_state=3)
+    np.testing.assert_array_equal(one.data, two.data)
+    np.testing.assert_allclose(one.data, one.weights @ one.components)
+    np.testing.assert_allclose(one.weights.sum(axis=1), 1.0)
+    assert (one.weights >= 0).all() and one.noise_level == 0
+
+
+def test_topics_are_distributions_with_anchor_words():
+    np.testing.assert_allclose(TOPICS.sum(axis=1), 1.0)
+    assert (np.count_nonzero(TOPICS[:, :8], axis=0) == 1).all()
+
+
+def test_fresh_covariance_is_nearly_one_hot_and_the_logistic_normal_less_so():
+    topics = topic_components(30, 40, random_state=0)
+    fresh = sample_fresh_covariance(300, topics, random_state=0).weights
+    true = sample_logistic_normal(300, topics, random_state=0).weights
+    assert np.mean(fresh.max(axis=1)) > 0.9 > np.mean(true.max(axis=1))
+
+
+def test_logistic_normal_has_one_covariance_for_all_rows():
+    topics = topic_components(10, 40, random_state=0)
+    weights = sample_logistic_normal(4000, topics, random_state=1).weights
+    logs = np.log(weights) - np.log(weights).mean(axis=1, keepdims=True)
+    first, second = np.corrcoef(logs[:2000].T), np.corrcoef(logs[2000:].T)
+    assert np.abs(first - second).max() < 0.15
+    assert np.abs(first - np.eye(10)).max() > 0.4
+
+
+def test_signed_components_have_both_signs():
+    sample = sample_signed(20, n_components=5, n_columns=30, random_state=0)
+    assert sample.components.min() < -0.3 and sample.components.max() > 0.3
+
+
+def test_sparse_binary_rows_have_as_many_ones_as_asked():
+    sample = sample_sparse_binary(100, TOPICS, n_ones=3, random_state=0)
+    assert set(np.unique(sample.weights)) == {0.0, 1.0}
+    assert (sample.weights.sum(axis=1) == 3).all()
+    with pytest.raises(InvalidInput, match="n_ones=9"):
+        sample_sparse_binary(10, TOPICS, n_ones=9)
+
+
+def test_noise_scales_of_paper_and_authors():
+    lengths = {}
+    for scale in ("paper", "authors"):
+        sample = sample_dirichlet(200, TOPICS, noise_level=0.5, noise_scale=scale, random_state=0)
+        noise = sample.data - sample.weights @ TOPICS
+        lengths[scale] = np.sqrt((noise**2).sum(axis=1).mean())
+    assert lengths["paper"] == pytest.approx(0.5, rel=0.05)
+    assert lengths["authors"] == pytest.approx(0.5 / np.sqrt(40), rel=0.05)
+
+
+def test_starts_lie_at_the_distance_asked_for():
+    inside = start_nearby(TOPICS, in_span=1.0, random_state=0)
+    coordinates = np.linalg.lstsq(TOPICS.T, inside.T, rcond=None)[0]
+    np.testing.assert_allclose(TOPICS.T @ coordinates, inside.T, atol=1e-12)
+    assert np.abs(coordinates - np.eye(8)).max() <= 0.5 / np.sqrt(8)
+    outside = start_nearby(TOPICS, in_span=0.0, out_of_span=2.0, random_state=0)
+    lengths = np.linalg.norm(outside - TOPICS, axis=1) / np.linalg.norm(TOPICS, axis=1)
+    np.testing.assert_allclose(lengths, 2.0, rtol=0.35)
+
+
+def test_topics_from_a_file(tmp_path):
+    np.savez(tmp_path / "topics.npz", A=TOPICS.T)
+    np.testing.assert_array_equal(load_topics(tmp_path / "topics.npz"), TOPICS)
+    np.savez(tmp_path / "other.npz", B=TOPICS)
+    with pytest.raises(UnreadableFile, match="word-topic"):
+        load_topics(tmp_path / "other.npz")
