@@ -39,6 +39,21 @@ def _divided(rows: NDArray[Any], singular: NDArray[Any]) -> NDArray[Any]:
     return inverse[:, None] * rows
 
 
+def real_matrix(values: Any, name: str) -> NDArray[np.float64]:
+    """Values as a finite matrix of real numbers; `name` is the argument they came in."""
+    try:
+        matrix = np.asarray(values)
+    except ValueError as error:
+        raise InvalidInput(f"{name} is not a matrix ({error}): pass rows of equal length") from None
+    if matrix.dtype.kind not in "fiub":
+        raise InvalidInput(f"{name} holds {matrix.dtype} entries: pass real numbers")
+    if matrix.ndim != 2:
+        raise InvalidInput(f"{name} has shape {matrix.shape}: pass a matrix, one component per row")
+    if not np.isfinite(matrix).all():
+        raise InvalidInput(f"{name} has NaN or infinite entries: fill or remove them")
+    return matrix.astype(np.float64)
+
+
 def require_independent(rows: NDArray[Any], name: str) -> None:
     """Refuse rows that are zero or linearly dependent; `name` is the argument they came in."""
     lengths = np.linalg.norm(np.asarray(rows, dtype=np.float64), axis=1)

@@ -126,7 +126,7 @@ def and_descent(
             dependent = most_dependent(state.components, state.decoder)
             state = restarted(blocks, state, scales, dependent)
             restarts += 1
-        sums = stage_sums(blocks, state.decoder, state.thresholds, scales, watched=state.watched)
+        sums = pass_over(blocks, state, scales, rule)
         new = next_state(state, sums, rule)
         moved = relative_movement(state.components, new.components)
         run.record(
@@ -188,6 +188,18 @@ def first_state(
         watched=np.empty(0, dtype=np.intp),
         movement=np.full(k, np.inf),
         negatives=np.full(k, np.inf),
+    )
+
+
+def pass_over(blocks: Blocks, state: StageState, row_scales: Array, rule: StageRule) -> StageSums:
+    """The one pass of a stage."""
+    return stage_sums(
+        blocks,
+        state.decoder,
+        state.thresholds,
+        row_scales,
+        watched=state.watched,
+        for_update_only=rule.schedule == "paper",
     )
 
 

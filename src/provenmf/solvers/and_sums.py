@@ -56,24 +56,34 @@ def stage_sums(
     row_scales: Array,
     *,
     watched: NDArray[np.intp],
+    for_update_only: bool = False,
 ) -> StageSums:
-    """All sums of a stage in one pass. Rows are multiplied by `row_scales` first."""
+    """All sums of a stage in one pass. Rows are multiplied by `row_scales` first.
+
+    for_update_only : leave zeros where only the adaptive schedule would look.
+    """
     narrow = decoder.astype(blocks.dtype, copy=False)
 
     def sums_of(block: Block, scales: Array) -> tuple[Array, ...]:
         raw = np.asarray(block @ narrow, dtype=np.float64) * scales[:, None]
         decoded = np.where(raw >= thresholds, raw, 0.0)
+        update = weighted_rows(block, decoded * scales[:, None]), decoded.T @ decoded
+        support = np.count_nonzero(decoded, axis=0).astype(np.float64)
+        rows = np.array(float(len(raw)))
+        if for_update_only:
+            k = len(support)
+            nothing = np.zeros((k, k))
+            return *update, nothing, nothing, np.zeros((0, k, k)), support, np.zeros((3, k)), rows
         small = np.where(raw < thresholds, raw, 0.0)
         raw_gram = raw.T @ raw
         return (
-            weighted_rows(block, decoded * scales[:, None]),
-            decoded.T @ decoded,
+            *update,
             raw_gram,
             raw.T @ small,
             facet_grams(raw, decoded, raw_gram, watched),
-            np.count_nonzero(decoded, axis=0).astype(np.float64),
+            support,
             negative_moments(raw),
-            np.array(float(len(raw))),
+            rows,
         )
 
     return StageSums(*blocks.map_reduce(sums_of, row_scales))

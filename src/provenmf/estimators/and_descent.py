@@ -1,0 +1,186 @@
+"""AND as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.blocks import Blocks
+from provenmf.estimators.base import Factorizer, check_n_components
+from provenmf.estimators.parameters import Interval, StrOptions
+from provenmf.guarantees import and_descent as guarantee
+from provenmf.linalg.decoding import real_matrix, require_independent
+from provenmf.records import Certificate, Factorization, Solution
+from provenmf.solvers.and_descent import Schedule, StageRule, Steps, and_descent
+from provenmf.solvers.and_stream import Stream
+from provenmf.solvers.run import Callback
+from provenmf.solvers.starts import start_components
+
+
+class AND(Factorizer):
+    """Alternating nonnegative gradient descent (Li & Liang 2017).
+
+    Model: each row is a nonnegative combination of the components, whose own entries may have any
+    sign; the weights of a row are sparse or at least uneven, and may be strongly correlated.
+    Started near the true components, AND converges to them, up to order and scale.
+
+    Parameters
+    ----------
+    n_components : int or None
+        How many components; None lets init="anchors" or "cones" find the number.
+    init : {"anchors", "cones", "random-rows"} or array (k, d)
+        Where to start: rows found by successive projection, cone NMF, random rows (as in the
+        paper's runs on real data), or given components of any sign.
+    schedule : {"adaptive", "paper"}
+        How the threshold falls. "paper": alpha/decay^j in stage j = 1, 2, …. "adaptive": as fast as
+        the decoded weights allow, never below the noise; dead components are restarted.
+    alpha, decay : float
+        Of schedule="paper"; not used by the adaptive one.
+    steps : {"exact", "paper"}
+        Inner update: `inner_steps` gradient steps in closed form, or their limit.
+    inner_steps : int
+        T of the paper, for steps="paper".
+    step_size : float or None
+        η of the paper, on sums over the rows, for steps="paper". None is 0.5/k as in the authors'
+        code, or 1/‖ZᵀZ‖₂ in a stage where 0.5/k would diverge.
+    normalize : bool
+        Divide each row by its length before everything else, and keep components at unit length
+        until the end, when they get the median length of the rows. Thresholds are then meaningful
+        for data of any scale. False uses data and start as they are, as the paper does for rows
+        that are mixtures with weights in [0, 1].
+    max_iter : int
+        Stages, which is passes over the data, at the most.
+    tol : float
+        Stop when no component moves by more than this share of its length in a stage.
+    forget : float
+        Share of the older sums that `partial_fit` drops with each batch once it has converged; more
+        while it converges.
+    random_state, certify, verbose, callback
+        As in every estimator.
+
+    Attributes
+    ----------
+    components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
+        As in every estimator. `trace_` has per stage: alpha, support, movement, error, watched,
+        restarts, seconds.
+    """
+
+    _method = "and_descent"
+    _allows_negative_data = True
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Factorizer._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "init": [str, "array-like"],
+        "schedule": [StrOptions({"adaptive", "paper"})],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "decay": [Interval(Real, 1, None, closed="left")],
+        "steps": [StrOptions({"exact", "paper"})],
+        "inner_steps": [Interval(Integral, 1, None, closed="left")],
+        "step_size": [Interval(Real, 0, None, closed="neither"), None],
+        "normalize": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "forget": [Interval(Real, 0, 1, closed="both")],
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        init: Any = "anchors",
+        schedule: Schedule = "adaptive",
+        alpha: float = 0.1,
+        decay: float = 1.1,
+        steps: Steps = "exact",
+        inner_steps: int = 50,
+        step_size: float | None = None,
+        normalize: bool = True,
+        max_iter: int = 200,
+        tol: float = 1e-10,
+        forget: float = 0.5,
+        random_state: Any = None,
+        certify: bool = True,
+        verbose: int = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.schedule = schedule
+        self.alpha = alpha
+        self.decay = decay
+        self.steps = steps
+        self.inner_steps = inner_steps
+        self.step_size = step_size
+        self.normalize = normalize
+        self.max_iter = max_iter
+        self.tol = tol
+        self.forget = forget
+        self.random_state = random_state
+        self.certify = certify
+        self.verbose = verbose
+        self.callback = callback
+
+    def _rule(self) -> StageRule:
+        return StageRule(
+            schedule=self.schedule,
+            alpha=self.alpha,
+            decay=self.decay,
+            steps=self.steps,
+            inner_steps=self.inner_steps,
+            step_size=self.step_size,
+            normalize=self.normalize,
+        )
+
+    def _start(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[Any]:
+        """Components to start from; more of them than rows or columns cannot be independent."""
+        if self.n_components is not None:
+            check_n_components(self.n_components, min(blocks.shape), "rows or columns of X")
+        if isinstance(self.init, str):
+            return start_components(blocks, self.n_components, cast(Any, self.init), rng)
+        init = real_matrix(self.init, "init")
+        check_n_components(len(init), min(blocks.shape), "rows or columns of X")
+        start = start_components(blocks, self.n_components, init, rng)
+        require_independent(start, "init")
+        return start
+
+    def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+        return and_descent(
+            blocks,
+            self._start(blocks, rng),
+            rule=self._rule(),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            callback=self.callback,
+            verbose=self.verbose,
+        )
+
+    def _certify(self, blocks: Blocks, factorization: Factorization) -> Certificate:
+        return guarantee.certify(blocks, factorization)
+
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
+        """Factorize X and return the weights (n_rows, n_components)."""
+        self.__dict__.pop("_stream", None)
+        return super().fit_transform(X)
+
+    def partial_fit(self, X: Any, y: Any = None) -> AND:
+        """Make one stage with a batch of rows, and with what earlier batches left behind.
+
+        The first batch also gives the start, so it should have many more rows than components.
+        Sums over older batches fade by `forget` with each new one. There is no certificate: it
+        would speak of the last batch only.
+        """
+        self._validate_params()
+        first = not hasattr(self, "_stream")
+        blocks = self._blocks(X, reset=first)
+        if first:
+            start = self._start(blocks, self._generator())
+            self._stream = Stream(blocks, start, self._rule(), keep=1.0 - self.forget)
+        self._stream.feed(blocks)
+        self.components_ = self._stream.components.astype(blocks.dtype, copy=False)
+        self.n_components_ = self.components_.shape[0]
+        self.trace_ = self._stream.trace
+        self.n_iter_ = len(self.trace_)
+        return self

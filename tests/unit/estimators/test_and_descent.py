@@ -1,0 +1,148 @@
+"""AND as users call it: parameters reach the solver, bad input is named, streams work."""
+
+import numpy as np
+import pytest
+
+from provenmf import AND
+from provenmf.datasets.and_descent import sample_dirichlet, start_nearby, topic_components
+from provenmf.errors import InvalidInput
+from provenmf.metrics.recovery import total_squared_correlation_error
+
+TOPICS = topic_components(6, 30, random_state=0)
+SAMPLE = sample_dirichlet(400, TOPICS, random_state=1)
+START = start_nearby(TOPICS, random_state=2)
+
+
+def error(model):
+    return total_squared_correlation_error(model.components_, TOPICS)
+
+
+def test_default_recovers_topics_from_anchors():
+    model = AND(6).fit(SAMPLE.data)
+    assert error(model) < 1e-12
+    assert model.factorization_.stop_reason == "converged"
+    assert model.reconstruction_err_ < 1e-8
+
+
+def test_number_of_components_is_found_by_the_start():
+    assert AND().fit(SAMPLE.data).n_components_ == 6
+
+
+@pytest.mark.parametrize("init", ["anchors", "cones", "random-rows", START])
+def test_every_start_runs_and_is_certified(init):
+    model = AND(6, init=init, random_state=0).fit(SAMPLE.data)
+    assert np.isfinite(model.components_).all()
+    names = {check.name for check in model.certificate_.checks}
+    assert "correlation small enough" in names
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("schedule", "paper"),
+        ("steps", "paper"),
+        ("normalize", False),
+        ("max_iter", 2),
+        ("tol", 0.5),
+    ],
+)
+def test_every_parameter_reaches_the_solver(name, value):
+    usual = AND(6, init=START).fit(SAMPLE.data)
+    other = AND(6, init=START, **{name: value}).fit(SAMPLE.data)
+    assert not np.array_equal(usual.trace_["movement"], other.trace_["movement"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("alpha", 0.3), ("decay", 1.5), ("inner_steps", 3), ("step_size", 0.01)]
+)
+def test_every_parameter_of_the_paper_mode_reaches_the_solver(name, value):
+    paper = {"init": START, "schedule": "paper", "steps": "paper", "max_iter": 4}
+    usual = AND(6, **paper).fit(SAMPLE.data)
+    other = AND(6, **paper, **{name: value}).fit(SAMPLE.data)
+    assert not np.array_equal(usual.components_, other.components_)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_components": 31}, "n_components=31 exceeds 30"),
+        ({"n_components": 6, "init": np.ones((3, 30))}, "shape"),
+        ({"n_components": 6, "init": np.ones((6, 29))}, "shape"),
+        ({"n_components": 6, "init": np.ones((6, 30))}, "linearly dependent"),
+        ({"n_components": 6, "init": np.zeros((6, 30))}, "zero row"),
+        ({"n_components": 6, "init": np.full((6, 30), np.nan)}, "NaN"),
+        ({"n_components": 6, "init": 1j * np.ones((6, 30))}, "complex128"),
+        ({"n_components": 6, "init": np.full((6, 30), "a")}, "real numbers"),
+        ({"n_components": 6, "init": np.ones(30)}, "shape"),
+        ({"n_components": 6, "init": "nowhere"}, "nowhere"),
+        ({"n_components": 0}, "n_components"),
+        ({"n_components": 6, "alpha": 0.0}, "alpha"),
+        ({"n_components": 6, "decay": 0.9}, "decay"),
+        ({"n_components": 6, "schedule": "fast"}, "schedule"),
+        ({"n_components": 6, "step_size": -1.0}, "step_size"),
+        ({"n_components": 6, "forget": 2.0}, "forget"),
+    ],
+)
+def test_bad_parameters_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        AND(**options).fit(SAMPLE.data)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (np.full((5, 4), np.nan), "NaN"),
+        (np.full((5, 4), np.inf), "infinity"),
+        (np.zeros((5, 4)), "zero everywhere"),
+        (np.ones(5), "1D|1-D|dimension"),
+        (np.ones((5, 4)) * 1j, "[Cc]omplex"),
+        (np.full((5, 4), "a", dtype=object), "convert|numeric|float"),
+        (np.empty((0, 4)), "0 sample|minimum"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::provenmf.errors.DegenerateData")  # the start warns as well
+def test_bad_data_are_named(data, message):
+    with pytest.raises(ValueError, match=message):
+        AND(2).fit(data)
+
+
+def test_zero_rows_get_zero_weights():
+    data = SAMPLE.data.copy()
+    data[5] = 0.0
+    assert not AND(6).fit_transform(data)[5].any()
+
+
+def test_stream_of_batches_approaches_the_truth():
+    model = AND(init=START)
+    for seed in range(25):
+        model.partial_fit(sample_dirichlet(300, TOPICS, random_state=seed).data)
+        if seed == 4:
+            early = error(model)
+    assert error(model) < min(1e-8, early / 10)
+    assert model.n_iter_ == 25
+    weights = model.transform(SAMPLE.data)
+    np.testing.assert_allclose(weights @ model.components_, SAMPLE.data, atol=1e-2)
+
+
+def test_forgetting_everything_uses_the_last_batch_alone():
+    a, b = (sample_dirichlet(300, TOPICS, random_state=seed).data for seed in (1, 2))
+    both, alone = AND(init=START, forget=1.0), AND(init=START, forget=0.0)
+    for batch in (a, b):
+        both.partial_fit(batch)
+        alone.partial_fit(batch)
+    assert not np.array_equal(both.components_, alone.components_)
+
+
+def test_fit_forgets_an_earlier_stream_and_widths_must_agree():
+    model = AND(init=START).partial_fit(SAMPLE.data)
+    with pytest.raises(ValueError, match="features"):
+        model.partial_fit(SAMPLE.data[:, :-1])
+    streamed = AND(init=START).partial_fit(SAMPLE.data).fit(SAMPLE.data)
+    np.testing.assert_array_equal(
+        streamed.components_, AND(init=START).fit(SAMPLE.data).components_
+    )
+
+
+def test_too_many_components_for_the_rows():
+    with pytest.raises(InvalidInput, match="choose n_components <= 4"):
+        AND(5).fit(SAMPLE.data[:4])
