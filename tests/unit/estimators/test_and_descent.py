@@ -124,13 +124,13 @@ def test_stream_of_batches_approaches_the_truth():
     np.testing.assert_allclose(weights @ model.components_, SAMPLE.data, atol=1e-2)
 
 
-def test_forgetting_everything_uses_the_last_batch_alone():
-    a, b = (sample_dirichlet(300, TOPICS, random_state=seed).data for seed in (1, 2))
-    both, alone = AND(init=START, forget=1.0), AND(init=START, forget=0.0)
-    for batch in (a, b):
-        both.partial_fit(batch)
-        alone.partial_fit(batch)
-    assert not np.array_equal(both.components_, alone.components_)
+def test_older_batches_count_unless_they_are_forgotten():
+    batches = [sample_dirichlet(300, TOPICS, random_state=seed).data for seed in range(3)]
+    remembers, forgets = AND(init=START, forget=0.0), AND(init=START, forget=1.0)
+    for batch in batches:
+        remembers.partial_fit(batch)
+        forgets.partial_fit(batch)
+    assert not np.array_equal(remembers.components_, forgets.components_)
 
 
 def test_fit_forgets_an_earlier_stream_and_widths_must_agree():
