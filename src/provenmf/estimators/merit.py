@@ -1,0 +1,137 @@
+"""MERIT as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from provenmf.blocks import Blocks
+from provenmf.estimators.base import Factorizer
+from provenmf.estimators.parameters import Interval, StrOptions
+from provenmf.guarantees import merit as guarantees
+from provenmf.records import Certificate, Factorization, Solution
+from provenmf.solvers.merit import Step, merit
+from provenmf.solvers.weights import Constraint
+
+
+class MERIT(Factorizer):
+    """Separable factorization by convex optimization in linear memory (Nguyen, Fu & Wu 2021).
+
+    Model: every row is a mixture, with nonnegative weights that sum to one, of a few rows of the
+    data, the anchors, plus noise. All anchors are found at once, from how every row mixes all
+    rows. Data may be negative, as after a projection: the anchors are found all the same, the
+    factors then being those of a simplex-structured factorization rather than of NMF.
+
+    Parameters
+    ----------
+    n_components : int or None
+        How many anchors. None reads the number off the sorted maxima of the mixing weights, where
+        they drop most; extras["number_margin"] is that drop, and a plot of the sorted
+        extras["row_maxima"] shows it.
+    step : {"pairwise", "open-loop"}
+        "open-loop" is the paper's Algorithm 1 over all rows. "pairwise" follows it over a
+        dictionary of extreme rows (all, if they are few), then moves single rows with an exact
+        line search: faster, and right where the number of rows is large.
+    lam : float, "auto", "paper" or "authors"
+        Weight of the penalty beside half the squared error. "auto" is 1.25 times the mean squared
+        distance of a row to the hull of SPA's anchors; "paper" is ||X - C0 X||_F / n_components;
+        "authors" half of that, as the authors' program acts. 0 is MERIT(0), which always takes
+        open-loop steps.
+    mu : float
+        Smoothing of the penalty's maximum.
+    warm_start_from : {"spa"} or None
+        Start from SPA's mixtures instead of from zero, as the paper does on real data, with step
+        number round(1 / RMSE).
+    max_iter : int or None
+        Steps and sweeps; None is 100 for open-loop, 330 for pairwise.
+    tol : float
+        Stop at a duality gap below this fraction of the objective, and end pairwise sweeps once
+        one lowers the objective by less.
+    group_duplicates : float or "auto"
+        Rows within this distance count as one when they compete to be anchors; "auto" is a tenth
+        of the typical distance to the hull of SPA's anchors.
+    weights : {"simplex", "nonnegative"}
+        What the weights of given components must satisfy.
+    random_state
+        Of the random directions that choose the dictionary beyond 600 rows.
+    certify, verbose, callback
+        As in every estimator.
+
+    Attributes
+    ----------
+    anchors_ : rows of the data that became the components, the clearest first.
+    components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
+        As in every estimator.
+    """
+
+    _method = "merit"
+    _allows_negative_data = True
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Factorizer._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "step": [StrOptions({"pairwise", "open-loop"})],
+        "lam": [
+            Interval(Real, 0, None, closed="left"),
+            StrOptions({"auto", "paper", "authors"}),
+        ],
+        "mu": [Interval(Real, 0, None, closed="neither")],
+        "warm_start_from": [StrOptions({"spa"}), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "group_duplicates": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "weights": [StrOptions({"nonnegative", "simplex"})],
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        step: Step = "pairwise",
+        lam: float | Literal["auto", "paper", "authors"] = "auto",
+        mu: float = 1e-5,
+        warm_start_from: Literal["spa"] | None = None,
+        max_iter: int | None = None,
+        tol: float = 1e-3,
+        group_duplicates: float | Literal["auto"] = "auto",
+        weights: Constraint = "simplex",
+        random_state: Any = None,
+        certify: bool = True,
+        verbose: int = 0,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.step = step
+        self.lam = lam
+        self.mu = mu
+        self.warm_start_from = warm_start_from
+        self.max_iter = max_iter
+        self.tol = tol
+        self.group_duplicates = group_duplicates
+        self.weights = weights
+        self.random_state = random_state
+        self.certify = certify
+        self.verbose = verbose
+        self.callback = callback
+
+    def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+        self._constraint = self.weights
+        return merit(
+            blocks,
+            self.n_components,
+            step=self.step,
+            lam=self.lam,
+            mu=self.mu,
+            warm_start_from=self.warm_start_from,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            group_duplicates=self.group_duplicates,
+            rng=rng,
+            callback=self.callback,
+            verbose=self.verbose,
+        )
+
+    def _certify(self, blocks: Blocks, factorization: Factorization) -> Certificate:
+        return guarantees.certify(blocks, factorization)

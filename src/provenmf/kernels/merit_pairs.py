@@ -1,0 +1,97 @@
+"""A sparse matrix C of mixing weights, kept row by row as (index, value) pairs.
+
+Row l holds count[l] pairs: value[l, p] is the weight of dictionary entry index[l, p]. What one
+Frank-Wolfe step of MERIT needs from it: the largest entry of each column and the sum of
+exp((C - largest) / mu) below it (shifted, so that nothing overflows), the vertex each row moves
+to, and the move itself.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+kernel = njit(cache=True, nogil=True, error_model="numpy")
+
+
+@kernel
+def column_maxima(index: Ints, value: Floats, count: Ints, size: int) -> Floats:
+    """Largest entry of each of `size` columns; zero for a column that no row uses."""
+    top = np.zeros(size)
+    for row in range(count.size):
+        for p in range(count[row]):
+            if value[row, p] > top[index[row, p]]:
+                top[index[row, p]] = value[row, p]
+    return top
+
+
+@kernel
+def column_masses(index: Ints, value: Floats, count: Ints, top: Floats, mu: float) -> Floats:
+    """Sum over all rows of exp((C - top) / mu) in each column, rows without a pair included."""
+    mass = np.zeros(top.size)
+    stored = np.zeros(top.size)
+    for row in range(count.size):
+        for p in range(count[row]):
+            column = index[row, p]
+            stored[column] += 1.0
+            below = (value[row, p] - top[column]) / mu
+            if below > -700.0:
+                mass[column] += np.exp(below)
+    for column in range(top.size):
+        mass[column] += (count.size - stored[column]) * np.exp(-top[column] / mu)
+    return mass
+
+
+@kernel
+def price_in_place(
+    scores: NDArray[np.floating],
+    index: Ints,
+    value: Floats,
+    count: Ints,
+    top: Floats,
+    mass: Floats,
+    lam: float,
+    mu: float,
+    vertex: NDArray[np.int32],
+    lowest: Floats,
+    inner: Floats,
+) -> None:
+    """Add lam * y where a row has pairs, then find each row's best vertex.
+
+    `scores` (overwritten) comes with lam * y of the rows without a pair already added. Writes the
+    first smallest score's place and size, and inner = <c, gradient> for the duality gap.
+    """
+    for row in range(count.size):
+        for p in range(count[row]):
+            column = index[row, p]
+            own = np.exp(max((value[row, p] - top[column]) / mu, -700.0))
+            absent = np.exp(-top[column] / mu)
+            scores[row, column] += lam * (own - absent) / mass[column]
+        total = 0.0
+        for p in range(count[row]):
+            total += value[row, p] * scores[row, index[row, p]]
+        best = 0
+        for column in range(1, scores.shape[1]):
+            if scores[row, column] < scores[row, best]:
+                best = column
+        vertex[row], lowest[row], inner[row] = best, scores[row, best], total
+
+
+@kernel
+def move_in_place(
+    index: Ints, value: Floats, count: Ints, vertex: NDArray[np.int32], alpha: float
+) -> None:
+    """C <- (1 - alpha) C + alpha e_vertex in every row; there must be room for one more pair."""
+    for row in range(count.size):
+        place = count[row]
+        for p in range(count[row]):
+            value[row, p] *= 1.0 - alpha
+            if index[row, p] == vertex[row]:
+                place = p
+        if alpha == 1.0:
+            place, count[row] = 0, 0
+        if place == count[row]:
+            index[row, place], value[row, place] = vertex[row], 0.0
+            count[row] += 1
+        value[row, place] += alpha

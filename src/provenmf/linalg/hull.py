@@ -1,0 +1,84 @@
+"""How far points are from convex hulls, with proof: a lower and an upper bound of each distance.
+
+Fully corrective Frank-Wolfe: the nearest point p of the corners known so far gives an upper bound
+||x - p||; the hull's farthest point in direction w = (x - p) / ||x - p|| gives the lower bound
+<x, w> - max <point, w>, because the hyperplane through it separates x from the hull; and that
+farthest point becomes the next corner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.linalg.nnls import simplex_least_squares
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+# farthest(numbers of targets, one direction for each) -> largest <point, direction> over the hull
+# of that target, and the points that attain it; -inf for an empty hull.
+Farthest = Callable[[Ints, Floats], tuple[Floats, Floats]]
+
+
+def distances_to_hulls(
+    targets: Floats, farthest: Farthest, *, tol: float = 1e-2, max_iter: int = 200
+) -> tuple[Floats, Floats]:
+    """Bounds lower <= distance <= upper of each target to its own hull.
+
+    A target is done once upper - lower <= tol * upper, or once its upper bound is rounding.
+    The distance to an empty hull is infinite.
+    """
+    count, d = targets.shape
+    scale = float(np.abs(targets).max(initial=0.0))
+    rounding = 8 * d * np.finfo(np.float64).eps
+    lower, upper = np.zeros(count), np.full(count, np.inf)
+    corners: list[Floats] = [np.empty((0, d))] * count
+    reach, points = farthest(np.arange(count), targets)
+    lower[np.isneginf(reach)] = np.inf
+    open_targets = np.flatnonzero(np.isfinite(reach))
+    for i in open_targets.tolist():
+        corners[i] = points[i : i + 1]
+    for _ in range(max_iter):
+        directions = np.empty((len(open_targets), d))
+        for place, i in enumerate(open_targets.tolist()):
+            nearest, corners[i] = nearest_point(targets[i], corners[i])
+            away = targets[i] - nearest
+            upper[i] = np.linalg.norm(away)
+            directions[place] = away / upper[i] if upper[i] > 0 else 0.0
+        reach, points = farthest(open_targets, directions)
+        own = np.einsum("ij,ij->i", targets[open_targets], directions)
+        slack = rounding * (scale * np.sqrt(d) + np.abs(reach))
+        lower[open_targets] = np.maximum(lower[open_targets], own - reach - slack)
+        gap = upper[open_targets] - lower[open_targets]
+        undecided = (gap > tol * upper[open_targets]) & (upper[open_targets] > slack)
+        for place in np.flatnonzero(undecided).tolist():
+            i = int(open_targets[place])
+            corners[i] = np.vstack([corners[i], points[place]])
+        open_targets = open_targets[undecided]
+        if len(open_targets) == 0:
+            break
+    return np.minimum(lower, upper), upper
+
+
+def nearest_point(target: Floats, corners: Floats) -> tuple[Floats, Floats]:
+    """The point of the corners' hull nearest to the target, and the corners that it mixes."""
+    from_target = corners - target
+    gram = from_target @ from_target.T
+    weights = simplex_least_squares(gram, np.zeros((1, len(corners))))[0]
+    used = weights > 0
+    return weights[used] @ corners[used], corners[used]
+
+
+def distances_to_other_points(points: Floats, *, tol: float = 1e-2) -> tuple[Floats, Floats]:
+    """Bounds of the distance of each point to the hull of all the others."""
+
+    def farthest(which: Ints, directions: Floats) -> tuple[Floats, Floats]:
+        along = directions @ points.T
+        along[np.arange(len(which)), which] = -np.inf
+        best = along.argmax(axis=1)
+        return along[np.arange(len(which)), best], points[best]
+
+    return distances_to_hulls(points, farthest, tol=tol)

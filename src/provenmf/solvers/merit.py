@@ -1,0 +1,216 @@
+"""MERIT (Nguyen, Fu & Wu 2021, Nguyen22): anchors from every row as a mixture of rows.
+
+    Nguyen22                         here
+    X (M x N), points in columns     X (n x d), points in rows
+    K, N                             n_components, n
+    C (N x N), columns c_l           C (n x n), row l mixes data rows into row l
+    C(n, :), a row                   column n of C: who uses row n, and how much
+    W = X(:, K)                      components = X[anchors]
+    H                                weights, found by the estimator
+    lambda, mu, alpha                lam, mu, alpha
+
+Objective, Eq. (18), with its scaling:  1/2 ||X - C X||_F^2 + lam * sum_n phi_mu(C[:, n]), rows of C
+on the simplex, phi_mu the log-mean-exp smoothing of the largest entry. Anchors are the rows n with
+the largest max_l C[l, n].
+
+`step="open-loop"` is Algorithm 1. `step="pairwise"`, the default, differs in three ways, each with
+its reason in docs/decisions.md: lam follows the noise of one row and not of the whole matrix; the
+vertices are a dictionary of extreme rows (all rows if they are few); and after the open-loop steps
+single rows make pairwise steps with an exact line search.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.blocks import Blocks
+from provenmf.errors import InvalidInput, TooLarge
+from provenmf.records import Solution
+from provenmf.solvers.anchors import dense_rows
+from provenmf.solvers.merit_dictionary import candidate_rows, representatives
+from provenmf.solvers.merit_gap import duality_gap
+from provenmf.solvers.merit_mixture import Mixture
+from provenmf.solvers.merit_number import choose_anchors
+from provenmf.solvers.merit_start import Start, penalty_weight, start_from_spa
+from provenmf.solvers.run import Callback, Run
+
+Step = Literal["pairwise", "open-loop"]
+
+# Up to this many rows all of them may be vertices; beyond, this many extreme ones.
+DICTIONARY = 600
+# Open-loop steps after which pairwise steps take over at the latest, and the least number of
+# them after which they may do so because the leading rows have not changed for half of the time.
+OPEN_LOOP_STEPS = 300
+SETTLED_STEPS = 100
+PAIRWISE_STEPS = 20  # at most, in each row and sweep
+DEFAULT_ITERATIONS = {"open-loop": 100, "pairwise": OPEN_LOOP_STEPS + 30}
+DENSE_BYTES = 8e9
+
+
+def merit(
+    blocks: Blocks,
+    n_components: int | None = None,
+    *,
+    step: Step = "pairwise",
+    lam: float | Literal["auto", "paper", "authors"] = "auto",
+    mu: float = 1e-5,
+    warm_start_from: Literal["spa"] | None = None,
+    max_iter: int | None = None,
+    tol: float = 1e-3,
+    group_duplicates: float | Literal["auto"] = "auto",
+    rng: np.random.Generator,
+    callback: Callback | None = None,
+    verbose: int = 0,
+) -> Solution:
+    """Anchors by self-dictionary convex optimization; see `provenmf.MERIT` for the parameters.
+
+    Returns
+    -------
+    Solution whose trace has per iteration the `objective` and the duality `gap` over the dictionary
+    (each before the step), `used`, the vertices in use, and whether the steps are `pairwise`.
+    extras: `dictionary` and its `row_maxima`, `lam`, `mu`, `objective`, `duality_gap` over all n
+    vertices, `gap_searched` (0 if only bounded), `number_margin` and `group_radius`.
+    """
+    X = dense_matrix(blocks)
+    plain = lam in ("paper", "authors") or warm_start_from == "spa"
+    start = start_from_spa(blocks, n_components, plain=plain)
+    lam = penalty_weight(lam, start)
+    radius = start.duplicate_radius if group_duplicates == "auto" else float(group_duplicates)
+    # Without a penalty the optimum is C = I whatever the data; what tells anchors apart is then
+    # the path of Frank-Wolfe (Nguyen22, Theorems 1 and 2), so that MERIT(0) has no pairwise steps.
+    open_loop = step == "open-loop" or lam == 0
+    dictionary = np.arange(len(X))
+    if step != "open-loop":
+        size = max(DICTIONARY, 4 * len(start.anchors))
+        dictionary = candidate_rows(X, start.anchors, start.squared_residuals, size, rng)
+    dictionary = representatives(X, dictionary, radius)
+    if n_components is not None and n_components > len(dictionary):
+        raise InvalidInput(
+            f"n_components={n_components}, but only {len(dictionary)} rows of X are distinct "
+            f"(farther than {radius:.3g} apart): ask for at most {len(dictionary)} components"
+        )
+
+    run = Run(
+        max_iter or DEFAULT_ITERATIONS[step], callback=callback, verbose=verbose, name="MERIT"
+    )
+    mixture = Mixture(X, dictionary, exact=step == "open-loop")
+    first_step = warm_start(mixture, start) if warm_start_from == "spa" else 0
+    progress = Progress(open_loop, first_step)
+    for _ in run:
+        penalties = mixture.penalties(lam, mu)
+        vertex, lowest, inner = mixture.search(penalties)
+        objective = 0.5 * float(mixture.squared_residuals().sum()) + penalties.total()
+        gap = float((inner - lowest).sum()) if mixture.count[0] else np.nan
+        used = float(np.count_nonzero(penalties.top))
+        run.record(objective=objective, gap=gap, used=used, pairwise=progress.phase)
+        if gap <= tol * objective:
+            run.stop("converged")
+            continue
+        if progress.steps_openly(penalties.top, n_components):
+            mixture.move(vertex, 2 / (progress.t + 2))
+        elif progress.settled(objective, tol):
+            missed = overlooked_rows(mixture, lam, radius)
+            if len(missed) == 0:
+                run.stop("converged")
+                continue
+            mixture = Mixture(X, np.sort(np.append(dictionary, missed)))
+            dictionary = mixture.dictionary
+            progress = Progress(open_loop, 0)
+        else:
+            mixture.sweep(lam, tol * lam, PAIRWISE_STEPS)
+
+    penalties = mixture.penalties(lam, mu)
+    gap, searched = duality_gap(mixture, penalties)
+    anchors, margin = choose_anchors(
+        mixture.dictionary, penalties.top, n_components, start.anchors, X, radius
+    )
+    return Solution(
+        components=dense_rows(blocks, anchors),
+        anchors=anchors,
+        trace=run.trace,
+        stop_reason=run.stop_reason,
+        extras={
+            "dictionary": mixture.dictionary,
+            "row_maxima": penalties.top,
+            "lam": np.array(lam),
+            "mu": np.array(mu),
+            "objective": np.array(
+                0.5 * float(mixture.squared_residuals().sum()) + penalties.total()
+            ),
+            "duality_gap": np.array(gap),
+            "gap_searched": np.array(float(searched)),
+            "number_margin": np.array(margin),
+            "group_radius": np.array(radius),
+        },
+    )
+
+
+class Progress:
+    """Which kind of step comes next: open-loop ones first, then pairwise ones."""
+
+    def __init__(self, open_loop_only: bool, first_step: int) -> None:
+        self.phase = 0  # 0 open-loop, 1 pairwise
+        self.t = first_step - 1
+        self._open_loop_only = open_loop_only
+        self._first = first_step
+        self._leaders: frozenset[int] = frozenset()
+        self._unchanged_since = first_step
+        self._objective = np.inf
+
+    def steps_openly(self, maxima: NDArray[np.float64], n_components: int | None) -> bool:
+        """Count one open-loop step, or find that it is time for pairwise ones."""
+        if self.phase == 1:
+            return False
+        self.t += 1
+        made = self.t - self._first
+        leaders = frozenset(np.argsort(-maxima, kind="stable")[: n_components or 1].tolist())
+        if leaders != self._leaders:
+            self._leaders, self._unchanged_since = leaders, made
+        settled = made >= SETTLED_STEPS and made >= 2 * self._unchanged_since
+        if not self._open_loop_only and (settled or made >= OPEN_LOOP_STEPS):
+            self.phase = 1
+        return self.phase == 0
+
+    def settled(self, objective: float, tol: float) -> bool:
+        """Whether the last sweep lowered the objective by less than a fraction tol."""
+        done = self._objective - objective <= tol * objective
+        self._objective = objective
+        return done
+
+
+def warm_start(mixture: Mixture, start: Start) -> int:
+    """Set C to the mixtures of SPA's anchors; the step number to go on from (Nguyen22, V-B)."""
+    kept = np.flatnonzero(np.isin(start.anchors, mixture.dictionary))
+    columns = np.searchsorted(mixture.dictionary, start.anchors[kept])
+    mixture.start_from(columns, start.weights_of(kept))
+    rmse = float(np.sqrt(mixture.squared_residuals().mean()))
+    return round(1 / rmse) if rmse > 1e-9 else 10**9
+
+
+def overlooked_rows(mixture: Mixture, lam: float, radius: float) -> NDArray[np.intp]:
+    """Rows outside the dictionary that would keep at least half of themselves.
+
+    Alone in its own column, a row whose mixture leaves r takes weight 1 - lam / ||r||^2 on itself:
+    the minimiser over s of 1/2 (1 - s)^2 ||r||^2 + lam s. The worst rows come first.
+    """
+    squared = mixture.squared_residuals()
+    squared[mixture.dictionary] = 0.0
+    rows = np.flatnonzero(squared > 2 * lam)
+    rows = rows[np.argsort(-squared[rows], kind="stable")][: len(mixture.dictionary)]
+    both = np.concatenate([mixture.dictionary, rows])
+    return np.setdiff1d(representatives(mixture.X, both, radius), mixture.dictionary)
+
+
+def dense_matrix(blocks: Blocks) -> NDArray[Any]:
+    """All rows in memory: the method needs them again in every step."""
+    size = 8.0 * blocks.n_rows * blocks.n_columns
+    if size > DENSE_BYTES:
+        raise TooLarge(
+            f"X of shape {blocks.shape} takes {size / 1e9:.1f} GB as a dense matrix, and MERIT "
+            f"keeps two: project the rows to a few times n_components dimensions first"
+        )
+    X = blocks.everything()
+    return X.toarray() if blocks.is_sparse else np.asarray(X)

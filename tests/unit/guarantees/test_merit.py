@@ -1,0 +1,134 @@
+"""MERIT's certificate: what it measures, and that it never certifies a wrong row."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from provenmf import MERIT
+from provenmf.blocks import as_blocks
+from provenmf.datasets.separable import dirichlet_mixtures, middle_points
+from provenmf.guarantees import merit as guarantees
+
+
+def check(certificate, name):
+    return next(c for c in certificate.checks if c.name == name)
+
+
+def fit(X, n_components, **options):
+    return MERIT(n_components, random_state=0, **options).fit(X)
+
+
+def bounded_noise(n, d, k, delta, seed):
+    """Dirichlet mixtures whose rows are all moved by exactly delta, outwards as far as possible."""
+    rng = np.random.default_rng(seed)
+    sample = dirichlet_mixtures(n, d, k, random_state=seed)
+    directions = sample.data - sample.data.mean(axis=0)
+    directions[sample.anchors] = rng.standard_normal((k, d))
+    directions *= delta / np.linalg.norm(directions, axis=1, keepdims=True)
+    return sample.data + directions, set(sample.anchors.tolist())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_wrong_row_is_certified_under_bounded_noise(seed):
+    """Whatever was chosen: a margin above twice the true noise bound means a true anchor."""
+    delta = [0.02, 0.1, 0.3][seed % 3]
+    X, true = bounded_noise(60, 12, 5, delta, seed)
+    model = fit(X, 5)
+    margins = np.array(model.certificate_.measures["anchor_margin"])
+    certified = {int(a) for a in model.anchors_[margins > 2 * delta]}
+    assert certified <= true
+    if check(model.certificate_, "anchors survive the residual").status == "holds":
+        largest = 2 * max(model.certificate_.measures["delta"], delta)
+        assert margins.min() <= largest or set(model.anchors_.tolist()) == true
+
+
+def test_a_wrong_choice_has_no_margin():
+    """Swap an anchor for an inner row: its margin is zero and the explanation fails."""
+    sample = dirichlet_mixtures(80, 15, 5, snr=30, concentration=2, random_state=0)
+    model = fit(sample.data, 5)
+    assert check(model.certificate_, "anchors survive the residual").status == "holds"
+    inner = int(np.argmin(sample.weights.max(axis=1)))
+    wrong = model.anchors_.copy()
+    wrong[0] = inner
+    blocks = as_blocks(sample.data)
+    components = sample.data[wrong]
+    record = model.factorization_
+    swapped = replace(
+        record, anchors=wrong, components=components, weights=model._encode(blocks, components)
+    )
+    certificate = guarantees.certify(blocks, swapped)
+    assert certificate.measures["anchor_margin"][0] < 0.1
+    assert check(certificate, "anchors survive the residual").status == "fails"
+
+
+def test_measures_agree_with_their_definitions():
+    sample = dirichlet_mixtures(60, 12, 4, snr=25, random_state=1)
+    X = sample.data
+    model = fit(X, 4)
+    e = guarantees.explain(as_blocks(X), model.factorization_)
+    W, H = model.components_, model.factorization_.weights
+    V = X - H @ W
+    lengths = np.linalg.norm(V, axis=1)
+    assert e.delta == pytest.approx(lengths.max())
+    assert e.noise == pytest.approx(np.sum(V**2))
+    assert e.rho == pytest.approx(60 * lengths.max() ** 2 / np.sum(V**2))
+    assert e.gamma == pytest.approx(np.linalg.norm(W, axis=1).max())
+    assert e.d == pytest.approx(np.delete(H, model.anchors_, axis=0).max())
+
+
+def test_theorem_3_separates_once_the_noise_is_tiny():
+    rng = np.random.default_rng(0)
+    W = np.eye(4) * 10
+    X = np.vstack([W, rng.dirichlet(np.full(4, 8.0), 30) @ W])
+    X += 1e-6 * rng.standard_normal(X.shape)
+    model = fit(X, 4, lam=1e-3, mu=1e-9, max_iter=3000, step="open-loop", tol=1e-12)
+    e = guarantees.explain(as_blocks(X), model.factorization_)
+    anchors, others = guarantees.theorem_3_sides(e, 1e-3, 1e-9, 0.0)
+    assert others < anchors  # an exact solution would be certified
+    inexact = guarantees.theorem_3_sides(e, 1e-3, 1e-9, 1e-4)
+    assert inexact[0] < anchors and inexact[1] > others
+    measured = guarantees.theorem_3_sides(e, 1e-3, 1e-9, 0.0, measured_noise=True)
+    assert measured[0] >= anchors and measured[1] <= others
+
+
+def test_theorem_1_holds_on_exact_data_only():
+    exact = dirichlet_mixtures(60, 12, 4, random_state=0).data
+    name = "no noise, no repeated anchor"
+    assert check(fit(exact, 4).certificate_, name).status == "holds"
+    noisy = dirichlet_mixtures(60, 12, 4, snr=20, random_state=0).data
+    assert check(fit(noisy, 4).certificate_, name).status == "fails"
+
+
+def test_hopeless_noise_fails_without_a_crash():
+    sample = dirichlet_mixtures(80, 10, 6, snr=-10, random_state=0)
+    certificate = fit(sample.data, 6).certificate_
+    assert check(certificate, "anchors survive the residual").status == "fails"
+
+
+def test_structured_noise_beyond_the_margin_is_not_certified():
+    sample = middle_points(snr=10, random_state=0)
+    certificate = fit(sample.data, 10).certificate_
+    assert check(certificate, "anchors survive the residual").status == "fails"
+
+
+@pytest.mark.parametrize("X", [np.array([[1.0, 2.0]]), np.ones((5, 2)), np.zeros((4, 3))])
+def test_degenerate_data_have_a_certificate(X):
+    assert "anchor_margin" in fit(X, 1).certificate_.measures
+
+
+def test_margins_leave_near_duplicates_out():
+    sample = dirichlet_mixtures(60, 12, 4, snr=40, concentration=2, random_state=0)
+    doubled = np.vstack([sample.data, sample.data[sample.anchors]])
+    once = fit(sample.data, 4).certificate_.measures["anchor_margin"]
+    twice = fit(doubled, 4).certificate_.measures["anchor_margin"]
+    np.testing.assert_allclose(sorted(once), sorted(twice), rtol=0.02)
+
+
+def test_gap_bounds_the_distance_of_fits():
+    sample = dirichlet_mixtures(50, 12, 4, snr=15, random_state=0)
+    rough = fit(sample.data, 4, step="open-loop", max_iter=10, lam=0.2)
+    bounds = rough.certificate_.bounds
+    assert bounds["distance_to_optimal_fit"] == pytest.approx(
+        np.sqrt(2 * bounds["distance_to_optimal_objective"])
+    )
