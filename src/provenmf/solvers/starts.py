@@ -105,7 +105,7 @@ def _spa(blocks: Blocks, n_components: int | None, rng: np.random.Generator) -> 
 def _merit(blocks: Blocks, n_components: int | None, rng: np.random.Generator) -> NDArray[Any]:
     from provenmf.solvers.merit import merit
 
-    return merit(blocks, n_components).components
+    return merit(blocks, n_components, rng=rng).components
 
 
 def _random_rows(
