@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from provenmf.applications.answers import kind_of, settings_of
-from provenmf.applications.communities import embed
+from provenmf.applications.communities import embed, node_problem
 from provenmf.applications.topics import unit_documents, word_problem
 from provenmf.applications.unmixing import pixel_problem
 from provenmf.applications.words import count_words
@@ -63,7 +63,7 @@ def _nodes(factorization: Factorization, data: Any) -> Any:
     embedding = embed(
         as_graph(data).adjacency, settings["n_communities"], energy=settings["energy"]
     )
-    return embedding.vectors[embedding.kept]
+    return node_problem(embedding, scale=settings["scale"])[0]
 
 
 def _pixels(factorization: Factorization, data: Any) -> Any:

@@ -5,12 +5,17 @@ Nguyen22, Section V-C; data points are nodes. V (n, k): eigenvectors of the adja
 anchors of the rows of V. They are sought among the nodes that hold 99 % of the squared length;
 memberships of *all* nodes follow from V[anchors].
 
+Nodes of real networks differ in degree, which multiplies their rows: the rows then fill a cone, and
+a node of low degree lies inside although it is pure. With scaling, the pure nodes that SPA finds
+give a plane p·v = 1 through the corners of the cone, and each row is divided by its p·v; rows with
+less than 2 % are too uncertain to be pure nodes.
+
 Two methods for networks stand beside the general ones. "spoc" (Panov, Slavnov & Ushakov 2017) is
 SPA on all rows of V, memberships raised to at least the machine epsilon before they are scaled.
 "geonmf" (Mao, Sarkar & Chakrabarti 2017) seeks pure nodes among rows scaled by their degrees.
 
-The Factorization is that of the solver on the kept rows of V. Its extras hold, besides those of
-`answers`:
+The Factorization is that of the solver on the kept rows of V, scaled or not. Its extras hold,
+besides those of `answers`:
 
     memberships   (n, k)   rows sum to one
     undetermined  (n,)     bool: the eigenvectors say nothing about the node; its row is the mean
@@ -41,9 +46,10 @@ from provenmf.linalg.cooccurrence import with_fixed_signs
 from provenmf.linalg.nnls import simplex_least_squares
 from provenmf.records import Factorization
 from provenmf.solvers.geo_nmf import geo_nmf
+from provenmf.solvers.spa import spa
 from provenmf.solvers.weights import encode
 
-NETWORK_METHODS = ("geonmf", "spoc")
+LEAST_WEIGHT = 0.02
 DRAWN_NODES = 500
 TIE = 1e-9
 ROUNDING = 1e-12
@@ -74,8 +80,9 @@ def find_communities(
     graph: Any,
     n_communities: int,
     *,
-    method: str = "merit",
+    method: str = "spa",
     energy: float = 0.99,
+    scale: bool = True,
     memberships: Literal["scaled", "simplex", "floored"] = "scaled",
     random_state: Any = None,
     **options: Any,
@@ -88,6 +95,7 @@ def find_communities(
     n_communities : how many.
     method : "merit", "spa", "fast_anchor", "fast_gradient", "geonmf" or "spoc".
     energy : pure nodes are sought among the nodes with this share of the squared row norms.
+    scale : whether to divide out the degrees before pure nodes are sought.
     memberships : "scaled" solves V = M V[pure], sets negative entries to zero and scales rows to
         sum one; "floored" raises them to the machine epsilon instead of zero; "simplex" takes the
         nearest point of the simplex spanned by V[pure].
@@ -95,36 +103,50 @@ def find_communities(
     """
     graph = as_graph(graph)
     if method == "spoc":
-        energy, memberships = 1.0, "floored"
+        method, energy, scale, memberships = "spa", 1.0, False, "floored"
     embedding = embed(graph.adjacency, n_communities, energy=energy)
     notes = [*graph.notes, *embedding.notes]
-    points = embedding.vectors[embedding.kept]
-    method = "spa" if method == "spoc" else method
+    points, nodes = node_problem(embedding, scale=scale and method != "geonmf")
     if method == "geonmf":
         factorization = _geonmf(graph.adjacency, embedding)
     else:
         given = {**simplex_weights(method), "random_state": random_state, **options}
         factorization = fit_matrix(points, n_communities, method, given)
     assert factorization.anchors is not None  # every method here chooses rows
-    pure = embedding.kept[factorization.anchors]
+    pure = nodes[factorization.anchors]
     found, undetermined = memberships_of(embedding.vectors, pure, memberships)
     if undetermined.any():
         notes.append(
             f"{np.count_nonzero(undetermined)} nodes are not reached by the leading eigenvectors; "
             "they get the mean memberships"
         )
-    settings = {"n_communities": n_communities, "energy": energy}
+    settings = {"n_communities": n_communities, "energy": energy, "scale": scale}
     arrays = {
         "memberships": found,
         "undetermined": undetermined,
         "pure_nodes": pure,
-        "kept_nodes": embedding.kept,
+        "kept_nodes": nodes,
         "node_names": graph.names,
         "eigenvalues": embedding.eigenvalues,
         "edges": _edges(graph.adjacency) if len(found) <= DRAWN_NODES else None,
     }
     factorization = with_answer(factorization, "communities", arrays, notes, settings)
     return CommunityResult(factorization, found, pure, graph.names, tuple(notes))
+
+
+def node_problem(
+    embedding: Embedding, *, scale: bool
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """The matrix in which pure nodes are sought, and the node behind each of its rows."""
+    rows = embedding.vectors[embedding.kept]
+    if not scale:
+        return rows, embedding.kept
+    anchors = spa(as_blocks(rows), rows.shape[1]).anchors
+    assert anchors is not None  # SPA always chooses rows
+    plane = np.linalg.lstsq(rows[anchors], np.ones(len(anchors)), rcond=None)[0]
+    weights = rows @ plane
+    certain = np.flatnonzero(weights >= LEAST_WEIGHT)
+    return rows[certain] / weights[certain, None], embedding.kept[certain]
 
 
 def _geonmf(adjacency: sp.csr_array, embedding: Embedding) -> Factorization:
