@@ -37,6 +37,9 @@ from provenmf.solvers.run import Callback, Run
 
 First = Literal["longest", "random"] | int
 
+# The square of a shorter row has lost digits to underflow: such a row counts as zero.
+SHORTEST = 1e-140
+
 ALL_CENTROIDS = "all centroids chosen"
 ALL_DIRECTIONS = "all directions found"
 
@@ -165,7 +168,11 @@ def nearest_component_weights(blocks: Blocks, components: NDArray[Any]) -> NDArr
 
 def zero_solution(blocks: Blocks) -> Solution:
     """One zero component for data without a direction."""
-    warnings.warn("X is zero: one zero component is returned", DegenerateData, stacklevel=3)
+    warnings.warn(
+        f"no row of X is longer than {SHORTEST}: one zero component is returned",
+        DegenerateData,
+        stacklevel=3,
+    )
     zero = np.zeros((1, blocks.n_columns), dtype=blocks.dtype)
     return Solution(
         zero,
@@ -176,8 +183,9 @@ def zero_solution(blocks: Blocks) -> Solution:
 
 
 def row_lengths(blocks: Blocks) -> NDArray[np.float64]:
-    """One pass: the length of each row."""
+    """One pass: the length of each row; zero if it is shorter than SHORTEST."""
     lengths = np.sqrt(blocks.map_rows(squared_row_norms))
+    lengths[lengths < SHORTEST] = 0.0
     if not np.isfinite(lengths).all():
         row = int(np.flatnonzero(~np.isfinite(lengths))[0])
         raise InvalidInput(f"row {row} of X is too large to be squared: divide X by its maximum")

@@ -67,6 +67,15 @@ def test_from_disk_as_from_memory(sample, tmp_path):
     )
 
 
+def test_a_dask_array_gives_the_same_answer(sample):
+    dask = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
+    memory = ConeNMF().fit(sample.data)
+    cluster = ConeNMF().fit(dask.from_array(sample.data, chunks=(40, 60)))
+    np.testing.assert_array_equal(cluster.labels_, memory.labels_)
+    np.testing.assert_array_equal(cluster.anchors_, memory.anchors_)
+    np.testing.assert_allclose(cluster.components_, memory.components_, atol=1e-9)
+
+
 def test_certificate_can_be_left_out(sample):
     model = ConeNMF(5, certify=False).fit(sample.data)
     assert not hasattr(model, "certificate_") and model.factorization_.certificate is None

@@ -110,9 +110,15 @@ def test_zero_rows_and_zero_data():
     solution = cones(as_blocks(X), 3)
     assert solution.labels[0] == -1
     assert not nearest_component_weights(as_blocks(X), solution.components)[0].any()
-    with pytest.warns(DegenerateData, match="X is zero"):
+    with pytest.warns(DegenerateData, match="no row of X"):
         solution = cones(as_blocks(np.zeros((4, 3))), 2)
     assert (solution.labels == -1).all() and not solution.components.any()
+
+
+def test_rows_whose_squares_underflow_count_as_zero():
+    X = np.vstack([np.eye(3), [[1e-160, 2e-160, 0.0]], [[1e-130, 2e-130, 0.0]]])
+    solution = cones(as_blocks(X))
+    assert solution.labels.tolist()[3] == -1 and solution.labels[4] >= 0
 
 
 def test_bad_first_rows_and_overflow_are_named():
