@@ -143,13 +143,17 @@ def print_line(screen: Console, text: str) -> None:
 
 def show_guarantee(result: Factorization, screen: Console) -> None:
     """The certificate in a few sentences."""
+    from provenmf.report.answer import factorized
     from provenmf.report.certificate import headline
 
     if result.certificate is None:
         screen.print("No certificate was asked for.")
         return
+    matrix = factorized(result)
+    if matrix:
+        print_line(screen, f"Guarantees are about the matrix that was factorized: {matrix}.")
     for sentence in headline(result.certificate):
-        screen.print(sentence, markup=False)
+        print_line(screen, sentence)
 
 
 def printable(text: str) -> str:

@@ -135,3 +135,21 @@ def _with_image(
     if len(stored) == 2 and math.prod(stored) == pixels:
         return weights, (stored[0], stored[1])
     return weights, (1, pixels)
+
+
+def factorized(result: Factorization) -> str:
+    """The matrix that the certificate speaks of, in words; empty if it is the user's own."""
+    rows, columns = len(result.weights), result.components.shape[1]
+    kind, extras = kind_of(result), result.extras
+    if kind == "topics" and "anchor_columns" in extras:
+        return (
+            f"{rows:,} words as points, each the scaled co-occurrence of a word in {columns} "
+            "coordinates"
+        )
+    if kind == "topics":
+        return f"{rows:,} documents of unit length over {columns:,} words"
+    if kind == "communities":
+        return f"{rows:,} nodes as points in the coordinates of {columns} leading eigenvectors"
+    if kind == "unmixing" and "group_sizes" in extras:
+        return f"{rows:,} means of groups of near-identical pixels, {columns} bands"
+    return ""

@@ -91,8 +91,8 @@ STATUS = {
 }
 
 
-def certificate_elements(certificate: Certificate | None) -> list[Element]:
-    """The elements of the third tab."""
+def certificate_elements(certificate: Certificate | None, matrix: str = "") -> list[Element]:
+    """The elements of the third tab; `matrix` says in words what was factorized."""
     if certificate is None:
         return [
             Paragraph(
@@ -106,6 +106,10 @@ def certificate_elements(certificate: Certificate | None) -> list[Element]:
         Paragraph(sentences[0], "good" if certificate.bounds else "note"),
         *(Paragraph(sentence) for sentence in sentences[1:]),
     ]
+    if matrix:
+        elements.append(
+            Paragraph(f"All of this is about the matrix that was factorized: {matrix}.")
+        )
     for status, (title, caption) in STATUS.items():
         checks = [check for check in certificate.checks if check.status == status]
         if checks:

@@ -38,7 +38,9 @@ def convergence(result: Factorization) -> list[Element]:
                 f"trace to draw. {reason}"
             )
         ]
-    parameters = [(name, str(value)) for name, value in result.parameters.items()]
+    parameters = [
+        (name, str(value)) for name, value in result.parameters.items() if name != "callback"
+    ]
     versions = [(name, str(value)) for name, value in result.versions.items()]
     elements.append(Table("Parameters", ("name", "value"), parameters))
     elements.append(Table("Versions", ("part", "version"), versions))

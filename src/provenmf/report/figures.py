@@ -119,8 +119,13 @@ def heat_map(
     square: bool = False,
     largest: float | None = None,
     show_rows: bool = True,
+    row_ticks: Sequence[str] | None = None,
+    column_ticks: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """A matrix as colours; hovering tells row, column and value."""
+    """A matrix as colours; hovering tells row, column and value.
+
+    row_ticks, column_ticks : short labels for the axes in place of the names.
+    """
     rows = [plain(name) for name in row_names]
     columns = [plain(name) for name in column_names]
     trace = {
@@ -132,7 +137,7 @@ def heat_map(
         + " %{z}<extra></extra>",
         "colorscale": "Viridis",
         "zmin": min(0.0, float(np.nanmin(values))) if values.size else 0.0,
-        "colorbar": {"thickness": 12, "title": {"text": plain(value_label), "side": "right"}},
+        "colorbar": {"thickness": 10, "title": {"text": plain(value_label), "side": "right"}},
     }
     if largest is not None:
         trace["zmax"] = largest
@@ -141,7 +146,8 @@ def heat_map(
         "layout": {
             "xaxis": {
                 "tickvals": list(range(len(columns))),
-                "ticktext": [plain(shortened(name, 16)) for name in column_names],
+                "ticktext": [plain(shortened(name, 16)) for name in column_ticks or column_names],
+                "tickangle": 0 if column_ticks else "auto",
                 "automargin": True,
                 "constrain": "domain",
                 "showgrid": False,
@@ -149,7 +155,7 @@ def heat_map(
             "yaxis": {
                 "autorange": "reversed",
                 "tickvals": list(range(len(rows))) if show_rows else [],
-                "ticktext": [plain(shortened(name, 20)) for name in row_names],
+                "ticktext": [plain(shortened(name, 20)) for name in row_ticks or row_names],
                 "automargin": True,
                 "showgrid": False,
                 **({"scaleanchor": "x", "constrain": "domain"} if square else {}),

@@ -12,7 +12,7 @@ from provenmf.errors import MissingExtra
 from provenmf.io import write_aside
 from provenmf.records import Factorization
 from provenmf.report import communities, matrix, parts, topics, unmixing
-from provenmf.report.answer import Answer, answer_of
+from provenmf.report.answer import Answer, answer_of, factorized
 from provenmf.report.certificate import certificate_elements, headline
 from provenmf.report.convergence import convergence, method_name
 from provenmf.report.elements import Chart, ChartGrid, Element, Tab
@@ -47,7 +47,11 @@ def render(result: Factorization, *, title: str | None = None) -> str:
     tabs = [
         Tab("found", "What was found", found),
         Tab("convergence", "How it converged", convergence(result)),
-        Tab("certificate", "What is guaranteed", certificate_elements(result.certificate)),
+        Tab(
+            "certificate",
+            "What is guaranteed",
+            certificate_elements(result.certificate, factorized(result)),
+        ),
     ]
     summary = headline(result.certificate)[0] if result.certificate else ""
     default = {"unmixing": "Unmixing", "matrix": "Factorization"}.get(

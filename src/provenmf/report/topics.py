@@ -54,15 +54,21 @@ def found(result: Factorization, answer: Answer) -> list[Element]:
 def _similarity(answer: Answer, leading: list[str]) -> list[Element]:
     if answer.n_components < 2:
         return []
+    numbers = [str(i + 1) for i in range(answer.n_components)]
     figure = figures.heat_map(
         cosines(answer.components),
         leading,
-        [str(i + 1) for i in range(answer.n_components)],
+        leading,
         value_label="cosine",
         square=True,
         largest=1.0,
+        row_ticks=numbers,
+        column_ticks=numbers,
     )
-    caption = "Cosine between the word distributions: 0 for no common words, 1 for the same."
+    caption = (
+        "Cosine between the word distributions of topics, by number: 0 for no common words, 1 for "
+        "the same distribution."
+    )
     return [Chart("How alike the topics are", figure, caption, height=460, narrow=True)]
 
 
@@ -84,7 +90,7 @@ def word_bars(answer: Answer, topic: int) -> list[Bar]:
     return [
         Bar(
             answer.column_names[word],
-            f"{values[word]:.3g}",
+            f"{values[word]:.2%}",
             float(np.clip(values[word] / largest, 0, 1)),
             marked=word == anchor,
         )
