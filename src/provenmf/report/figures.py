@@ -147,7 +147,7 @@ def heat_map(
             "xaxis": {
                 "tickvals": list(range(len(columns))),
                 "ticktext": [plain(shortened(name, 16)) for name in column_ticks or column_names],
-                "tickangle": 0 if column_ticks else "auto",
+                **({"tickangle": 0} if column_ticks else {}),
                 "automargin": True,
                 "constrain": "domain",
                 "showgrid": False,
