@@ -217,7 +217,7 @@ def descend_row_in_place(
         append_column_in_place(gram, order, 0, vertex, lower, floor)
         weights[vertex] = 1.0
         size = 1
-    for _ in range(20 * k + 20):
+    for _ in range(5 * k + 20):
         multiplier = solve_on_support_in_place(lower, size, order, row, sum_to_one, solution, ones)
         zero = descent_in_place(gram, row, multiplier, order, size, solution, rounding, descent)
         for i in range(size):

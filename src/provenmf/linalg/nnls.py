@@ -23,6 +23,7 @@ from provenmf.linalg.threads import for_row_slices
 
 Array = NDArray[np.floating]
 
+ROUNDING = float(np.finfo(np.float64).eps)
 SLICE_ENTRIES = 1 << 18  # entries of cross handled by one thread at a time: 2 MB
 
 
@@ -44,15 +45,12 @@ def nonnegative_least_squares(gram: Array, cross: Array, *, start: Array | None 
         The weights, in the precision of ``cross``.
     """
     gram, cross = _checked(gram, cross, start)
-    rounding = _rounding(gram, cross)
     # Unit diagonal: the active set does not change, conditioning and thresholds get scale free.
     lengths = np.sqrt(np.maximum(np.diag(gram).astype(np.float64), 0.0))
     lengths[lengths == 0.0] = 1.0
     scaled_gram = gram / np.multiply.outer(lengths, lengths)
-    floor = len(gram) * rounding
-    return _solve(
-        scaled_gram, cross, np.zeros(len(gram)), lengths, start, False, floor, rounding, lengths
-    )
+    floor = len(gram) * ROUNDING
+    return _solve(scaled_gram, cross, np.zeros(len(gram)), lengths, start, False, floor, lengths)
 
 
 def simplex_least_squares(gram: Array, cross: Array, *, start: Array | None = None) -> Array:
@@ -71,11 +69,10 @@ def simplex_least_squares(gram: Array, cross: Array, *, start: Array | None = No
     lift = np.trace(centred) / k
     lift = lift if lift > 0.0 else 1.0
     scale = np.max(np.diag(centred)) + lift
-    rounding = _rounding(gram, cross)
-    floor = k * rounding * max(1.0, float(np.max(np.abs(gram))) / scale)
-    return _solve(
-        (centred + lift) / scale, cross, row_means, scale, start, True, floor, rounding, 1.0
-    )
+    # Centring may cancel most digits; the floor follows, but never so far that no column passes.
+    floor = k * ROUNDING * max(1.0, float(np.max(np.abs(gram))) / scale)
+    floor = min(floor, 0.01 * lift / scale)
+    return _solve((centred + lift) / scale, cross, row_means, scale, start, True, floor, 1.0)
 
 
 def _solve(
@@ -86,7 +83,6 @@ def _solve(
     start: Array | None,
     sum_to_one: bool,
     floor: float,
-    rounding: float,
     unit: NDArray[np.float64] | float,
 ) -> Array:
     """Solve the normalised problem with ``(cross - shift) / scale``; weights come out by unit."""
@@ -110,7 +106,7 @@ def _solve(
             todo = np.arange(len(right))
         if len(todo):
             chosen = weights[todo]
-            solve_rows_in_place(gram, right[todo], chosen, sum_to_one, floor, rounding)
+            solve_rows_in_place(gram, right[todo], chosen, sum_to_one, floor, ROUNDING)
             weights[todo] = chosen
         result[rows] = weights / unit
 
@@ -151,10 +147,6 @@ def _pseudo_inverse(gram: NDArray[np.float64], floor: float) -> NDArray[np.float
     values, vectors = eigh(gram)
     kept = values > max(floor, floor * values[-1])
     return (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
-
-
-def _rounding(gram: Array, cross: Array) -> float:
-    return float(np.finfo(np.result_type(gram.dtype, cross.dtype)).eps)
 
 
 def _checked(gram: Array, cross: Array, start: Array | None) -> tuple[Array, Array]:

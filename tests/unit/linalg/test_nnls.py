@@ -178,3 +178,22 @@ def test_bad_input_is_named(solver):
         solver(np.full((3, 3), np.nan), np.ones((4, 3)))
     with pytest.raises(InvalidInput, match="cross contains NaN"):
         solver(np.eye(3), np.full((4, 3), np.nan))
+
+
+def test_simplex_weights_sum_to_one_even_where_the_gram_matrix_is_all_rounding():
+    data, components = problem(np.random.default_rng(9), 50, 30, 22, "plain")
+    moved, rows = (components + 1000).astype(np.float32), (data + 1000).astype(np.float32)
+    weights = simplex_least_squares(moved @ moved.T, rows @ moved.T)
+    np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-5)
+    assert weights.min() >= 0.0
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_simplex_objective_in_single_precision_with_many_dependent_points(d):
+    data, components = problem(np.random.default_rng(d), 50, 25, d, "signed")
+    gram = (components @ components.T).astype(np.float32)
+    cross = (data @ components.T).astype(np.float32)
+    single = simplex_least_squares(gram, cross).astype(np.float64)
+    double = simplex_least_squares(gram.astype(np.float64), cross.astype(np.float64))
+    gap = objective(single, gram, cross) - objective(double, gram, cross)
+    assert np.abs(gap).max() < 1e-5 * np.abs(cross).max()

@@ -1,0 +1,193 @@
+"""Seconds until an alternating method comes within 1 % and 0.1 % of the best error found.
+
+Ours: errors and seconds from the trace, the start included. scikit-learn: an untimed run of single
+iterations (init="custom", max_iter=1, again and again) tells how many are needed, then one fit with
+that many is timed, its own start included. The best error is the best of all runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from matrices import planted, text
+from sklearn.decomposition import NMF, MiniBatchNMF
+from sklearn.exceptions import ConvergenceWarning
+
+from provenmf.blocks import as_blocks
+from provenmf.linalg.norms import squared_frobenius_norm, squared_residual_rows
+from provenmf.solvers.anls import anls
+from provenmf.solvers.hals import hals
+from provenmf.solvers.starts import start_factors
+from provenmf.solvers.weights import encode
+
+SEED = 0
+WITHIN = (1.01, 1.001)
+
+
+def relative_error(X, weights, components):
+    squared = squared_residual_rows(X, weights, components).sum()
+    return np.sqrt(squared / squared_frobenius_norm(X))
+
+
+class Ours:
+    """One run; its trace has everything."""
+
+    def __init__(self, solver, init, coarse):
+        self.name = f"{solver.__name__.upper()} {init}" + ("" if coarse else ", no sample")
+        self.solver, self.init, self.coarse = solver, init, coarse
+
+    def run(self, X, k, limit):
+        self.trace = self.solver(
+            as_blocks(X),
+            k,
+            init=self.init,
+            coarse=self.coarse,
+            max_iter=1000,
+            tol=1e-7,
+            rng=np.random.default_rng(SEED),
+            callback=lambda row: row["seconds"] > limit,
+        ).trace
+        return self.trace["relative_error"].min()
+
+    def reach(self, X, k, target):
+        hit = self.trace["relative_error"] <= target
+        if not hit.any():
+            return None
+        first = int(np.argmax(hit))
+        return self.trace["seconds"][first], first + 1
+
+
+class ScikitLearn:
+    """Single iterations for the errors, then one timed fit with as many as were needed."""
+
+    def __init__(self, solver, init):
+        self.name = f"scikit-learn {solver} {init}"
+        self.solver, self.init = solver, init
+
+    def fit(self, X, k, iterations):
+        options = {"solver": self.solver, "tol": 0, "max_iter": iterations, "random_state": SEED}
+        if self.init != "cones":
+            return NMF(k, init=self.init, **options).fit_transform(X)
+        weights, components = start_factors(as_blocks(X), k, "cones", np.random.default_rng(SEED))
+        return NMF(k, init="custom", **options).fit_transform(X, W=weights, H=components)
+
+    def run(self, X, k, limit):
+        model = NMF(k, init=self.init, solver=self.solver, tol=0, max_iter=1, random_state=SEED)
+        if self.init == "cones":
+            weights, components = start_factors(
+                as_blocks(X), k, "cones", np.random.default_rng(SEED)
+            )
+        else:
+            weights = model.fit_transform(X)
+            components = model.components_
+        self.errors = [] if self.init == "cones" else [relative_error(X, weights, components)]
+        model.set_params(init="custom")
+        started = time.perf_counter()
+        while time.perf_counter() - started < limit:
+            weights = model.fit_transform(X, W=weights, H=components)
+            components = model.components_
+            self.errors.append(relative_error(X, weights, components))
+        return min(self.errors)
+
+    def reach(self, X, k, target):
+        hit = np.array(self.errors) <= target
+        if not hit.any():
+            return None
+        iterations = int(np.argmax(hit)) + 1
+        started = time.perf_counter()
+        self.fit(X, k, iterations)
+        return time.perf_counter() - started, iterations
+
+
+class MiniBatch:
+    """Runs with ever more passes; weights by exact least squares, not timed."""
+
+    name = "scikit-learn MiniBatchNMF nndsvda"
+
+    def run(self, X, k, limit):
+        self.points = []
+        passes, elapsed = 1, 0.0
+        while elapsed < limit / 2:
+            model = MiniBatchNMF(
+                k,
+                init="nndsvda",
+                max_iter=passes,
+                tol=0,
+                max_no_improvement=None,
+                random_state=SEED,
+            )
+            started = time.perf_counter()
+            model.fit(X)
+            elapsed = time.perf_counter() - started
+            components = model.components_
+            error = relative_error(X, encode(as_blocks(X), components), components)
+            self.points.append((error, elapsed, passes))
+            passes *= 2
+        return min(error for error, _, _ in self.points)
+
+    def reach(self, X, k, target):
+        for error, elapsed, passes in self.points:
+            if error <= target:
+                return elapsed, passes
+        return None
+
+
+def contenders():
+    starts = ("cones", "nndsvda", "random")
+    yield from (Ours(solver, init, True) for solver in (hals, anls) for init in starts)
+    yield from (Ours(solver, "random", False) for solver in (hals, anls))
+    yield from (ScikitLearn("cd", init) for init in starts)
+    yield from (ScikitLearn("mu", init) for init in ("nndsvda", "random"))
+    yield MiniBatch()
+
+
+def compare(title, X, k, limit):
+    print(f"\n{title}: {X.shape[0]} x {X.shape[1]}, rank {k}, {limit:g} s each")
+    runs = list(contenders())
+    found = [run.run(X, k, limit) for run in runs]
+    best = min(found)
+    print(f"best relative error {best:.5f}; seconds (iterations) to come within\n")
+    print(f"{'':38}{'1 %':>14}{'0.1 %':>16}{'best error':>13}")
+    seconds = {}
+    for run, error in zip(runs, found, strict=True):
+        reached = [run.reach(X, k, best * factor) for factor in WITHIN]
+        cells = ["not reached" if r is None else f"{r[0]:.2f} ({r[1]})" for r in reached]
+        seconds[run.name] = np.inf if reached[1] is None else reached[1][0]
+        print(f"{run.name:38}{cells[0]:>14}{cells[1]:>16}{error:13.5f}", flush=True)
+    theirs = {name: s for name, s in seconds.items() if name.startswith("scikit-learn cd")}
+    fastest = min(theirs, key=theirs.__getitem__)
+    print(f"\ntimes faster to 0.1 % than {fastest}:")
+    for name, value in seconds.items():
+        if not name.startswith("scikit-learn"):
+            print(f"  {name:36}{theirs[fastest] / value:6.1f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small matrices, a second each")
+    parser.add_argument("--data", type=Path, help="directory of real data, for TDT2")
+    parser.add_argument("--seconds", type=float, default=20.0, help="limit of every run")
+    parser.add_argument("--only", choices=["dense", "tdt2"])
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", ConvergenceWarning)  # tol=0: they are meant to run on
+    small = planted(300, 100, 5)
+    for solver in (hals, anls):  # compile
+        for X in (small, sp.csr_array(small * (small > 0.5))):
+            solver(as_blocks(X), 5, max_iter=2)
+    if options.only != "tdt2":
+        if options.quick:
+            compare("planted, dense", planted(1000, 200, 10), 10, 1.0)
+        else:
+            compare("planted, dense", planted(5000, 1000, 50), 50, options.seconds)
+    if options.data is not None and options.only != "dense":
+        X = text(options.data / "tdt2" / "counts.npz")
+        compare("TDT2, tf-idf", X, 20, 3.0 if options.quick else options.seconds)
+
+
+if __name__ == "__main__":
+    main()
