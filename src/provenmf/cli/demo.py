@@ -71,7 +71,7 @@ def _topics() -> Factorization:
 
     texts, names = standard_library_docstrings()
     counts = count_words(Corpus(texts, names), min_documents=5, max_share=0.2)
-    return find_topics(counts, 10, method="spa", random_state=0).factorization
+    return find_topics(counts, 10, random_state=0).factorization
 
 
 def _communities() -> Factorization:
@@ -80,7 +80,7 @@ def _communities() -> Factorization:
     from provenmf.datasets.networks import mixed_membership_network
 
     network = mixed_membership_network(random_state=0)
-    result = find_communities(network.adjacency, 3, method="spa", random_state=0).factorization
+    result = find_communities(network.adjacency, 3, random_state=0).factorization
     return with_truth(result, network.memberships)
 
 
@@ -89,4 +89,4 @@ def _parts() -> Factorization:
     from provenmf.datasets.embedded import digits
 
     images, _ = digits()
-    return find_parts(images, 16, method="cones", random_state=0).factorization
+    return find_parts(images, 16, random_state=0).factorization

@@ -7,7 +7,7 @@ import math
 from provenmf.records import Certificate, Check, Measure
 from provenmf.report.elements import Element, Paragraph, Statement, Statements, Table
 
-# What the measured and proved quantities mean.
+# What the measured quantities mean.
 MEANING = {
     "relative_error": "relative error of the factorization, ‖X − WC‖ / ‖X‖",
     "relative_error_lower_bound": "no product of this rank comes closer to the data than this "
@@ -15,13 +15,40 @@ MEANING = {
     "relative_error_gap": "what any other factorization of this rank could gain at the most",
     "weights_optimality_residual": "how far the weights are from the best ones for these "
     "components (0 is best)",
-    "duality_gap": "how far the objective is from its optimum at the most",
+    "components_optimality_residual": "how far the components are from the best ones for these "
+    "weights (0 is best)",
+    "separability_residual": "largest distance of a row to the mixtures of the anchors, as a share "
+    "of the longest row",
+    "typical_separability_residual": "median distance of a row to the mixtures of the anchors, as "
+    "a share of the longest row",
+    "smallest_singular_value": "smallest singular value of the components",
+    "anchor_margin": "distance of an anchor to the mixtures of all other rows",
+    "anchors_beyond_twice_the_residual": "anchors that stand out by more than twice the largest "
+    "residual",
+    "relative_duality_gap": "how far the objective is from its optimum at the most, as a share",
+    "gap_searched_all_rows": "whether the duality gap was searched over all rows (1 is yes)",
+    "number_margin": "how clearly the anchors stand out from the next candidate",
+    "size_angles": "size angles of the cones, in radians",
+    "smallest_axis_angle": "smallest angle between two axes, in radians",
+    "largest_sine": "largest sine of a size angle",
+    "noise_level": "root mean square length of what is left of a row",
+    "noise_blow_up": "factor by which noise can be enlarged (Theorem 5)",
+    "decay_order_q": "order q of decay of the weights",
 }
-
-# The same for what is proved, where a bound is put in other words than a measurement.
+# What is proved, as the beginning of a sentence that ends with the value.
 PROVED = {
     "relative_error": "the relative error is at most",
+    "relative_error_max_form": "in the simpler form of the theorem, the relative error is at most",
+    "relative_error_of_these_clusters": "with these clusters, the relative error is at most",
+    "noise_that_all_anchors_survive": "each anchor is an anchor under every explanation "
+    "whose noise in any row is at most",
+    "distance_of_any_row_to_the_anchors_hull": "the distance of every row to the mixtures of the "
+    "anchors is at most",
+    "distance_to_optimal_objective": "the objective is above its optimum by at most",
+    "distance_to_optimal_fit": "the fit is at a distance from the optimal fit of at most",
 }
+# So many of the proved statements go into the headline.
+IN_HEADLINE = 2
 
 
 def meaning(name: str) -> str:
@@ -48,7 +75,8 @@ def headline(certificate: Certificate) -> list[str]:
     """What can be believed, in a few sentences, most important first."""
     sentences = []
     if certificate.bounds:
-        listed = "; ".join(f"{proved(n)} {number(v)}" for n, v in certificate.bounds.items())
+        first = list(certificate.bounds.items())[:IN_HEADLINE]
+        listed = "; ".join(f"{proved(name)} {number(value)}" for name, value in first)
         sentences.append(f"Proved for this data: {listed}.")
     else:
         sentences.append("Nothing is proved by the method's theory for this data.")
