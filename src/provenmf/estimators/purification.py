@@ -1,0 +1,200 @@
+"""Purification as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from provenmf.blocks import Blocks
+from provenmf.estimators.base import Factorizer, check_n_components
+from provenmf.estimators.parameters import Interval, StrOptions
+from provenmf.guarantees import purification as guarantee
+from provenmf.linalg.pseudo_inverse import PseudoInverse, left_inverse
+from provenmf.records import Certificate, Factorization, Solution
+from provenmf.solvers.purification import (
+    State,
+    initial_state,
+    purification,
+    purify,
+    relu_decode,
+)
+from provenmf.solvers.run import Callback
+from provenmf.solvers.starts import start_components
+
+
+class Purification(Factorizer):
+    """Purification (Li, Liang & Risteski 2016): decode with a ReLU, update the features.
+
+    Model: a row is a sum of independent features with independent, sparse, nonnegative weights,
+    plus noise of which only the largest entry is bounded: it may be chosen by an adversary and be
+    as large as the signal. Features and data may be negative. Needs a start that resembles the
+    features.
+
+    Parameters
+    ----------
+    n_components : int or None
+        How many features; None leaves it to a start that finds the number (or to its array).
+    init : str or array (k, d)
+        The start; a name is understood as by every estimator that needs one.
+    pseudo_inverse : {"min-inf", "moore-penrose"}
+        The left inverse that decodes: with the least largest row sum, which lets the least of
+        entrywise noise through, or with the least Frobenius norm.
+    alpha : float or "auto"
+        The threshold α of the ReLU, in the units of the weights; "auto": twice the level of the
+        decoding noise, which shows in decoded values below zero.
+    r : float or "auto"
+        The scaling r of the update, about 1/(2 Var(x)); "auto": the mean scale of the features is
+        kept in the first iteration, and r from then on.
+    eta : float in (0, 1)
+        The step size η. The proof takes 1/60.
+    balance : bool
+        Rescale the features first so that decoded second moments are within a factor of two.
+    batch_size : int or None
+        Rows drawn for an iteration; None takes all of them.
+    max_iter, tol
+        Stop after max_iter iterations, or when no feature moves by more than tol of its size.
+    random_state, certify, verbose, callback
+        As in every estimator.
+
+    Attributes
+    ----------
+    threshold_ : (k,) the last α, for each component at its scale.
+    scaling_ : the last r.
+    components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
+        As in every estimator; after `partial_fit` only the first three.
+
+    Notes
+    -----
+    `transform` (and so `fit_transform`) gives the nonnegative least-squares weights, as all
+    methods do: they reconstruct best and average out unbiased noise. `decode` gives the paper's
+    max(A†y − α, 0): no entry is off by more than ‖A†‖_∞ max|ν| + α, whoever chose ν.
+    """
+
+    _method = "purification"
+    _allows_negative_data = True
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Factorizer._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "init": [str, "array-like"],
+        "pseudo_inverse": [StrOptions({"min-inf", "moore-penrose"})],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "r": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "eta": [Interval(Real, 0, 1, closed="neither")],
+        "balance": ["boolean"],
+        "batch_size": [Interval(Integral, 2, None, closed="left"), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        init: Any = "spa",
+        pseudo_inverse: PseudoInverse = "min-inf",
+        alpha: float | Literal["auto"] = "auto",
+        r: float | Literal["auto"] = "auto",
+        eta: float = 0.5,
+        balance: bool = False,
+        batch_size: int | None = None,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+        random_state: Any = None,
+        certify: bool = True,
+        verbose: int = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.pseudo_inverse = pseudo_inverse
+        self.alpha = alpha
+        self.r = r
+        self.eta = eta
+        self.balance = balance
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.certify = certify
+        self.verbose = verbose
+        self.callback = callback
+
+    def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+        self._online_state: State | None = None
+        return purification(
+            blocks,
+            self._start(blocks, rng),
+            pseudo_inverse=self.pseudo_inverse,
+            alpha=self.alpha,
+            r=self.r,
+            eta=self.eta,
+            balance=self.balance,
+            batch_size=self.batch_size,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            rng=rng,
+            callback=self.callback,
+            verbose=self.verbose,
+        )
+
+    def partial_fit(self, X: Any, y: Any = None) -> Purification:
+        """One iteration on the rows of X; the first call starts from `init`.
+
+        Parameters
+        ----------
+        X : batch of rows, as for `fit`.
+        y : ignored.
+        """
+        self._validate_params()
+        state = getattr(self, "_online_state", None)
+        blocks = self._blocks(X, reset=state is None)
+        if state is None:
+            state = initial_state(
+                blocks,
+                self._start(blocks, self._generator()),
+                pseudo_inverse=self.pseudo_inverse,
+                alpha=self.alpha,
+            )
+            self.n_iter_ = 0
+        following, _ = purify(
+            blocks,
+            state,
+            pseudo_inverse=self.pseudo_inverse,
+            alpha=self.alpha,
+            r=self.r,
+            eta=self.eta,
+        )
+        state = state if following is None else following
+        self._online_state = state
+        self.n_iter_ += 1
+        self.components_ = state.components.astype(blocks.dtype)
+        self.n_components_ = len(self.components_)
+        self.threshold_ = np.full(self.n_components_, state.threshold)
+        self.scaling_ = state.scaling
+        return self
+
+    def decode(self, X: Any) -> NDArray[Any]:
+        """The paper's weights max(A†y − α, 0) of rows y: robust, but biased by α where α > 0."""
+        check_is_fitted(self)
+        blocks = self._blocks(X, reset=False)
+        inverse = left_inverse(self.components_, self.pseudo_inverse).rows
+        return blocks.map_rows(
+            lambda block: relu_decode(block, inverse, self.threshold_).astype(blocks.dtype)
+        )
+
+    def _start(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[Any]:
+        if self.n_components is not None:
+            check_n_components(self.n_components, blocks.n_rows, "rows")
+        return start_components(blocks, self.n_components, self.init, rng)
+
+    def _certify(self, blocks: Blocks, factorization: Factorization) -> Certificate:
+        return guarantee.certify(blocks, factorization)
+
+    def _remember(self, blocks: Blocks, solution: Solution) -> None:
+        super()._remember(blocks, solution)
+        self.threshold_ = solution.extras["threshold"]
+        self.scaling_ = float(solution.extras["scaling"][0])

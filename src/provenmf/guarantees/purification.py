@@ -1,0 +1,251 @@
+"""What Li, Liang and Risteski (2016) ask for, measured on an explanation y = A x + ν.
+
+The components and weights found explain the data with noise ν = y − A x; the assumptions are
+measured on this explanation. Scale is fixed as in the paper: weights in [0, 1] (each divided by its
+largest value, the component multiplied by it) and ‖A‖_1 = 1 (without which Theorem 1's bound on
+‖N‖_1 would depend on the unit of the data). The theorems hold for *some* absolute constant G and a
+final error proportional to c; what we report is the least G·c that the condition allows, so smaller
+is better and no status can be more than "unknown":
+
+| theorem | G·c at least |
+|---|---|
+| 1, adversarial noise | C_ν max(d, k‖A†‖_∞) |
+| 2, unbiased noise | C_ν max(d, k‖A†‖_∞) / √k |
+| 6, adversarial noise | C_ν max(d C₁²/c₂², k‖A†‖_∞ C₁⁵/c₂⁴), and ‖N⁰‖_∞ ‖A†‖_∞ C₁³/c₂² |
+| 7, unbiased noise | C_ν max(d, k‖A†‖_∞) C₁ / (c₂ √k) |
+
+Theorems 6 and 7 also need C₁³/(c₂² k) ≤ G (linear sparsity) and C₂ ≤ 2c₂ (balanced proportions).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.blocks import Block, Blocks
+from provenmf.errors import InvalidInput
+from provenmf.linalg.mixing import mixing_of, symmetric_norm
+from provenmf.linalg.norms import largest_column_sum, largest_row_sum
+from provenmf.linalg.pseudo_inverse import (
+    LeftInverse,
+    dependent_features,
+    least_infinity_inverse,
+    moore_penrose_inverse,
+)
+from provenmf.records import Certificate, Check, Factorization, Status, Trace
+
+PAPER = "Li16"
+WARM_START = 0.1  # ℓ of the theorems
+RATE = 1.0 / 25.0  # the proof's potential falls by 1 − η/25 in each iteration
+ROWS_AT_ONCE = 1024
+
+
+@dataclass(frozen=True)
+class Model:
+    """The paper's parameters of one explanation, in its scale."""
+
+    k: int
+    d: int
+    c1: float
+    c2_low: float
+    c2_high: float
+    noise: float
+    inverse_norm: float
+
+    @property
+    def spread(self) -> float:
+        """max(d, k‖A†‖_∞)."""
+        return max(self.d, self.k * self.inverse_norm)
+
+
+def certify(
+    blocks: Blocks, factorization: Factorization, *, truth: NDArray[Any] | None = None
+) -> Certificate:
+    """Measure the conditions of Theorems 1, 2, 6 and 7 on the factorization.
+
+    The start is compared with the `truth` where that is known, else with the components found.
+    """
+    components = factorization.components.astype(np.float64, copy=False)
+    dependent = dependent_features(components)
+    peaks = factorization.weights.max(axis=0).astype(np.float64)
+    independence = independence_check(dependent)
+    idle = np.flatnonzero(peaks <= 0)
+    if dependent or idle.size:
+        checks = (independence,) + ((idle_check(idle),) if idle.size else ())
+        return Certificate(factorization.method, checks=checks)
+    try:
+        inverse = least_infinity_inverse(components)
+    except InvalidInput as error:
+        failed = Check("independent features (A1)", PAPER, "fails", note=str(error))
+        return Certificate(factorization.method, checks=(failed,))
+    model = measured_model(blocks, factorization, inverse, peaks)
+    checks = (
+        independence,
+        proportions_check(model),
+        correlation_check(factorization.weights),
+        *start_checks(factorization, model, components if truth is None else truth, peaks),
+        *noise_checks(model),
+        *contraction_checks(factorization),
+    )
+    measures = {
+        "C1": model.c1,
+        "c2": model.c2_low,
+        "C2": model.c2_high,
+        "C_nu": model.noise,
+        "inverse_infinity_norm": model.inverse_norm,
+        "inverse_infinity_norm_moore_penrose": model.inverse_norm
+        * moore_penrose_inverse(components * peaks[:, None]).infinity_norm
+        / largest_row_sum(inverse.rows / peaks[:, None]),
+    }
+    bounds = {"weight_error_per_unit_of_noise": inverse.infinity_norm}
+    return Certificate(factorization.method, checks=checks, bounds=bounds, measures=measures)
+
+
+def measured_model(
+    blocks: Blocks, factorization: Factorization, inverse: LeftInverse, peaks: NDArray[np.float64]
+) -> Model:
+    """C₁, c₂, C₂, C_ν and ‖A†‖_∞ of the explanation, weights in [0, 1] and ‖A‖_1 = 1."""
+    weights = factorization.weights / peaks
+    k, d = factorization.components.shape
+    unit = largest_row_sum(factorization.components * peaks[:, None])
+    squares = np.einsum("ij,ij->j", weights, weights, dtype=np.float64) / len(weights)
+    return Model(
+        k=k,
+        d=d,
+        c1=k * float(weights.mean(axis=0, dtype=np.float64).max()),
+        c2_low=k * float(squares.min()),
+        c2_high=k * float(squares.max()),
+        noise=largest_residual(blocks, factorization) / unit,
+        inverse_norm=largest_row_sum(inverse.rows / peaks[:, None]) * unit,
+    )
+
+
+def largest_residual(blocks: Blocks, factorization: Factorization) -> float:
+    """max |y − x A| over all entries, in one pass."""
+    components = factorization.components
+
+    def largest_in_rows(block: Block, weights: NDArray[Any]) -> NDArray[np.float64]:
+        out = np.empty(block.shape[0])
+        for start in range(0, block.shape[0], ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            some = block[rows]
+            dense = some if isinstance(some, np.ndarray) else some.toarray()
+            out[rows] = np.abs(dense - weights[rows] @ components).max(axis=1)
+        return out
+
+    return blocks.arg_reduce(largest_in_rows, factorization.weights)[1]
+
+
+def independence_check(dependent: tuple[int, ...]) -> Check:
+    """(A1): no component is a combination of the others."""
+    name = "independent features (A1)"
+    if not dependent:
+        return Check(name, PAPER, "holds")
+    names = ", ".join(map(str, dependent))
+    return Check(name, PAPER, "fails", note=f"components {names} are linearly dependent")
+
+
+def idle_check(idle: NDArray[np.intp]) -> Check:
+    """(A2) asks that every feature appears."""
+    names = ", ".join(map(str, idle))
+    return Check("every feature appears (A2)", PAPER, "fails", note=f"no row uses {names}")
+
+
+def proportions_check(model: Model) -> Check:
+    """C₂ ≤ 2c₂: no feature appears much more than another."""
+    ratio = model.c2_high / model.c2_low
+    status: Status = "holds" if ratio <= 2.0 else "fails"
+    note = "" if ratio <= 2.0 else "balance=True solves a rescaled problem where it holds"
+    return Check("balanced proportions C2/c2", f"{PAPER} Thm 6, 7", status, ratio, 2.0, note)
+
+
+def correlation_check(weights: NDArray[Any]) -> Check:
+    """(A2): independent weights do not correlate beyond what a sample of this size shows."""
+    name = "uncorrelated weights (A2)"
+    n, k = weights.shape
+    if k < 2 or n < 3:
+        return Check(name, PAPER, "unknown", note="too few weights to tell")
+    deviations = weights - weights.mean(axis=0, dtype=np.float64)
+    deviations /= np.maximum(np.linalg.norm(deviations, axis=0), np.finfo(np.float64).tiny)
+    largest = float(np.abs(deviations.T @ deviations - np.eye(k)).max())
+    chance = math.sqrt((2.0 * math.log(k * k) + 20.0) / n)
+    status: Status = "fails" if largest > chance else "unknown"
+    note = (
+        "weights this correlated mix the features; consider AND"
+        if status == "fails"
+        else "no more than chance gives; independence itself cannot be shown"
+    )
+    return Check(name, PAPER, status, largest, chance, note)
+
+
+def start_checks(
+    factorization: Factorization, model: Model, truth: NDArray[Any], peaks: NDArray[np.float64]
+) -> tuple[Check, ...]:
+    """(A3): how much the start mixed the features, ‖E⁰‖_s ≤ 1/10, and its part outside, N⁰."""
+    start = factorization.extras.get("start")
+    if start is None:
+        return ()
+    theorem = f"{PAPER} Thm 1, 2, 6, 7"
+    mixing = mixing_of(start, truth)
+    if not (mixing.diagonal > 0).all():
+        note = "a feature of the start has nothing of the feature it became"
+        return (Check("warm start (A3)", theorem, "fails", note=note),)
+    relative = mixing.relative()
+    size = symmetric_norm(relative.off_diagonal)
+    status: Status = "holds" if size <= WARM_START else "fails"
+    note = "relative to the diagonal, against the components found"
+    warm = Check("warm start, mixing (A3)", theorem, status, size, WARM_START, note)
+    unit = largest_row_sum(factorization.components * peaks[:, None])
+    outside = largest_column_sum(relative.outside * peaks[:, None]) / unit
+    ratio = outside * model.inverse_norm * model.c1**3 / model.c2_low**2
+    return warm, unknown_constant("start outside the span", "Thm 6, 7", ratio)
+
+
+def noise_checks(model: Model) -> tuple[Check, ...]:
+    """The least G·c that each theorem's condition on the noise, or on the sparsity, allows."""
+    root, shares = math.sqrt(model.k), model.c1 / model.c2_low
+    far = model.k * model.inverse_norm * model.c1 * shares**4
+    linear = model.c1**3 / (model.c2_low**2 * model.k)
+    return (
+        unknown_constant("adversarial noise", "Thm 1", model.noise * model.spread),
+        unknown_constant("unbiased noise", "Thm 2", model.noise * model.spread / root),
+        unknown_constant("sparsity C1^3/(c2^2 k)", "Thm 6, 7", linear),
+        unknown_constant("adversarial noise", "Thm 6", model.noise * max(model.d * shares**2, far)),
+        unknown_constant("unbiased noise", "Thm 7", model.noise * model.spread * shares / root),
+    )
+
+
+def unknown_constant(name: str, theorem: str, ratio: float) -> Check:
+    """A condition `ratio ≤ G·c` whose constant G nobody states."""
+    note = "holds if the theorem's constant G is at least this (for c = 1)"
+    return Check(name, f"{PAPER} {theorem}", "unknown", ratio, None, note)
+
+
+def contraction_checks(factorization: Factorization) -> tuple[Check, ...]:
+    """Did the features settle as fast as the proof's potential, by 1 − η/25 an iteration?"""
+    rate = observed_contraction(factorization.trace, "mixing")
+    eta = factorization.parameters.get("eta")
+    if rate is None or not isinstance(eta, int | float):
+        return ()
+    wanted = 1.0 - RATE * eta
+    status: Status = "holds" if rate <= wanted else "fails"
+    note = "mean factor by which the mixing of one iteration shrinks in the next"
+    return (Check("geometric decrease", f"{PAPER} Section 5.2", status, rate, wanted, note),)
+
+
+def observed_contraction(trace: Trace, column: str) -> float | None:
+    """Mean factor from one iteration to the next, from the largest value to the smallest after."""
+    if column not in trace:
+        return None
+    values = trace[column][np.isfinite(trace[column]) & (trace[column] > 0)]
+    if values.size < 3:
+        return None
+    first = int(values.argmax())
+    last = first + int(values[first:].argmin())
+    if last == first:
+        return 1.0
+    return float((values[last] / values[first]) ** (1.0 / (last - first)))

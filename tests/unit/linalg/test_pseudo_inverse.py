@@ -1,0 +1,136 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from provenmf.errors import InvalidInput
+from provenmf.linalg import l1_simplex, pseudo_inverse
+from provenmf.linalg.pseudo_inverse import (
+    dependent_features,
+    least_infinity_inverse,
+    left_inverse,
+    moore_penrose_inverse,
+)
+
+
+def row_sums_by_linprog(components):
+    """The plain programs: b = p − q with p, q ≥ 0, minimise Σ(p + q) subject to C b = e_i."""
+    k, d = components.shape
+    both = np.hstack([components, -components])
+    return np.array(
+        [
+            linprog(np.ones(2 * d), A_eq=both, b_eq=np.eye(k)[i], method="highs").fun
+            for i in range(k)
+        ]
+    )
+
+
+def kinds_of_components(rng):
+    dense = rng.random((6, 40))
+    return {
+        "dense": dense,
+        "gaussian": rng.standard_normal((6, 40)),
+        "sparse": dense * (rng.random(dense.shape) < 0.3),
+        "zeros and ones, many ties": (rng.random((7, 30)) < 0.4).astype(float),
+        "identity beside repeated columns": np.hstack([np.eye(5)] * 4),
+        "square": rng.random((5, 5)) + np.eye(5),
+        "scales apart": dense * np.logspace(-8, 8, 6)[:, None],
+        "one feature": dense[:1],
+    }
+
+
+@pytest.mark.parametrize("kind", kinds_of_components(np.random.default_rng(0)))
+def test_rows_are_as_small_as_general_linear_programming_makes_them(kind):
+    components = kinds_of_components(np.random.default_rng(3))[kind]
+    found = least_infinity_inverse(components)
+    scales = np.abs(components).max(axis=1)
+    np.testing.assert_allclose(
+        found.rows @ components.T * scales[:, None] / scales, np.eye(len(components)), atol=1e-9
+    )
+    unit = components / scales[:, None]
+    np.testing.assert_allclose(
+        np.abs(found.rows).sum(axis=1) * scales, row_sums_by_linprog(unit), rtol=1e-7
+    )
+
+
+@given(seed=st.integers(0, 10_000), k=st.integers(1, 6), extra=st.integers(0, 12))
+@settings(max_examples=60, deadline=None)
+def test_the_lower_bound_is_below_and_close(seed, k, extra):
+    rng = np.random.default_rng(seed)
+    components = rng.integers(-2, 3, (k, k + extra)).astype(float)
+    if dependent_features(components):
+        return
+    found = least_infinity_inverse(components)
+    assert found.lower_bound <= found.infinity_norm * (1 + 1e-12)
+    assert found.lower_bound >= found.infinity_norm * (1 - 1e-6)
+    assert found.infinity_norm <= moore_penrose_inverse(components).infinity_norm * (1 + 1e-9)
+
+
+def test_any_start_gives_the_same_sums():
+    rng = np.random.default_rng(5)
+    before = rng.random((8, 60))
+    basis = least_infinity_inverse(before).basis
+    for size in (0.0, 1e-6, 0.1, 10.0):
+        components = before + size * rng.standard_normal(before.shape)
+        warm, cold = left_inverse(components, basis=basis), left_inverse(components)
+        np.testing.assert_allclose(np.abs(warm.rows).sum(1), np.abs(cold.rows).sum(1), rtol=1e-7)
+    assert left_inverse(before, basis=basis).rounds == 0
+
+
+def test_a_singular_basis_is_replaced():
+    components = np.random.default_rng(6).random((3, 20))
+    components[:, 1] = components[:, 0]
+    basis = np.tile([0, 1, 2], (3, 1))
+    warm, cold = left_inverse(components, basis=basis), left_inverse(components)
+    assert warm.infinity_norm == pytest.approx(cold.infinity_norm)
+
+
+def test_scaling_the_features_scales_the_rows():
+    """(A D)† = D⁻¹ A†: the reason why balancing costs no new linear programs."""
+    rng = np.random.default_rng(7)
+    components, scales = rng.random((5, 30)), rng.uniform(0.1, 10, 5)
+    scaled = least_infinity_inverse(components * scales[:, None]).rows
+    np.testing.assert_allclose(scaled * scales[:, None], least_infinity_inverse(components).rows)
+
+
+def test_programs_in_chunks_equal_programs_at_once(monkeypatch):
+    components = np.random.default_rng(8).random((7, 40))
+    expected = least_infinity_inverse(components).rows
+    monkeypatch.setattr(l1_simplex, "INVERSE_BYTES", 2 * 8 * 49)
+    np.testing.assert_allclose(least_infinity_inverse(components).rows, expected, atol=1e-12)
+
+
+def test_the_general_solver_takes_over_where_rounds_run_out(monkeypatch):
+    components = np.random.default_rng(9).random((4, 30))
+    expected = least_infinity_inverse(components)
+    original = pseudo_inverse.least_l1_solutions
+    monkeypatch.setattr(
+        pseudo_inverse, "least_l1_solutions", lambda m, basis=None: original(m, max_rounds=0)
+    )
+    found = least_infinity_inverse(components)
+    assert found.infinity_norm == pytest.approx(expected.infinity_norm)
+    assert found.lower_bound == pytest.approx(expected.lower_bound)
+
+
+def test_moore_penrose_is_the_numpy_one():
+    components = np.random.default_rng(10).standard_normal((4, 9))
+    np.testing.assert_allclose(
+        moore_penrose_inverse(components).rows, np.linalg.pinv(components).T, atol=1e-12
+    )
+
+
+def test_dependent_features_are_named():
+    components = np.random.default_rng(11).random((6, 20))
+    assert dependent_features(components) == ()
+    components[4] = 2 * components[1] - 3 * components[3]
+    assert dependent_features(components) == (1, 3, 4)
+    components[0] = 0
+    assert dependent_features(components) == (0, 1, 3, 4)
+    for invert in (least_infinity_inverse, moore_penrose_inverse):
+        with pytest.raises(InvalidInput, match="components 0, 1, 3, 4 are linearly dependent"):
+            invert(components)
+
+
+def test_more_features_than_columns_are_dependent():
+    assert len(dependent_features(np.random.default_rng(12).random((5, 3)))) == 5
