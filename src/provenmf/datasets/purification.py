@@ -139,15 +139,16 @@ def independent_weights(
 
 
 def orthogonal_array_weights(
-    n_components: int, levels: int, *, hits: int = 1, strength: int = 3
+    n_components: int, levels: int, *, hits: ArrayLike = 1, strength: int = 3
 ) -> NDArray[np.float64]:
     """Zero-one weights whose sample moments are exactly those of independent ones.
 
     Rows are all polynomials of degree below `strength` over the integers modulo the prime
-    `levels`, columns their values at 0, 1, …; a weight is one if the value is below `hits`. Any
-    `strength` columns take every combination of values equally often (Bush 1952), so every
-    product of that many weights has the mean of independent weights with probability
-    hits/levels: the paper's "infinitely many samples" with levels**strength rows.
+    `levels`, columns their values at 0, 1, …; a weight is one if the value is below `hits`, a
+    number for all columns or one for each. Any `strength` columns take every combination of
+    values equally often (Bush 1952), so every product of that many weights has the mean of
+    independent weights with probabilities hits/levels: the paper's "infinitely many samples"
+    with levels**strength rows.
     """
     if levels < 2 or any(levels % divisor == 0 for divisor in range(2, int(levels**0.5) + 1)):
         raise InvalidInput(f"levels={levels} must be a prime number")
@@ -158,7 +159,7 @@ def orthogonal_array_weights(
     values = np.zeros((coefficients.shape[1], n_components), dtype=np.int64)
     for coefficient in coefficients:  # Horner's rule
         values = (values * points + coefficient[:, None]) % levels
-    return (values < hits).astype(np.float64)
+    return (values < np.asarray(hits)).astype(np.float64)
 
 
 def adversarial_noise(

@@ -1,0 +1,111 @@
+"""Claims of Li, Liang and Risteski (2016), seen on small data of their models."""
+
+import numpy as np
+import pytest
+
+from provenmf.blocks import as_blocks
+from provenmf.datasets.purification import overlapping_features, sample_purification, warm_start
+from provenmf.reproduce import purification, purification_choices, purification_general
+from provenmf.reproduce.experiment import Settings
+from provenmf.reproduce.purification_trials import exact_sample, purify_sample, slope
+from provenmf.solvers.purification import initial_state, pair_moments, relu_decode
+
+K, D, LEVELS = 7, 70, 7
+
+
+@pytest.fixture(scope="module")
+def features():
+    return overlapping_features(K, D, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def start(features):
+    return warm_start(features, mixing=0.1, outside=0.1, random_state=1)
+
+
+def test_the_decrease_is_geometric_and_faster_than_the_proof_promises(features, start):
+    for eta in (0.5, 1 / 60):
+        trial = purify_sample(exact_sample(features, LEVELS, 1), start, eta=eta, tol=0, max_iter=40)
+        for column in ("truth_mixing", "truth_outside"):
+            values = trial.trace[column][2:]
+            values = values[values > 1e-11]
+            assert (values[1:] / values[:-1]).max() < 1 - eta / 25
+
+
+def test_the_part_outside_the_span_shrinks_by_one_minus_eta_without_noise(features, start):
+    trial = purify_sample(
+        exact_sample(features, LEVELS, 1), start, eta=0.3, tol=0, max_iter=8, r=2.0
+    )
+    ratios = trial.trace["truth_outside"][1:] / trial.trace["truth_outside"][:-1]
+    diagonal = trial.trace["truth_least_diagonal"]
+    expected = 0.7 * diagonal[:-1] / diagonal[1:]  # N is measured relative to the diagonal
+    np.testing.assert_allclose(ratios, expected, rtol=0.1)
+
+
+@pytest.mark.parametrize("adversary", ["decoding", "features"])
+def test_theorem_1_error_is_proportional_to_adversarial_noise(features, start, adversary):
+    sizes = [0.03, 0.1, 0.3]
+    errors = [
+        purify_sample(
+            exact_sample(features, LEVELS, 2, noise=adversary, noise_level=c / D, random_state=2),
+            start,
+        ).error
+        for c in sizes
+    ]
+    assert slope(sizes, errors) == pytest.approx(1, abs=0.1)
+    assert max(e / c for e, c in zip(errors, sizes)) < 2
+
+
+def test_theorem_2_unbiased_noise_does_less_damage(features, start):
+    noisy = {
+        noise: purify_sample(
+            exact_sample(features, LEVELS, 2, noise=noise, noise_level=1 / D, random_state=3),
+            start,
+        ).error
+        for noise in ("decoding", "unbiased")
+    }
+    assert noisy["unbiased"] < 1 / np.sqrt(K) < noisy["decoding"]
+
+
+def test_section_5_without_the_relu_the_asymmetric_part_does_not_shrink(features):
+    """E ← (1 − η)E − ηEᵀ: why the ReLU is needed, Section 5.1."""
+    sample = exact_sample(features, LEVELS, 1)
+    blocks = as_blocks(sample.data)
+    asymmetric = np.random.default_rng(4).standard_normal((K, K))
+    asymmetric = 0.05 * (asymmetric - asymmetric.T) / np.abs(asymmetric).sum()
+    begin = (np.eye(K) + asymmetric) @ features
+    state = initial_state(blocks, begin, alpha=-1e6)  # nothing is cut off: a linear decoder
+    update = pair_moments(blocks, state).update
+    linear = 0.5 * begin + 0.5 * update / (2 * (1 / LEVELS) * (1 - 1 / LEVELS))
+    with_relu = purify_sample(sample, begin, max_iter=1).trace["truth_mixing"][0]
+    before = np.abs(asymmetric).sum(axis=1).max()
+    after = linear @ np.linalg.pinv(features) - np.eye(K)
+    assert np.abs(after).sum(axis=1).max() == pytest.approx(before, rel=0.05)
+    assert with_relu < 0.75 * before
+
+
+def test_the_decoder_keeps_its_promise_whoever_chose_the_noise():
+    for noise in ("decoding", "features", "unbiased"):
+        sample = sample_purification(
+            200, 60, 6, values="uniform", noise=noise, noise_level=0.01, random_state=5
+        )
+        state = initial_state(as_blocks(sample.data), sample.components)
+        decoded = relu_decode(sample.data, state.inverse.rows, state.threshold)
+        allowed = state.inverse.infinity_norm * 0.01 + state.threshold
+        assert np.abs(decoded - sample.weights).max() <= allowed * (1 + 1e-9)
+
+
+EXPERIMENTS = [
+    experiment
+    for module in (purification, purification_general, purification_choices)
+    for experiment in module.EXPERIMENTS
+]
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
+def test_every_experiment_confirms_its_claim(experiment):
+    seen = []
+    outcome = experiment.run(Settings(quick=True, progress=lambda f, text: seen.append(f)))
+    assert outcome.holds, outcome.verdict
+    assert outcome.figures and all(outcome.tables.values())
+    assert seen == sorted(seen) and 0 < seen[-1] <= 1

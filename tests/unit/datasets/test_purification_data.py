@@ -1,0 +1,109 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from provenmf.datasets.purification import (
+    adversarial_noise,
+    independent_weights,
+    noisy_sample,
+    orthogonal_array_weights,
+    overlapping_features,
+    sample_purification,
+    warm_start,
+)
+from provenmf.errors import InvalidInput
+from provenmf.linalg.mixing import mixing_of, symmetric_norm
+from provenmf.linalg.pseudo_inverse import left_inverse
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_features_are_independent_and_sum_to_one(signed):
+    features = overlapping_features(6, 50, overlap=0.6, signed=signed, random_state=0)
+    np.testing.assert_allclose(np.abs(features).sum(axis=1), 1)
+    assert np.linalg.matrix_rank(features) == 6
+    assert (features < 0).any() == signed
+    assert (features != 0).all()
+
+
+@pytest.mark.parametrize("values, second", [("binary", 1.0), ("uniform", 1 / 3)])
+def test_moments_of_the_weights_are_those_of_the_model(values, second):
+    sparsity = np.array([1.0, 2.0, 3.0])
+    weights = independent_weights(200_000, 3, sparsity=sparsity, values=values, random_state=1)
+    assert weights.min() >= 0 and weights.max() <= 1
+    np.testing.assert_allclose((weights**2).mean(axis=0), second * sparsity / 3, atol=0.01)
+    assert np.abs(np.corrcoef(weights[:, :2].T)[0, 1]) < 0.02
+
+
+def test_an_orthogonal_array_is_independent_to_its_strength():
+    weights = orthogonal_array_weights(5, 7, hits=2, strength=3)
+    assert weights.shape == (343, 5)
+    for size in (1, 2, 3):
+        for columns in itertools.combinations(range(5), size):
+            product = weights[:, columns].prod(axis=1).mean()
+            assert product == pytest.approx((2 / 7) ** size, abs=1e-14)
+
+
+def test_the_adversary_keeps_within_its_budget_and_no_noise_of_that_size_does_worse():
+    rng = np.random.default_rng(2)
+    sample = sample_purification(50, 30, 4, random_state=3)
+    noise = adversarial_noise(sample.weights, sample.components, 0.1, random_state=4)
+    assert np.abs(noise).max() <= 0.1 + 1e-15
+    partners = np.roll(left_inverse(sample.components).rows, -1, axis=0)
+
+    def damage(noise):
+        return np.einsum("ij,ij->i", sample.weights, noise @ partners.T)
+
+    for _ in range(100):
+        other = rng.uniform(-0.1, 0.1, noise.shape)
+        assert (damage(noise) >= damage(other) - 1e-12).all()
+        assert (damage(noise) >= damage(0.1 * np.sign(other)) - 1e-12).all()
+
+
+def test_one_active_feature_is_pushed_by_the_whole_row_sum():
+    components = overlapping_features(4, 30, random_state=5)
+    inverse = left_inverse(components).rows
+    noise = adversarial_noise(np.eye(4), components, 0.2, random_state=6)
+    pushed = np.diag(np.roll(noise @ inverse.T, -1, axis=1))
+    np.testing.assert_allclose(pushed, 0.2 * np.roll(np.abs(inverse).sum(axis=1), -1))
+
+
+def test_unbiased_noise_averages_out_and_adversarial_noise_does_not():
+    weights = independent_weights(20_000, 4, random_state=7)
+    components = overlapping_features(4, 20, random_state=8)
+    for noise, small in (("unbiased", True), ("features", False), ("decoding", False)):
+        sample = noisy_sample(weights, components, noise=noise, noise_level=1.0, random_state=9)
+        present = sample.weights[:, 0] > 0
+        mean = np.abs(sample.extras["noise"][present].mean(axis=0)).mean()
+        assert (mean < 0.05) == small
+        np.testing.assert_allclose(
+            sample.data, sample.weights @ sample.components + sample.extras["noise"]
+        )
+
+
+def test_a_start_has_the_sizes_asked_for():
+    components = overlapping_features(5, 40, random_state=10)
+    start = warm_start(components, mixing=0.3, outside=0.2, shrinkage=0.1, random_state=11)
+    parts = mixing_of(start, components)
+    assert symmetric_norm(parts.off_diagonal) == pytest.approx(0.3)
+    np.testing.assert_allclose(np.abs(parts.outside).sum(axis=1), 0.2)
+    assert parts.diagonal.min() >= 0.9 and parts.diagonal.max() <= 1
+
+
+def test_impossible_requests_are_refused():
+    for request, name in (
+        (lambda: overlapping_features(5, 4), "n_components"),
+        (lambda: overlapping_features(2, 4, overlap=1.0), "overlap"),
+        (lambda: independent_weights(10, 4, sparsity=5.0), "sparsity"),
+        (lambda: independent_weights(10, 4, sparsity=0.0), "sparsity"),
+        (lambda: orthogonal_array_weights(3, 9), "levels"),
+        (lambda: orthogonal_array_weights(8, 7), "n_components"),
+    ):
+        with pytest.raises(InvalidInput, match=name):
+            request()
+
+
+def test_the_same_seed_gives_the_same_data():
+    kwargs = dict(noise="decoding", noise_level=0.01, values="uniform", random_state=12)
+    a, b = (sample_purification(30, 20, 3, **kwargs) for _ in range(2))
+    np.testing.assert_array_equal(a.data, b.data)

@@ -1,0 +1,126 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf import Purification
+from provenmf.datasets.purification import sample_purification, warm_start
+from provenmf.errors import InvalidInput
+from provenmf.linalg.pseudo_inverse import left_inverse
+from provenmf.metrics.matching import match_components
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return sample_purification(
+        3000, 60, 6, noise="decoding", noise_level=0.002, overlap=0.4, random_state=0
+    )
+
+
+@pytest.fixture(scope="module")
+def start(sample):
+    return warm_start(sample.components, mixing=0.3, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def fitted(sample, start):
+    return Purification(init=start).fit(sample.data)
+
+
+def worst_cosine(estimator, sample):
+    return match_components(estimator.components_, sample.components).cosines.min()
+
+
+def test_features_are_found_from_the_data_alone(sample):
+    assert worst_cosine(Purification(6, random_state=0).fit(sample.data), sample) > 0.99
+
+
+def test_features_with_negative_entries_are_found():
+    signed = sample_purification(3000, 60, 6, signed=True, random_state=2)
+    start = warm_start(signed.components, mixing=0.5, random_state=3)
+    assert worst_cosine(Purification(6, init=start).fit(signed.data), signed) > 0.99
+
+
+def test_decode_is_the_papers_decoder_and_transform_least_squares(sample, fitted):
+    inverse = left_inverse(fitted.components_).rows
+    expected = np.maximum(sample.data @ inverse.T - fitted.threshold_, 0)
+    np.testing.assert_allclose(fitted.decode(sample.data), expected, atol=1e-12)
+    np.testing.assert_allclose(fitted.decode(sp.csr_array(sample.data)), expected, atol=1e-10)
+    by_squares = np.linalg.norm(sample.data - fitted.transform(sample.data) @ fitted.components_)
+    by_decoder = np.linalg.norm(sample.data - expected @ fitted.components_)
+    assert fitted.reconstruction_err_ == pytest.approx(by_squares)
+    assert by_squares <= by_decoder
+
+
+def test_partial_fit_learns_from_batches(sample, start):
+    online = Purification(init=start)
+    for _ in range(4):
+        for batch in np.array_split(sample.data, 5):
+            online.partial_fit(batch)
+    assert online.n_iter_ == 20 and online.n_components_ == 6
+    assert worst_cosine(online, sample) > 0.98
+    assert online.transform(sample.data[:7]).shape == online.decode(sample.data[:7]).shape == (7, 6)
+
+
+def test_one_partial_fit_is_one_iteration(sample, start):
+    whole = Purification(init=start, max_iter=1).fit(sample.data)
+    once = Purification(init=start).partial_fit(sample.data)
+    np.testing.assert_allclose(once.components_, whole.components_)
+    assert once.scaling_ == whole.scaling_
+
+
+def test_fit_forgets_what_partial_fit_learned(sample, start):
+    again = Purification(init=start).partial_fit(sample.data[:500]).fit(sample.data)
+    fresh = Purification(init=start).fit(sample.data)
+    np.testing.assert_array_equal(again.components_, fresh.components_)
+    once = again.partial_fit(sample.data)
+    np.testing.assert_allclose(
+        once.components_, Purification(init=start).partial_fit(sample.data).components_
+    )
+
+
+def test_batches_are_drawn_from_the_seed(sample, start):
+    a, b, c = (
+        Purification(init=start, batch_size=500, max_iter=5, random_state=seed).fit(sample.data)
+        for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(a.components_, b.components_)
+    assert np.abs(a.components_ - c.components_).max() > 0
+
+
+def test_the_certificate_speaks_of_every_theorem(fitted):
+    text = str(fitted.certificate_)
+    for word in ("Thm 1", "Thm 2", "Thm 6", "Thm 7", "A1", "A2", "A3", "C_nu", "geometric"):
+        assert word in text
+    assert fitted.certificate_.measures["relative_error"] < 1
+    assert all(c.status == "unknown" for c in fitted.certificate_.checks if "noise" in c.name)
+
+
+@pytest.mark.parametrize(
+    "settings, name",
+    [
+        ({"pseudo_inverse": "left"}, "pseudo_inverse"),
+        ({"alpha": -1.0}, "alpha"),
+        ({"alpha": "often"}, "alpha"),
+        ({"r": 0.0}, "r"),
+        ({"eta": 1.0}, "eta"),
+        ({"eta": 0.0}, "eta"),
+        ({"batch_size": 1}, "batch_size"),
+        ({"balance": "yes"}, "balance"),
+        ({"init": "nothing"}, "init"),
+        ({"max_iter": 0}, "max_iter"),
+    ],
+)
+def test_bad_settings_are_named(sample, settings, name):
+    with pytest.raises(ValueError, match=name):
+        Purification(6, **settings).fit(sample.data)
+
+
+def test_bad_starts_are_named(sample, start):
+    twice = start.copy()
+    twice[5] = twice[2]
+    with pytest.raises(InvalidInput, match="components 2, 5 are linearly dependent"):
+        Purification(init=twice).fit(sample.data)
+    with pytest.raises(InvalidInput, match="shape"):
+        Purification(6, init=start[:, :10]).fit(sample.data)
+    with pytest.raises(InvalidInput, match="n_components"):
+        Purification(5000).fit(sample.data)
