@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -124,16 +125,24 @@ def peak_megabytes(method: str, sizes: Sequence[int]) -> list[float]:
 
 
 def print_peaks(method: str, sizes: Sequence[int]) -> None:
-    """The measuring part of `peak_megabytes`: the resident set's high-water mark after each fit."""
-    import resource
-
+    """The measuring part of `peak_megabytes`, in this process; one line for each size."""
     stem, options = METHODS[method]
     if stem == "fast_gradient":  # its memory does not depend on the number of steps
         options = {**options, "max_iter": 3, "memory_limit": 64e9}
-    data = [dirichlet_mixtures(n, 50, 40, snr=10, random_state=0).data for n in (60, *sizes)]
+    for n in (60, *sizes):  # the small one loads and compiles what is needed
+        data = dirichlet_mixtures(n, 50, 40, snr=10, random_state=0).data
+        before = _peak_resident_megabytes(restart=True)
+        estimator_class(stem)(40, random_state=0, certify=False, **options).fit(data)
+        if n > 60:
+            print(_peak_resident_megabytes() - before)
+
+
+def _peak_resident_megabytes(*, restart: bool = False) -> float:
+    """High-water mark of the resident set; Linux can start it again from the present size."""
+    import resource
+
+    clear = Path("/proc/self/clear_refs")
+    if restart and clear.exists():
+        clear.write_text("5")
     unit = 2**20 if sys.platform == "darwin" else 2**10
-    peaks = []
-    for matrix in data:  # the first, small one loads and compiles what is needed
-        estimator_class(stem)(40, random_state=0, certify=False, **options).fit(matrix)
-        peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit)
-    print(*(peak - peaks[0] for peak in peaks[1:]), sep="\n")
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
