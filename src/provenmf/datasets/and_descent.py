@@ -1,6 +1,6 @@
-"""Semi-synthetic data of Li and Liang (2017, LL17): known components, random weights.
+"""Semi-synthetic data of Li and Liang (2017, Li17): known components, random weights.
 
-    name here                    LL17    weights of a row                          components
+    name here                    Li17    weights of a row                          components
     sample_dirichlet             DIR     Dirichlet(0.05, …, 0.05)                  topics
     sample_fresh_covariance      CTM     softmax(C C g), new C for every row       topics
     sample_logistic_normal       -       softmax(g), g ~ N(0, Σ), one Σ for all    topics
@@ -109,7 +109,7 @@ def sample_sparse_binary(
     noise_scale: NoiseScale = "paper",
     random_state: Seed = None,
 ) -> Sample:
-    """Weights with `n_ones` entries one, drawn uniformly (LL17, Proposition 1, first example)."""
+    """Weights with `n_ones` entries one, drawn uniformly (Li17, Proposition 1, first example)."""
     k = len(components)
     if not 1 <= n_ones <= k:
         raise InvalidInput(f"n_ones={n_ones} must lie between 1 and the {k} components")
@@ -152,7 +152,7 @@ def start_nearby(
     out_of_span: float = 0.0,
     random_state: Seed = None,
 ) -> Array:
-    """A start at a chosen distance: (I + U) components + N (LL17, Section 7 and Appendix B.1).
+    """A start at a chosen distance: (I + U) components + N (Li17, Section 7 and Appendix B.1).
 
     in_span : U is uniform in ±0.5 in_span/√k; the paper's ±0.05 at k = 100 is in_span = 1.
     out_of_span : length of a row of N, relative to the component it is added to.

@@ -1,4 +1,4 @@
-"""What Li and Liang (2017, LL17) ask of the weights, measured on decoded weights.
+"""What Li and Liang (2017, Li17) ask of the weights, measured on decoded weights.
 
 Their theorems speak of the distribution of the true weights x ∈ [0, 1]^D and hide constants in
 O(·). What can be measured are the weights of a result, each component scaled so that its largest
@@ -35,7 +35,7 @@ BINARY = 1e-6  # decoded weights this close to 0 or 1 are binary
 
 @dataclass(frozen=True)
 class Correlation:
-    """(r, k, m, λ) of LL17's Definition 1, for D components."""
+    """(r, k, m, λ) of Li17's Definition 1, for D components."""
 
     r: float
     k: float
@@ -45,7 +45,7 @@ class Correlation:
 
 
 def certify(blocks: Blocks, factorization: Factorization) -> Certificate:
-    """The quantities of LL17's theorems on this result, and the ratios to their conditions."""
+    """The quantities of Li17's theorems on this result, and the ratios to their conditions."""
     peaks = np.max(factorization.weights, axis=0).astype(np.float64)
     used = peaks > 0
     if not used.any():
@@ -59,10 +59,10 @@ def certify(blocks: Blocks, factorization: Factorization) -> Certificate:
     singular = np.linalg.svd(features, compute_uv=False)
     checks = (
         binary_check(unit),
-        ratio_check("correlation small enough", "LL17 Theorem 1", theorem_1_ratio(numbers)),
+        ratio_check("correlation small enough", "Li17 Theorem 1", theorem_1_ratio(numbers)),
         decay_check(order),
-        ratio_check("correlation small enough", "LL17 Theorem 4", theorem_4_ratio(numbers, order)),
-        ratio_check("noise small enough", "LL17 Theorem 5", ratio(noise, singular[-1])),
+        ratio_check("correlation small enough", "Li17 Theorem 4", theorem_4_ratio(numbers, order)),
+        ratio_check("noise small enough", "Li17 Theorem 5", ratio(noise, singular[-1])),
     )
     measures: dict[str, Measure] = {
         "gcc_r": numbers.r,
@@ -147,7 +147,7 @@ def binary_check(weights: Array) -> Check:
     distance = float(np.minimum(np.abs(weights), np.abs(weights - 1.0)).max())
     return Check(
         "decoded weights are 0 or 1",
-        "LL17 Theorems 1, 5",
+        "Li17 Theorems 1, 5",
         "holds" if distance <= BINARY else "fails",
         value=distance,
         threshold=BINARY,
@@ -159,7 +159,7 @@ def decay_check(order: float) -> Check:
     """Definition 3 wants q ≥ 1; a sample cannot establish a property of the distribution."""
     return Check(
         "decay order q at least 1",
-        "LL17 Definition 3",
+        "Li17 Definition 3",
         "unknown",
         value=order,
         threshold=1.0,

@@ -1,6 +1,6 @@
-"""How well true components are recovered: the correlation error of Li & Liang 2017 (LL17).
+"""How well true components are recovered: the correlation error of Li & Liang 2017 (Li17).
 
-LL17, Section 7, uses ε_i = min over j and real σ of ‖a*_i − σ a_j‖ and sums it over i. Their
+Li17, Section 7, uses ε_i = min over j and real σ of ‖a*_i − σ a_j‖ and sums it over i. Their
 published code sums *squared* distances between rows of unit length instead. The names here keep
 the two apart:
 
@@ -19,7 +19,7 @@ from provenmf.metrics.matching import cosine_table, match_components, unit_rows
 
 
 def correlation_errors(found: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:
-    """ε_i of LL17 for each true row: distance to the best multiple of the best found row.
+    """ε_i of Li17 for each true row: distance to the best multiple of the best found row.
 
     Several true rows may be best served by the same found row, and the multiple may be negative.
     """
@@ -30,7 +30,7 @@ def correlation_errors(found: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.f
 
 
 def total_correlation_error(found: NDArray[Any], truth: NDArray[Any]) -> float:
-    """Sum of ε_i over the true rows (LL17, Section 7)."""
+    """Sum of ε_i over the true rows (Li17, Section 7)."""
     return float(correlation_errors(found, truth).sum())
 
 
@@ -50,6 +50,6 @@ def unit_distances(found: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float
 
 
 def total_squared_correlation_error(found: NDArray[Any], truth: NDArray[Any]) -> float:
-    """Sum of squared `unit_distances`: what LL17's published code calls the error."""
+    """Sum of squared `unit_distances`: what Li17's published code calls the error."""
     distances = unit_distances(found, truth)
     return float(distances @ distances)

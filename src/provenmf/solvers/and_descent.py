@@ -1,9 +1,9 @@
 """Alternating nonnegative gradient descent (AND).
 
 Li & Liang, "Provable alternating gradient descent for non-negative matrix factorization with
-strong correlations", ICML 2017 (LL17), Algorithm 1.
+strong correlations", ICML 2017 (Li17), Algorithm 1.
 
-    LL17                          here
+    Li17                          here
     y = A* x, points in columns   data = weights @ components, points in rows
     A (W × D), A^(0)              components (k, d), transposed
     A† y                          raw = data @ decoder
@@ -110,7 +110,7 @@ def and_descent(
     Returns
     -------
     Solution with a trace of, per stage: alpha (median threshold), support (decoded weights per
-    row), movement (largest relative move of a component), error (estimate of LL17's ‖E‖₂ at the
+    row), movement (largest relative move of a component), error (estimate of Li17's ‖E‖₂ at the
     beginning of the stage), watched (refitted components), restarts (so far).
     """
     rule = rule or StageRule()
@@ -240,7 +240,7 @@ def next_state(state: StageState, sums: StageSums, rule: StageRule) -> StageStat
 
 
 def updated_components(components: Array, sums: StageSums, rule: StageRule) -> Array:
-    """The inner loop of LL17's Algorithm 1, lines 3 to 7, over the whole data."""
+    """The inner loop of Li17's Algorithm 1, lines 3 to 7, over the whole data."""
     if rule.steps == "exact":
         return after_all_gradient_steps(components, sums.cross, sums.gram)
     step_size = rule.step_size
@@ -277,7 +277,7 @@ def relative_movement(old: Array, new: Array) -> float:
 
 
 def estimated_error(old: Array, new_decoder: Array) -> float:
-    """Estimate of ‖E‖₂ in old = A*(Σ + E) of LL17, Definition 2, the new components taken as A*.
+    """Estimate of ‖E‖₂ in old = A*(Σ + E) of Li17, Definition 2, the new components taken as A*.
 
     With rows for columns, old @ pinv(new) = Σ + E; each row is divided by its entry of Σ.
     """

@@ -1,6 +1,6 @@
 """Which threshold each AND stage uses: the paper's sequence, or one that watches the errors.
 
-Theorem 4 of LL17 ties the threshold of a stage to the error at its beginning. The error is not
+Theorem 4 of Li17 ties the threshold of a stage to the error at its beginning. The error is not
 known, but two traces of it are:
 
 * how far the decoded weights moved in the last stage (their root mean square, per component). The

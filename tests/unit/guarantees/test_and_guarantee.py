@@ -66,7 +66,7 @@ def test_nothing_that_rests_on_an_unknown_constant_holds():
     sample = sample_sparse_binary(500, topics, n_ones=2, random_state=0)
     model = AND(6, init=start_nearby(topics, random_state=0)).fit(sample.data)
     checks = {(check.name, check.theorem): check for check in model.certificate_.checks}
-    assert checks["decoded weights are 0 or 1", "LL17 Theorems 1, 5"].status == "holds"
+    assert checks["decoded weights are 0 or 1", "Li17 Theorems 1, 5"].status == "holds"
     for (name, _), check in checks.items():
         if "small enough" in name or "decay" in name:
             assert check.status == "unknown" and check.value is not None

@@ -10,7 +10,7 @@ from provenmf.metrics.recovery import (
 
 
 def literal_correlation_error(found, truth):
-    """LL17's definition, with the best factor of each pair found by hand."""
+    """Li17's definition, with the best factor of each pair found by hand."""
     errors = []
     for a in truth:
         choices = []

@@ -13,7 +13,7 @@ PAPER = StageRule(schedule="paper", steps="paper", normalize=False)
 
 
 def literal_and(data, start, *, stages, steps=50, alpha=0.1, decay=1.1):
-    """LL17, Algorithm 1, over the whole data, in the paper's orientation and with its loops."""
+    """Li17, Algorithm 1, over the whole data, in the paper's orientation and with its loops."""
     Y, A = data.T, start.T.copy()
     eta = 0.5 / A.shape[1]
     for j in range(1, stages + 1):
