@@ -20,6 +20,7 @@ def certify(
     transpose: options.Transpose = False,
     vocabulary: options.Vocabulary = None,
     field: options.Field = "text",
+    mail: options.Mail = False,
     as_json: options.Json = False,
 ) -> None:
     """Recompute the certificate of a saved result from scratch, without trusting the file.
@@ -40,7 +41,7 @@ def certify(
     saved = load(result)
     with Progress(f"Certifying {result.name}"):
         source = read_again(
-            saved, data, key=key, transpose=transpose, vocabulary=vocabulary, field=field
+            saved, data, key=key, transpose=transpose, vocabulary=vocabulary, field=field, mail=mail
         )
         certificate = certify_result(matrix_again(saved, source), saved)
     if as_json:

@@ -49,6 +49,7 @@ Field = Annotated[
     str,
     typer.Option("--field", metavar="NAME", help="Field of jsonl, column of csv, with the text."),
 ]
+Mail = Annotated[bool, typer.Option("--mail", help="Mails: drop header, quotations and signature.")]
 MaxIter = Annotated[
     int | None, typer.Option("--max-iter", metavar="N", help="Most iterations allowed.")
 ]

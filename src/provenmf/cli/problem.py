@@ -17,18 +17,23 @@ def read_again(
     transpose: bool = False,
     vocabulary: Path | None = None,
     field: str = "text",
+    mail: bool = False,
 ) -> Any:
     """Corpus, counts, graph, cube, images or matrix: whatever the result is about."""
+    from dataclasses import replace
+
     from provenmf import io
     from provenmf.cli.fit import read_data
     from provenmf.cli.topics import is_count_matrix
+    from provenmf.io.mail import body_of
     from provenmf.report.answer import kind_of
 
     kind = kind_of(result)
     if kind == "topics" and is_count_matrix(path, vocabulary):
         return io.read_counts(path, vocabulary, key=key)
     if kind == "topics":
-        return io.read_texts(path, field=field)
+        corpus = io.read_texts(path, field=field)
+        return replace(corpus, texts=[body_of(text) for text in corpus.texts]) if mail else corpus
     if kind == "communities":
         return io.read_graph(path, key=key)
     if kind in ("unmixing", "parts"):

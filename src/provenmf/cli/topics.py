@@ -56,6 +56,7 @@ def topics(
     skip_unreadable: Annotated[
         bool, typer.Option("--skip-unreadable", help="Leave out files that are no text.")
     ] = False,
+    mail: options.Mail = False,
     max_iter: options.MaxIter = None,
     seed: options.Seed = 0,
     no_certify: options.NoCertify = False,
@@ -71,7 +72,7 @@ def topics(
     Examples:
       provenmf topics letters/ -k 10                      a folder of text files
       provenmf topics abstracts.txt -k 20                 one document a line
-      provenmf topics posts.jsonl.xz -k 20 --field body
+      provenmf topics posts.jsonl.xz -k 20 --field body --mail
       provenmf topics counts.npz --vocabulary words.txt -k 5
       provenmf topics posts.csv -k 8 --method spa -o spa.npz --json
     """
@@ -91,6 +92,7 @@ def topics(
             max_words=max_words,
             stop_words=stop_words,
             skip_unreadable=skip_unreadable,
+            mail=mail,
         )
     with fitting(data, method, rank, max_iter) as fit:
         result = find_topics(
@@ -111,14 +113,20 @@ def read_corpus(
     max_words: int | None,
     stop_words: str,
     skip_unreadable: bool,
+    mail: bool,
 ) -> Counts:
     """Word counts from texts or from a matrix file, whichever the path holds."""
+    from dataclasses import replace
+
     from provenmf.applications import count_words
     from provenmf.io import read_counts, read_texts
+    from provenmf.io.mail import body_of
 
     if is_count_matrix(path, vocabulary):
         return read_counts(path, vocabulary, key=key)
     corpus = read_texts(path, field=field, encoding=encoding, skip_unreadable=skip_unreadable)
+    if mail:
+        corpus = replace(corpus, texts=[body_of(text) for text in corpus.texts])
     words: Any = {"english": "english", "none": None}.get(stop_words, stop_words)
     if words == stop_words and words != "english":
         words = [w for line in read_texts(Path(stop_words)).texts for w in line.lower().split()]

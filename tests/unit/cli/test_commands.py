@@ -185,3 +185,19 @@ def test_version(run):
     import provenmf
 
     assert run("--version").out.strip() == f"provenmf {provenmf.__version__}"
+
+
+def test_mail_leaves_out_headers_and_certify_does_the_same(run, tmp_path):
+    rng = np.random.default_rng(0)
+    subjects = (["ship", "sail", "harbour", "storm"], ["bread", "flour", "oven", "yeast"])
+    rows = [
+        {"text": f"From: writer{i}\n\n{' '.join(rng.choice(subjects[i % 2], size=9))}"}
+        for i in range(40)
+    ]
+    (tmp_path / "mails.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    ran = run("topics", "mails.jsonl", "-k", 2, "-m", "spa", "--mail", "--json", "--no-report")
+    words = {word for c in json.loads(ran.out)["components"] for word in c["largest"]}
+    assert words == {*subjects[0], *subjects[1]}
+    again = run("certify", "mails-result.npz", "mails.jsonl", "--mail", "--json")
+    measured = json.loads(ran.out)["certificate"]["measures"]["relative_error"]
+    assert json.loads(again.out)["measures"]["relative_error"] == pytest.approx(measured)
