@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
-from provenmf.linalg.hull import distances_to_hulls, distances_to_other_points
+from provenmf.guarantees.margins import anchor_margins, check_margins
+from provenmf.linalg.hull import distances_to_other_points
 from provenmf.linalg.nnls import simplex_least_squares
 from provenmf.linalg.norms import squared_residual_rows, squared_row_norms
-from provenmf.records import Certificate, Check, Factorization, Status
+from provenmf.records import Certificate, Check, Factorization
 
 Floats = NDArray[np.float64]
 
@@ -37,12 +38,17 @@ def certify(blocks: Blocks, factorization: Factorization) -> Certificate:
     """Margins, Theorem 3 with the measured gap, and the memory theorems 1, 2 and 4."""
     explanation = explain(blocks, factorization)
     extras = factorization.extras
-    lower, upper = anchor_margins(blocks, factorization, explanation.scale)
+    lower, upper = anchor_margins(
+        blocks,
+        factorization.components.astype(np.float64),
+        radius=float(extras["group_radius"]),
+        scale=explanation.scale,
+    )
     lam, mu = float(extras["lam"]), float(extras["mu"])
     gap = float(extras["duality_gap"])
     e = explanation
     checks = (
-        check_margins(e, lower, upper),
+        check_margins(e.delta, lower, upper),
         check_theorem_3(e, lam, mu, gap),
         check_theorem_3(e, lam, mu, gap, measured_noise=True),
         check_theorem_1(e),
@@ -130,53 +136,6 @@ def explain(blocks: Blocks, factorization: Factorization) -> Explanation:
         kappa=float(lower.min()),
         gamma=math.sqrt(squared_row_norms(components).max()),
         singular_values=np.linalg.svd(components, compute_uv=False),
-    )
-
-
-def anchor_margins(
-    blocks: Blocks, factorization: Factorization, scale: float
-) -> tuple[Floats, Floats]:
-    """Bounds of each anchor's distance to the hull of the other rows, near-duplicates left out."""
-    anchors = factorization.components.astype(np.float64)
-    radius = max(float(factorization.extras["group_radius"]), 1e-12 * scale)
-    squared = squared_row_norms(anchors)
-
-    def duplicate(block: Block) -> NDArray[np.bool_]:
-        cross = np.asarray(block @ anchors.T, dtype=np.float64)
-        near = squared_row_norms(block)[:, None] + squared - 2 * cross
-        return near <= radius**2 + 1e-13 * scale**2
-
-    left_out = blocks.map_rows(duplicate)
-
-    def farthest(which: NDArray[np.intp], directions: Floats) -> tuple[Floats, Floats]:
-        best, rows = np.full(len(which), -np.inf), np.zeros(len(which), dtype=np.intp)
-        score = lambda block: np.asarray(block @ directions.T, dtype=np.float64)  # noqa: E731
-        for start, stop, along in blocks.each(score):
-            along[left_out[start:stop, which]] = -np.inf
-            place = along.argmax(axis=0)
-            value = along[place, np.arange(len(which))]
-            better = value > best
-            best[better], rows[better] = value[better], start + place[better]
-        taken = blocks.take(rows)
-        return best, taken.toarray() if blocks.is_sparse else np.asarray(taken, dtype=np.float64)
-
-    return distances_to_hulls(anchors, farthest)
-
-
-def check_margins(e: Explanation, lower: Floats, upper: Floats) -> Check:
-    """Whether the explanation certifies itself: every anchor survives the noise that it claims."""
-    status: Status = "unknown"
-    if lower.min() > 2 * e.delta:
-        status = "holds"
-    elif upper.min() <= 2 * e.delta:
-        status = "fails"
-    return Check(
-        "anchors survive the residual",
-        "margin",
-        status,
-        value=2 * e.delta,
-        threshold=float(lower.min()),
-        note="twice the largest residual, against the least distance of an anchor to other rows",
     )
 
 

@@ -9,7 +9,8 @@ data is its nearest point among those that the model allows plus noise,
 
 and ε = max ‖v_i‖ is measured. Anchors have v = 0. If a theorem's condition holds for this
 explanation, the method provably finds it, up to the theorem's error, from any data within ε of its
-noiseless rows; whether nature made the data that way no computation can tell.
+noiseless rows; whether nature made the data that way no computation can tell. Margins
+(guarantees/margins.py) need no such condition: they speak of every explanation with that noise.
 
     GV14     Gillis & Vavasis 2014, Theorem 3: SPA, with f the squared Euclidean length
     Arora13  Arora et al. 2013, Theorem 4.3: FastAnchorWords
@@ -25,15 +26,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
+from provenmf.guarantees.margins import anchor_margins, check_margins
 from provenmf.linalg.nnls import nonnegative_least_squares, simplex_least_squares
 from provenmf.linalg.norms import squared_residual_rows, squared_row_norms
 from provenmf.linalg.orthogonal import orthogonal_part, orthonormal_rows
-from provenmf.records import Certificate, Check, Factorization
+from provenmf.records import Certificate, Check, Factorization, Measure
 
 Model = Literal["hull", "hull and 0", "cone"]
 
 # Residuals up to this fraction of the largest row are rounding.
 EXACT = 1e-7
+# Margins keep some corners for each anchor as dense rows and read the data once per pass.
+MARGIN_COLUMNS = 5000
+MARGIN_PASSES = 50
 
 
 def certify_spa(
@@ -72,18 +77,21 @@ def certify_fast_anchor(
 
 
 def certify_cone(blocks: Blocks, factorization: Factorization) -> Certificate:
-    """Whether the cone of the anchors contains all rows: then XRAY's theorem applies."""
-    points = Explanation(blocks, factorization, "cone", False)
-    exact = points.largest <= EXACT * points.scale
+    """Whether the cone of the anchors contains all rows: then XRAY's theorem applies.
+
+    Margins are those of the rows divided by their sums, which turns the cone into a hull.
+    """
+    cone = Explanation(blocks, factorization, "cone", False)
     check = Check(
         "rows inside the cone of the anchors",
         "Kumar13",
-        "holds" if exact else "fails",
-        value=points.largest / points.scale,
+        "holds" if cone.largest <= EXACT * cone.scale else "fails",
+        value=cone.largest / cone.scale,
         threshold=EXACT,
         note="the theory of conical hulls speaks of data without noise only",
     )
-    return points.certificate(check)
+    hull = Explanation(blocks, factorization, "hull", True)
+    return cone.certificate(check, margins=hull)
 
 
 class Explanation:
@@ -93,51 +101,92 @@ class Explanation:
         self, blocks: Blocks, factorization: Factorization, model: Model, scale_rows: bool
     ) -> None:
         self.method = factorization.method
+        self.blocks, self.model = blocks, model
+        self.sums = row_sums(blocks) if scale_rows else None
         self.components = factorization.components.astype(np.float64)
         if scale_rows:
             sums = self.components.sum(axis=1, keepdims=True)
             self.components = self.components / np.where(sums > 0, sums, 1.0)
-        squared, lengths = squared_distances(blocks, self.components, model, scale_rows).T
+        squared, lengths = squared_distances(blocks, self.components, model, self.sums).T
         self.distances = np.sqrt(squared)
         self.scale = math.sqrt(lengths.max()) or 1.0
         self.largest = float(self.distances.max())
 
-    def certificate(self, *checks: Check, **measures: float) -> Certificate:
-        """The checks, and the measures of separability that go with all of them."""
+    def margins(self) -> tuple[Check, dict[str, Measure], dict[str, float]]:
+        """What the distance of each anchor to the other rows proves: check, measures, bounds."""
+        if self.blocks.n_columns > MARGIN_COLUMNS or (
+            self.sums is not None and self.sums.min() < 0
+        ):
+            note = (
+                f"not measured beyond {MARGIN_COLUMNS} columns, and for rows divided by their sums "
+                "not with negative sums: project the data first"
+            )
+            return Check("anchors survive the residual", "margin", "unknown", note=note), {}, {}
+        lower, upper = anchor_margins(
+            self.blocks,
+            self.components,
+            radius=float(np.median(self.distances)) / 10,
+            scale=self.scale,
+            divisors=self.sums,
+            with_origin=self.model == "hull and 0",
+            max_iter=MARGIN_PASSES,
+        )
+        survived = float(lower.min()) / 2
+        return (
+            check_margins(self.largest, lower, upper),
+            {"anchor_margin": tuple(lower.tolist())},
+            {"noise_that_all_anchors_survive": survived} if 0 < survived < math.inf else {},
+        )
+
+    def certificate(
+        self, *checks: Check, margins: Explanation | None = None, **measures: float
+    ) -> Certificate:
+        """The checks, the margins, and the measures of separability."""
+        margin, margin_measures, bounds = (margins or self).margins()
         return Certificate(
             self.method,
-            checks=checks,
+            checks=(margin, *checks),
+            bounds=bounds,
             measures={
                 "separability_residual": self.largest / self.scale,
                 "typical_separability_residual": float(np.median(self.distances)) / self.scale,
                 "smallest_singular_value": smallest_singular_value(self.components),
                 **measures,
+                **margin_measures,
             },
         )
 
 
+def row_sums(blocks: Blocks) -> NDArray[np.float64]:
+    """Sum of each row."""
+    ones = np.ones(blocks.n_columns)
+    return blocks.map_rows(lambda block: np.asarray(block @ ones, dtype=np.float64))
+
+
 def squared_distances(
-    blocks: Blocks, components: NDArray[np.float64], model: Model, scale_rows: bool = False
+    blocks: Blocks,
+    components: NDArray[np.float64],
+    model: Model,
+    sums: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """(n, 2): squared distance of each row to the model's set, and its squared length.
 
-    With `scale_rows` both are those of the row divided by its sum (of zero for a zero row).
+    With `sums` both are those of the rows divided by them (zero where a sum is not positive).
     """
     corners = components if model != "hull and 0" else np.vstack([components, 0 * components[:1]])
     gram = corners @ corners.T
     solve = nonnegative_least_squares if model == "cone" else simplex_least_squares
-    ones = np.ones(blocks.n_columns)
+    divisors = np.ones(blocks.n_rows) if sums is None else np.where(sums > 0, sums, np.inf)
 
-    def measure(block: Block) -> NDArray[Any]:
-        sums = np.asarray(block @ ones, dtype=np.float64) if scale_rows else np.ones(block.shape[0])
-        empty = sums <= 0
-        sums = np.where(empty, 1.0, sums)
-        weights = solve(gram, np.asarray(block @ corners.T, dtype=np.float64) / sums[:, None])
-        squared = squared_residual_rows(block, sums[:, None] * weights, corners) / sums**2
-        lengths = squared_row_norms(block) / sums**2
-        return np.column_stack([np.where(empty & scale_rows, 0.0, squared), lengths])
+    def measure(block: Block, divisor: NDArray[np.float64]) -> NDArray[Any]:
+        empty = np.isinf(divisor)
+        unit = np.where(empty, 1.0, divisor)
+        weights = solve(gram, np.asarray(block @ corners.T, dtype=np.float64) / unit[:, None])
+        squared = squared_residual_rows(block, unit[:, None] * weights, corners) / unit**2
+        lengths = squared_row_norms(block) / unit**2
+        return np.where(empty[:, None], 0.0, np.column_stack([squared, lengths]))
 
-    return blocks.map_rows(measure)
+    return blocks.map_rows(measure, divisors)
 
 
 def spa_noise_allowed(components: NDArray[np.float64]) -> float:

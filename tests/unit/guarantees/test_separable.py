@@ -1,10 +1,13 @@
 """Measured distances against quadratic programs; conditions that hold, fail, and are sound."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import nnls
 
+import provenmf.guarantees.separable as module
 from provenmf import SPA, XRAY, FastAnchor, FastGradient
 from provenmf.blocks import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures
@@ -35,7 +38,8 @@ def test_distances(model, scale_rows):
     expected = [plain_distance(row, corners, model != "cone") for row in rows]
     for storage in (np.asarray, sp.csr_array):
         blocks = as_blocks(storage(data), block_rows=4)
-        squared, lengths = squared_distances(blocks, components, model, scale_rows).T
+        sums = data.sum(axis=1) if scale_rows else None
+        squared, lengths = squared_distances(blocks, components, model, sums).T
         np.testing.assert_allclose(np.sqrt(squared), expected, atol=1e-5)
         np.testing.assert_allclose(lengths, (rows**2).sum(axis=1))
 
@@ -94,6 +98,58 @@ def test_cone(estimator):
     assert check(estimator.fit(data), "cone").status == "holds"
     data += 0.1 * rng.random(data.shape)
     assert check(estimator.fit(data), "cone").status == "fails"
+
+
+METHODS = [SPA(4), SPA(4, scale_rows=True), FastAnchor(4), XRAY(4), FastGradient(4, random_state=0)]
+NAMES = ["SPA", "SPA scaled", "FastAnchor", "XRAY", "FastGradient"]
+
+
+@pytest.mark.parametrize("estimator", METHODS, ids=NAMES)
+def test_margins_hold_without_noise_and_fail_for_wrong_anchors(estimator):
+    sample = dirichlet_mixtures(60, 12, 4, random_state=5)
+    fitted = estimator.fit(sample.data)
+    assert check(fitted, "survive").status == "holds"
+    assert len(fitted.certificate_.measures["anchor_margin"]) == 4
+    assert fitted.certificate_.bounds["noise_that_all_anchors_survive"] > 0
+
+    wrong = np.append(sample.anchors[:3], np.setdiff1d(np.arange(60), sample.anchors)[0])
+    spoilt = replace(
+        fitted.factorization_, components=sample.data[wrong], anchors=wrong, certificate=None
+    )
+    certificate = estimator._certify(as_blocks(sample.data), spoilt)
+    assert certificate.checks[0].status == "fails"
+    assert certificate.measures["anchor_margin"][3] == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("estimator", METHODS[:3], ids=NAMES[:3])
+@pytest.mark.parametrize("seed", range(4))
+def test_margins_are_sound_under_bounded_noise(estimator, seed):
+    """A row whose margin exceeds twice the true noise is a true anchor, whatever was chosen."""
+    rng = np.random.default_rng(seed)
+    clean = dirichlet_mixtures(40, 10, 4, random_state=rng)
+    clean_data = clean.data / clean.data.sum(axis=1, keepdims=True)
+    directions = rng.standard_normal(clean_data.shape)
+    directions -= directions.mean(axis=1, keepdims=True)  # sums stay one
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    for delta in (0.002, 0.01, 0.03):
+        fitted = estimator.fit(clean_data + delta * directions)
+        margins = np.array(fitted.certificate_.measures["anchor_margin"])
+        certified = fitted.anchors_[margins > 2 * delta]
+        assert set(certified.tolist()) <= set(clean.anchors.tolist())
+        if delta == 0.002:
+            assert len(certified) > 0
+
+
+def test_margins_are_not_measured_with_very_many_columns(monkeypatch):
+    monkeypatch.setattr(module, "MARGIN_COLUMNS", 5)
+    fitted = SPA(2).fit(dirichlet_mixtures(20, 6, 2, random_state=0).data)
+    assert check(fitted, "survive").status == "unknown"
+
+
+def test_rows_with_negative_sums_have_no_margin_in_a_cone():
+    rng = np.random.default_rng(0)
+    fitted = FastGradient(3, random_state=0, max_iter=50).fit(rng.standard_normal((20, 5)))
+    assert check(fitted, "survive").status == "unknown"
 
 
 def test_robustness_is_the_least_distance_to_the_other_face():
