@@ -87,7 +87,7 @@ class StageState:
     thresholds: Array
     watched: NDArray[np.intp]
     movement: Array
-    negatives: Array
+    size_when_watched: Array
     stage: int = 0
 
 
@@ -187,7 +187,7 @@ def first_state(
         thresholds=np.full(k, threshold),
         watched=np.empty(0, dtype=np.intp),
         movement=np.full(k, np.inf),
-        negatives=np.full(k, np.inf),
+        size_when_watched=np.full(k, np.inf),
     )
 
 
@@ -226,15 +226,20 @@ def next_state(state: StageState, sums: StageSums, rule: StageRule) -> StageStat
     decoder, independence = decoder_of(components)
     movement = decoded_movement(state.components @ decoder, sums)
     thresholds = next_thresholds(state.thresholds, movement, sums)
-    watched = components_to_watch(movement, state.movement, state.negatives, sums)
+    size = negative_size(sums)
+    size_when_watched = state.size_when_watched.copy()
+    watched = np.empty(0, dtype=np.intp)
+    if stage >= FIRST_WATCHED_STAGE:
+        watched = components_to_watch(movement, state.movement, size, size_when_watched, sums)
+        size_when_watched[watched] = size[watched]
     return StageState(
         components=components,
         decoder=decoder,
         independence=independence,
         thresholds=thresholds,
-        watched=watched if stage >= FIRST_WATCHED_STAGE else watched[:0],
+        watched=watched,
         movement=movement,
-        negatives=negative_size(sums),
+        size_when_watched=size_when_watched,
         stage=stage,
     )
 

@@ -27,7 +27,7 @@ NEGATIVES = 3.0  # threshold over the root mean square of negative decoded weigh
 FASTEST = 10.0  # largest fall of a threshold in one stage
 HEAVY_TAIL = 2.0  # root mean square over mean of the negatives; 1.25 for normal noise
 SLOW = 0.5  # a component that moves more than this share of its last move is slow
-FALLING = 0.95  # negative weights that are larger than this share of the last ones do not shrink
+FALLING = 0.95  # negative weights above this share of earlier ones did not become smaller
 
 
 def paper_threshold(alpha: float, decay: float, stage: int) -> float:
@@ -49,20 +49,20 @@ def decoded_movement(change: Array, sums: StageSums) -> Array:
 
 
 def components_to_watch(
-    movement: Array, last_movement: Array, last_size: Array, sums: StageSums
+    movement: Array, last_movement: Array, size: Array, size_when_watched: Array, sums: StageSums
 ) -> NDArray[np.intp]:
     """Components that the next stage should look at more closely (see `and_facets`).
 
     Either few rows decode to far more negative weights than the others, which noise does not do,
-    or the component contracts slowly. If noise is what keeps it from contracting, its negative
-    weights do not shrink either, and it is left alone.
+    or the component contracts slowly. If looking did not make its negative weights smaller, the
+    reason is noise or a model that does not fit, and it is left alone. `size` is that of the
+    negative weights now, `size_when_watched` the one when the component was last watched.
     """
     count, total, _ = sums.negative
-    size = negative_size(sums)
     mean = total / np.maximum(count, 1.0)
     uneven = (size > HEAVY_TAIL * mean) & (size * np.sqrt(count / sums.rows) > 0.1 * movement)
-    slow = (movement > SLOW * last_movement) & (size < FALLING * last_size)
-    return np.flatnonzero(uneven | slow)
+    slow = movement > SLOW * last_movement
+    return np.flatnonzero((uneven | slow) & (size < FALLING * size_when_watched))
 
 
 def negative_size(sums: StageSums) -> Array:
