@@ -40,10 +40,10 @@ def row_scales(blocks: Blocks) -> NDArray[np.float64]:
     return np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)
 
 
-def number_to_try(blocks: Blocks, n_components: int | None) -> int:
-    """How many anchors to look for: those asked for, or as many as could make sense."""
+def number_to_try(blocks: Blocks, n_components: int | None, most: int | None = None) -> int:
+    """How many anchors to look for: those asked for, or as many as the method could find."""
     if n_components is None:
-        return min(*blocks.shape, MOST_ANCHORS)
+        return min(blocks.n_rows, most or blocks.n_rows, MOST_ANCHORS)
     if n_components > blocks.n_rows:
         raise InvalidInput(
             f"n_components={n_components}, but X has {blocks.n_rows} rows: anchors are rows of X, "

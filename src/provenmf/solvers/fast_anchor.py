@@ -75,9 +75,8 @@ def fast_anchor(
     lengths = points.map_rows(squared_row_norms) * scales**2
     slack = 10 * ROUNDING * np.maximum(lengths, lengths.max())
 
-    run = Run(
-        number_to_try(blocks, n_components), callback=callback, verbose=verbose, name="FastAnchor"
-    )
+    number = number_to_try(blocks, n_components, points.n_columns + 1)
+    run = Run(number, callback=callback, verbose=verbose, name="FastAnchor")
     anchors: list[int] = []
     distances: list[float] = []
     squared, basis = lengths, np.empty((0, points.n_columns))

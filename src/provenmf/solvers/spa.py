@@ -68,7 +68,8 @@ def spa(
     anchors: list[int] = []
     chosen_with: list[float] = []
 
-    run = Run(number_to_try(blocks, n_components), callback=callback, verbose=verbose, name="SPA")
+    number = number_to_try(blocks, n_components, blocks.n_columns)
+    run = Run(number, callback=callback, verbose=verbose, name="SPA")
     for _ in run:
         anchor = first_largest(residual, 10 * ROUNDING * lengths)
         if residual[anchor] == 0:

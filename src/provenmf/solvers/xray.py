@@ -82,7 +82,8 @@ def xray(
     residual = lengths
     chosen_with: list[float] = []
 
-    run = Run(number_to_try(blocks, n_components), callback=callback, verbose=verbose, name="XRAY")
+    number = number_to_try(blocks, n_components, blocks.n_rows)
+    run = Run(number, callback=callback, verbose=verbose, name="XRAY")
     for _ in run:
         if residual.max() == 0:
             run.stop("nothing left outside the cone")

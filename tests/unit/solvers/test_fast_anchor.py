@@ -102,6 +102,11 @@ def test_the_number_is_found_without_noise(k):
     assert found.extras["drop"] == np.inf
 
 
+def test_one_more_anchor_than_columns():
+    found = fast_anchor(as_blocks(np.array([[0.2], [1.0], [0.7], [0.1]])))
+    assert found.anchors.tolist() == [1, 3]
+
+
 @pytest.mark.parametrize(
     ("data", "available"),
     [

@@ -77,6 +77,14 @@ def test_the_number_is_found_without_noise():
     assert found.extras["drop"] == np.inf
 
 
+def test_more_rays_than_columns_are_found():
+    angles = 2 * np.pi * np.arange(5) / 5
+    rays = np.column_stack([np.cos(angles), np.sin(angles), np.full(5, 1.2)]) + 1
+    inside = np.random.default_rng(0).dirichlet(np.ones(5), 30) @ rays
+    found = xray(as_blocks(np.vstack([inside, rays])))
+    assert sorted(found.anchors.tolist()) == [30, 31, 32, 33, 34]
+
+
 def test_rows_without_mass_are_never_chosen():
     data = np.vstack([np.zeros((2, 4)), np.eye(3, 4)])
     for variant in ("max", "dist", "greedy", "rand"):
