@@ -36,7 +36,8 @@ from provenmf.linalg.threads import available_threads, for_row_slices
 from provenmf.records import Solution
 from provenmf.solvers.coarse import components_from_sample, worth_sampling
 from provenmf.solvers.run import Run
-from provenmf.solvers.starts import Init, start_factors
+from provenmf.solvers.starts import Init, start_pair
+from provenmf.solvers.weights import encode
 
 FIRST_LENGTH = 0.5
 GROW = 1.05
@@ -73,7 +74,6 @@ def alternate(
     squared_norm = blocks.map_reduce(squared_frobenius_norm)
     features = np.ascontiguousarray(components.T, dtype=blocks.dtype)
     weights = np.ascontiguousarray(weights, dtype=blocks.dtype)
-    features = scaled_to_data(blocks, weights, features)
     best = weights, features
     weights_ahead, features_ahead = weights, features
     length, limit, accepted_length = FIRST_LENGTH, 1.0, FIRST_LENGTH
@@ -119,7 +119,10 @@ def start_for(
     """Weights and components to start from; ``factorize`` solves a sample if that is wanted."""
     if coarse and isinstance(init, str) and n_components and worth_sampling(blocks, n_components):
         init = components_from_sample(blocks, n_components, factorize, rng)
-    return start_factors(blocks, n_components, init, rng)
+    weights, components = start_pair(blocks, n_components, init, rng)
+    if weights is None:
+        return encode(blocks, components), components
+    return weights, scaled_to_data(blocks, weights, components)
 
 
 def better_weights(
@@ -156,15 +159,15 @@ def relative_error(
     return math.sqrt(max(squared_norm - explained, 0.0) / squared_norm)
 
 
-def scaled_to_data(blocks: Blocks, weights: NDArray[Any], features: NDArray[Any]) -> NDArray[Any]:
-    """Multiply the features by the one number that fits the data best (Gillis & Glineur 2012)."""
-    gram = double(weights.T @ weights)
-    fitted = float(np.vdot(gram, double(features.T @ features)))
-    if fitted == 0.0:
-        return features
+def scaled_to_data(blocks: Blocks, weights: NDArray[Any], components: NDArray[Any]) -> NDArray[Any]:
+    """Multiply the components by the one number that fits best (Gillis & Glineur 2012)."""
+    wide = double(weights), double(components)
+    fitted = float(np.vdot(wide[0].T @ wide[0], wide[1] @ wide[1].T))
     cross = blocks.map_reduce(transposed_product, weights)
-    aligned = float(np.einsum("ij,ij->", cross, features, dtype=np.float64))
-    return features * features.dtype.type(aligned / fitted) if aligned > 0.0 else features
+    aligned = float(np.einsum("ij,ji->", cross, components, dtype=np.float64))
+    if fitted == 0.0 or aligned <= 0.0:
+        return components
+    return components * components.dtype.type(aligned / fitted)
 
 
 def stalled(errors: list[float], tol: float) -> bool:

@@ -26,7 +26,7 @@ from provenmf.records import Solution
 from provenmf.solvers.starts import filled_up
 
 PER_COMPONENT = 10  # rows and columns of the sample for each component, at least
-FRACTION = 8  # and at least one in so many
+FRACTION = 5  # and at least one in so many
 WORTH_IT = 4  # the sample must be smaller than the data by this factor
 
 
