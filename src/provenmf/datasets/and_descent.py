@@ -125,15 +125,12 @@ def topic_components(n_components: int, n_columns: int, *, random_state: Seed = 
 
     Stands in for the word-topic matrix of the paper's experiments.
     """
-    if n_columns < n_components:
-        raise InvalidInput(f"n_columns={n_columns} must be at least n_components={n_components}")
+    if n_columns <= n_components:
+        raise InvalidInput(f"n_columns={n_columns} must exceed n_components={n_components}")
     rng = np.random.default_rng(random_state)
-    topics = rng.dirichlet(np.full(n_columns, 0.1), n_components)
-    topics[:, :n_components] = 0.0
-    topics[np.arange(n_components), np.arange(n_components)] = rng.uniform(
-        0.01, 0.1, n_components
-    ) * topics.sum(axis=1)
-    return topics / topics.sum(axis=1, keepdims=True)
+    common_words = rng.dirichlet(np.full(n_columns - n_components, 0.1), n_components)
+    share = rng.uniform(0.01, 0.1, n_components)
+    return np.hstack([np.diag(share), (1.0 - share)[:, None] * common_words])
 
 
 def load_topics(path: str | Path) -> Array:

@@ -30,6 +30,8 @@ def test_topic_samples_are_exact_mixtures_and_repeat(sample):
 def test_topics_are_distributions_with_anchor_words():
     np.testing.assert_allclose(TOPICS.sum(axis=1), 1.0)
     assert (np.count_nonzero(TOPICS[:, :8], axis=0) == 1).all()
+    with pytest.raises(InvalidInput, match="n_columns=8 must exceed"):
+        topic_components(8, 8)
 
 
 def test_fresh_covariance_is_nearly_one_hot_and_the_logistic_normal_less_so():
