@@ -16,13 +16,19 @@ GENERATORS = {
     "separable": ("provenmf.datasets.separable", "dirichlet_mixtures"),
     "middle-points": ("provenmf.datasets.separable", "middle_points"),
     "cones": ("provenmf.datasets.cones", "paper_cones"),
+    "dirichlet": ("provenmf.datasets.and_descent", "sample_dirichlet"),
+    "fresh-covariance": ("provenmf.datasets.and_descent", "sample_fresh_covariance"),
+    "logistic-normal": ("provenmf.datasets.and_descent", "sample_logistic_normal"),
+    "sparse-binary": ("provenmf.datasets.and_descent", "sample_sparse_binary"),
+    "signed": ("provenmf.datasets.and_descent", "sample_signed"),
+    "purification": ("provenmf.datasets.purification", "sample_purification"),
     "network": ("provenmf.datasets.networks", "mixed_membership_network"),
 }
-# the options that most generators have, and the names they have there
+# the options that most generators have, the names they have there, and a default
 SHARED = {
-    "rows": ("n_samples", "n_rows", "n_nodes"),
-    "columns": ("n_features", "n_columns"),
-    "rank": ("n_components", "n_communities"),
+    "rows": (("n_samples", "n_nodes", "n_rows"), 1000),
+    "columns": (("n_features", "n_columns"), 200),
+    "rank": (("n_communities", "n_components"), 10),
 }
 
 
@@ -63,7 +69,8 @@ def generate(
     check_writable(output)
     given = {"rows": rows, "columns": columns, "rank": rank}
     function = _function(model)
-    sample = function(**_arguments(model, function, given, settings or []), random_state=seed)
+    arguments = _arguments(model, function, given, settings or [], seed)
+    sample = function(**arguments, random_state=seed)
     save_sample(sample, output)
     typer.echo(f"{model} data written to {output}")
 
@@ -91,24 +98,33 @@ def _show_models() -> None:
 
 
 def _arguments(
-    model: str, function: Callable[..., Any], given: dict[str, int | None], settings: list[str]
+    model: str,
+    function: Callable[..., Any],
+    given: dict[str, int | None],
+    settings: list[str],
+    seed: int,
 ) -> dict[str, Any]:
     """The options as arguments of the generator; what it does not have is refused."""
     import inspect
     from ast import literal_eval
 
+    from provenmf.datasets.and_descent import topic_components
+
     parameters = inspect.signature(function).parameters
     open_end = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
     arguments: dict[str, Any] = {}
+    if "components" in parameters:  # a model of the weights only: topics are drawn for it
+        sizes = [given.pop(option) or SHARED[option][1] for option in ("rank", "columns")]
+        arguments["components"] = topic_components(*sizes, random_state=seed)
     for option, value in given.items():
-        known = [name for name in SHARED[option] if name in parameters]
-        name = known[0] if known else SHARED[option][-1 if option == "columns" else 0]
+        names, default = SHARED[option]
+        known = [name for name in names if name in parameters]
         if value is not None and not known and not open_end:
             raise InvalidInput(f"model {model!r} has no --{option}: leave it out")
+        if known and parameters[known[0]].default is inspect.Parameter.empty:
+            value = value or default
         if value is not None:
-            arguments[name] = value
-        elif known and parameters[name].default is inspect.Parameter.empty:
-            raise InvalidInput(f"model {model!r} needs --{option}: give a number")
+            arguments[known[0] if known else names[-1]] = value
     for setting in settings:
         name, _, text = setting.partition("=")
         if name not in parameters and not open_end:

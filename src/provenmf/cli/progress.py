@@ -130,7 +130,7 @@ def fitting(path: Path, method: str, rank: int | None, max_iter: int | None) -> 
     known = estimator().get_params()
     if max_iter is not None and "max_iter" not in known:
         raise InvalidInput(f"{estimator.__name__} makes no iterations: leave out --max-iter")
-    steps = max_iter or known.get("max_iter") or rank
+    steps = max_iter or known.get("max_iter", rank)
     with Progress(f"{estimator.__name__} on {path.name}", steps=steps) as progress:
         options: dict[str, Any] = {"callback": progress.row}
         if max_iter is not None:

@@ -162,15 +162,17 @@ def margin(check: Check) -> str:
     value, threshold = check.value, check.threshold
     if value is None or threshold is None or check.status == "unknown":
         return ""
-    low, high = sorted((abs(value), abs(threshold)))
-    if low == 0 or not math.isfinite(high):
+    low, high = sorted((value, threshold))
+    if low <= 0 or not math.isfinite(high):
         return ""
     return f", {'met' if check.status == 'holds' else 'missed'} by a factor of {high / low:.3g}"
 
 
 def _statement(check: Check) -> Statement:
     measured = f"measured {number(check.value)}" if check.value is not None else "not measured"
-    if check.threshold is not None:
+    if check.threshold is not None and math.isinf(check.threshold):
+        measured += ", and no value would be enough here"
+    elif check.threshold is not None:
         side = ""
         if check.status != "unknown" and check.value is not None and check.value != check.threshold:
             above = (check.value > check.threshold) == (check.status == "holds")

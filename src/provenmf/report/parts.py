@@ -29,7 +29,7 @@ def found(result: Factorization, answer: Answer) -> list[Element]:
     )
     return [
         Paragraph(summary),
-        Gallery("Parts", parts, "Each part is scaled from black (least) to white (most)."),
+        Gallery("Parts", parts, "Each part is scaled from black (zero) to white (its largest)."),
         *_originals(result, answer),
         _rebuilt(answer),
         _weights(answer),

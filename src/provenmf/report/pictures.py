@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 
 
 def grey_levels(image: NDArray[Any]) -> NDArray[np.uint8]:
-    """Scale to 0 … 255 from the smallest (at most 0) to the largest value."""
-    values = np.nan_to_num(np.asarray(image, dtype=np.float64))
-    low, high = min(0.0, values.min()), values.max()
-    span = high - low if high > low else 1.0
-    return np.round(255 * (values - low) / span).astype(np.uint8)
+    """Scale to 0 … 255 from zero to the largest value; what is negative is black."""
+    values = np.maximum(np.nan_to_num(np.asarray(image, dtype=np.float64)), 0.0)
+    return np.round(255 * values / (values.max() or 1.0)).astype(np.uint8)
 
 
 def png(grey: NDArray[np.uint8]) -> bytes:

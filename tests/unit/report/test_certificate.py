@@ -35,6 +35,8 @@ def test_unknown_is_never_counted_as_met():
         ("fails", 0.1, 0.2, "needed at least 0.2, missed by a factor of 2"),
         ("fails", 0.4, 0.2, "needed at most 0.2, missed by a factor of 2"),
         ("unknown", 0.4, 0.2, "needed 0.2"),
+        ("fails", 0.4, -0.2, "needed at most -0.2"),
+        ("fails", 0.4, float("-inf"), "and no value would be enough here"),
     ],
 )
 def test_side_of_the_threshold_in_words(status, value, threshold, words):

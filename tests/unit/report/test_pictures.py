@@ -20,4 +20,4 @@ def test_picture_decodes_to_its_grey_levels():
 def test_constant_and_negative_images():
     assert grey_levels(np.zeros((2, 2))).max() == 0
     levels = grey_levels(np.array([[-1.0, 0.0, 1.0]]))
-    assert levels.tolist() == [[0, 128, 255]]
+    assert levels.tolist() == [[0, 0, 255]]
