@@ -93,7 +93,7 @@ def find_communities(
     ----------
     graph : from `read_graph`, an adjacency matrix, or a networkx graph.
     n_communities : how many.
-    method : "merit", "spa", "fast_anchor", "fast_gradient", "geonmf" or "spoc".
+    method : "spa", "merit", "fast_anchor", "fast_gradient", "geonmf" or "spoc".
     energy : pure nodes are sought among the nodes with this share of the squared row norms.
     scale : whether to divide out the degrees before pure nodes are sought.
     memberships : "scaled" solves V = M V[pure], sets negative entries to zero and scales rows to

@@ -72,7 +72,7 @@ def find_topics(
     counts: Counts | Any,
     n_topics: int | None,
     *,
-    method: str = "merit",
+    method: str = "spa",
     vocabulary: Any = None,
     min_anchor_documents: int | None = None,
     weights_from: str = "counts",
@@ -85,7 +85,7 @@ def find_topics(
     ----------
     counts : from `count_words` or `read_counts`, or a matrix (documents, words).
     n_topics : how many; None lets the method find out where it can ("spa", "xray").
-    method : "merit", "spa", "xray", "fast_anchor", "fast_gradient" find anchor words; any other
+    method : "spa", "merit", "xray", "fast_anchor", "fast_gradient" find anchor words; any other
         method, such as "and_descent", factorizes the documents.
     vocabulary : the words, where counts is a matrix.
     min_anchor_documents : a word in fewer documents cannot become an anchor; None takes 1 % of

@@ -64,7 +64,7 @@ def unmix(
     cube: Any,
     n_endmembers: int | None,
     *,
-    method: str = "merit",
+    method: str = "spa",
     shape: tuple[int, int] | None = None,
     group: bool = True,
     group_radius: float | None = None,
@@ -80,7 +80,7 @@ def unmix(
     ----------
     cube : from `read_cube`, or an array (rows, columns, bands) or pixels and bands in a matrix.
     n_endmembers : how many; None lets the method find out where it can ("spa", "xray").
-    method : "merit", "spa", "xray", "fast_anchor", "fast_gradient".
+    method : "spa", "merit", "xray", "fast_anchor", "fast_gradient".
     shape : rows and columns of the image, where cube is a matrix.
     group : whether to look for endmembers among means of near-identical pixels.
     group_radius : how far pixels of a group may be from its first, as a share of the mean length

@@ -23,6 +23,8 @@ CORPORA = ("tdt2", "reuters21578")
 N_TRIALS = 10
 # FastGradient holds four n × n matrices; larger trials would need more than 1 GB.
 FAST_GRADIENT_WORDS = 3500
+# Every open-loop step compares all pairs of words: beyond this a trial takes minutes.
+OPEN_LOOP_WORDS = 5000
 
 # Nguyen22, Section V-B: λ = 1e-6 where the fit is not halved, which is half of it in our scaling;
 # open-loop steps from SPA.
@@ -38,11 +40,11 @@ TOPIC_CONTENDERS = {
     "SPA": Contender("spa"),
     "FastAnchor": Contender("fast_anchor"),
     "XRAY": Contender("xray"),
-    "LDA": Contender("lda"),
-    "FastGradient": Contender("fast_gradient", {}, FAST_GRADIENT_WORDS),
-    "MERIT": Contender("merit", PAPER_MERIT),
-    "MERIT(0)": Contender("merit", PAPER_MERIT_ZERO),
-    "our MERIT": Contender("merit"),
+    "LDA": Contender("lda", most_trials=3),
+    "FastGradient": Contender("fast_gradient", {}, FAST_GRADIENT_WORDS, most_trials=3),
+    "MERIT": Contender("merit", PAPER_MERIT, OPEN_LOOP_WORDS, most_trials=3),
+    "MERIT(0)": Contender("merit", PAPER_MERIT_ZERO, OPEN_LOOP_WORDS, most_trials=3),
+    "our MERIT": Contender("merit", {}, OPEN_LOOP_WORDS, most_trials=3),
     "find_topics": Contender("find_topics"),
 }
 
@@ -74,7 +76,12 @@ def topic_scores(
     scores: Scores = {}
     for number in trials:
         counts, classes = collection.trial(k, number)
-        for name, row in measure_trial(counts, classes, k, contenders, seed=seed).items():
+        entered = {
+            name: contender
+            for name, contender in contenders.items()
+            if contender.most_trials is None or number <= contender.most_trials
+        }
+        for name, row in measure_trial(counts, classes, k, entered, seed=seed).items():
             scores.setdefault(name, []).append(row)
     return scores
 
@@ -99,8 +106,8 @@ def topic_outcome(scores: Mapping[str, Mapping[int, Scores]]) -> Outcome:
     )
     verdict = (
         f"ClustAcc of find_topics minus that of the paper's MERIT is {ours:+.3f} on average, "
-        f"of our MERIT in the paper's protocol {best['our MERIT']:+.3f}, of the paper's iteration "
-        f"{best['MERIT']:+.3f} ({n_trials} trials for each K)."
+        f"of SPA in the paper's protocol {best['SPA']:+.3f} ({n_trials} trials for each K; methods "
+        "that compare all pairs of words took part in the first three, where these are small)."
     )
     return Outcome(tables, verdict, bool(ours >= 0))
 
@@ -115,7 +122,7 @@ def _measure_rows(
         gaps = []
         for k, scores in by_size.items():
             if name not in scores:
-                row[f"K={k}"] = "too large"
+                row[f"K={k}"] = "not run"
                 continue
             mean = float(np.mean([score[position] for score in scores[name]]))
             cell = f"{mean:.{digits}f}"

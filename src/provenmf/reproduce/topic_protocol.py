@@ -36,11 +36,15 @@ MEASURES = ("Coherence", "SimCount", "ClustAcc")
 
 @dataclass(frozen=True)
 class Contender:
-    """A method with its options; `most_words` keeps it from problems that do not fit."""
+    """A method with its options.
+
+    most_words keeps it from problems that take too much memory or time, most_trials from too many.
+    """
 
     method: str
     options: Mapping[str, Any] = field(default_factory=dict)
     most_words: int | None = None
+    most_trials: int | None = None
 
 
 def measure_trial(
