@@ -28,7 +28,8 @@ from provenmf.datasets.and_descent import (
     topic_components,
 )
 from provenmf.metrics.recovery import total_squared_correlation_error
-from provenmf.solvers.and_descent import StageRule, and_descent
+from provenmf.solvers.and_descent import and_descent
+from provenmf.solvers.and_stage import StageRule
 
 PAPER = StageRule(schedule="paper", steps="paper", normalize=False)
 STALLED = 1e-6  # a final error above this, after 200 stages

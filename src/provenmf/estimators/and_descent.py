@@ -14,7 +14,8 @@ from provenmf.estimators.parameters import Interval, StrOptions
 from provenmf.guarantees import and_descent as guarantee
 from provenmf.linalg.decoding import real_matrix, require_independent
 from provenmf.records import Certificate, Factorization, Solution
-from provenmf.solvers.and_descent import Schedule, StageRule, Steps, and_descent
+from provenmf.solvers.and_descent import and_descent
+from provenmf.solvers.and_stage import Schedule, StageRule, Steps
 from provenmf.solvers.and_stream import Stream
 from provenmf.solvers.run import Callback
 from provenmf.solvers.starts import start_components

@@ -29,7 +29,7 @@ from provenmf.datasets.sample import Sample
 from provenmf.metrics.recovery import total_correlation_error
 from provenmf.reproduce.and_courses import COMPETITORS, PAPER, Point, Sequence, and_stages, course
 from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Series, Settings
-from provenmf.solvers.and_descent import StageRule
+from provenmf.solvers.and_stage import StageRule
 
 Tables = dict[str, list[dict[str, Any]]]
 

@@ -37,6 +37,7 @@ def restart(blocks: Blocks, components: Array, row_scales: Array, component: int
     fresh = components.copy()
     candidate = dense_row(blocks, row) * row_scales[row]
     length = np.linalg.norm(candidate)
+    others_length = np.linalg.norm(others, axis=1).mean() if len(others) else 1.0
     if length > 0:
-        fresh[component] = candidate * (np.linalg.norm(others, axis=1).mean() / length)
+        fresh[component] = candidate * (others_length / length)
     return fresh

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from provenmf.blocks import Blocks
 from provenmf.linalg.decoding import DEPENDENT
 from provenmf.records import Trace
-from provenmf.solvers.and_descent import (
+from provenmf.solvers.and_restart import most_dependent
+from provenmf.solvers.and_stage import (
     StageRule,
     first_state,
     next_state,
@@ -24,7 +25,6 @@ from provenmf.solvers.and_descent import (
     restarted,
     row_scales_and_length,
 )
-from provenmf.solvers.and_restart import most_dependent
 from provenmf.solvers.and_sums import StageSums
 
 

@@ -7,7 +7,8 @@ import scipy.sparse as sp
 from provenmf.blocks import as_blocks
 from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.metrics.recovery import total_squared_correlation_error
-from provenmf.solvers.and_descent import StageRule, and_descent
+from provenmf.solvers.and_descent import and_descent
+from provenmf.solvers.and_stage import StageRule
 
 PAPER = StageRule(schedule="paper", steps="paper", normalize=False)
 
