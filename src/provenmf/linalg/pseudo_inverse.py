@@ -94,7 +94,9 @@ def dependent_features(
     zero = scales == 0
     unit = wide[~zero] / scales[~zero, None]
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
-    left, values, _ = np.linalg.svd(unit, full_matrices=True)
+    # A triangular factor has the same left singular vectors and is only k × k.
+    small = np.linalg.qr(unit.T, mode="r").T if unit.shape[0] <= unit.shape[1] else unit
+    left, values, _ = np.linalg.svd(small, full_matrices=True)
     singular = np.ones(left.shape[0], dtype=bool)
     singular[: values.size] = values < tolerance
     taking_part = np.linalg.norm(left[:, singular], axis=1) > 1e-6
