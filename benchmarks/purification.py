@@ -4,18 +4,17 @@
    k = 100: our batched simplex method cold, warm after changes of the features of several sizes,
    and HiGHS through highspy (warm from one feature to the next; on some features only where all
    would take minutes, scaled up), if it is installed.
-2. The slopes that the theorems speak of, from the experiments of `provenmf reproduce`.
-3. One iteration of the whole method, by parts, and all iterations of a fit.
+2. A fit: all iterations, and one pass over the data.
+3. The slopes that the theorems speak of, from the experiments of `provenmf reproduce`.
 
-    python benchmarks/purification.py [--quick]
+    python benchmarks/purification.py [--quick] [--only programs|fits|theorems]
 """
 
 import argparse
 import time
+from typing import NamedTuple
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from provenmf.blocks import as_blocks
 from provenmf.datasets.purification import sample_purification, warm_start
@@ -25,14 +24,22 @@ from provenmf.reproduce.experiment import Settings
 from provenmf.solvers.purification import initial_state, pair_moments
 from provenmf.solvers.purification import purification as solve
 
-CONSOLE = Console(width=140)
-
 
 def seconds(function):
-    """Wall time and result of one call."""
-    started = time.perf_counter()
+    """Wall time, processor time of all threads, and result of one call."""
+    wall, processor = time.perf_counter(), time.process_time()
     result = function()
-    return time.perf_counter() - started, result
+    return Seconds(time.perf_counter() - wall, time.process_time() - processor), result
+
+
+class Seconds(NamedTuple):
+    """On a busy machine only the processor time can be compared."""
+
+    wall: float
+    processor: float
+
+    def __str__(self):
+        return f"{self.wall:.3f} s ({self.processor:.3f} s)"
 
 
 def highs_row_sums(components, n_features):
@@ -63,78 +70,80 @@ def highs_row_sums(components, n_features):
     return np.array(sums)
 
 
-def programs_table(quick):
-    table = Table(title="One round of linear programs: seconds (rounds of the simplex method)")
-    for column in ("d", "k", "features", "ours, cold", "warm 1e-1", "warm 1e-2", "warm 1e-4"):
-        table.add_column(column)
-    for column in ("warm, same", "HiGHS", "HiGHS / cold", "same sums"):
-        table.add_column(column)
-    sizes = [(300, 20)] if quick else [(1000, 50), (5000, 100)]
-    for d, k in sizes:
+def programs(quick):
+    print("One round of linear programs: wall (processor) time, rounds of the simplex method")
+    for d, k in [(300, 20)] if quick else [(1000, 50), (5000, 100)]:
         rng = np.random.default_rng(0)
         for name, components in (
             ("uniform", rng.random((k, d))),
             ("overlapping", sample_purification(2, d, k, random_state=0).components * d),
         ):
+            print(f"d = {d}, k = {k}, {name} features")
             cold, found = seconds(lambda c=components: left_inverse(c))
-            cells = [f"{cold:.3f} ({found.rounds})"]
+            print(f"  {'ours, cold':28}{cold}  {found.rounds} rounds", flush=True)
             for size in (1e-1, 1e-2, 1e-4, 0.0):
                 changed = components * (1 + size * rng.standard_normal(components.shape))
                 warm, again = seconds(lambda c=changed, b=found.basis: left_inverse(c, basis=b))
-                cells.append(f"{warm:.3f} ({again.rounds})")
-            cells += highs_cells(components, found, cold, n_features=k if d <= 1000 else 3)
-            table.add_row(str(d), str(k), name, *cells)
-    CONSOLE.print(table)
+                print(f"  {f'ours, warm, changed by {size:g}':28}{warm}  {again.rounds} rounds")
+            with_highs(components, found, cold, n_features=k if d <= 1000 else 3)
 
 
-def highs_cells(components, found, cold, n_features):
+def with_highs(components, found, cold, n_features):
     try:
         elapsed, sums = seconds(lambda: highs_row_sums(components, n_features))
     except ImportError:
-        return ["not installed", "-", "-"]
-    elapsed *= len(components) / n_features
+        print("  HiGHS: highspy is not installed")
+        return
+    share = len(components) / n_features
     ours = np.abs(found.rows[:n_features]).sum(axis=1)
-    difference = np.abs(ours / sums - 1).max()
-    shown = f"{elapsed:.2f}" if n_features == len(components) else f"about {elapsed:.0f}"
-    return [shown, f"{elapsed / cold:.1f}", f"to {difference:.0e}"]
+    print(
+        f"  {'HiGHS, from row to row':28}{elapsed}  for {n_features} of {len(components)} features; "
+        f"processor time for all {share * elapsed.processor:.1f} s, "
+        f"{share * elapsed.processor / cold.processor:.1f} times ours cold; "
+        f"sums agree to {np.abs(ours / sums - 1).max():.0e}",
+        flush=True,
+    )
 
 
-def theorems_table(quick):
-    table = Table(title="Experiments", show_lines=True)
-    for column in ("name", "holds", "seconds", "verdict"):
-        table.add_column(column)
+def theorems(quick):
     modules = (purification, purification_general, purification_choices)
     for experiment in (e for module in modules for e in module.EXPERIMENTS):
         elapsed, outcome = seconds(lambda e=experiment: e.run(Settings(quick=quick)))
-        table.add_row(experiment.name, str(outcome.holds), f"{elapsed:.1f}", outcome.verdict)
-    CONSOLE.print(table)
+        print(
+            f"{experiment.name}, {elapsed}: holds {outcome.holds}\n  {outcome.verdict}", flush=True
+        )
 
 
-def iteration_table(quick):
+def fits(quick):
     n, d, k = (5000, 300, 20) if quick else (20000, 1000, 50)
     sample = sample_purification(n, d, k, noise="decoding", noise_level=0.1 / d, random_state=0)
     blocks, start = as_blocks(sample.data), warm_start(sample.components, random_state=1)
-    table = Table(title=f"A fit of n = {n}, d = {d}, k = {k}")
-    for column in ("left inverse", "iterations", "seconds", "seconds of one pass", "rounds"):
-        table.add_column(column)
+    print(f"A fit of n = {n}, d = {d}, k = {k}: wall (processor) time")
     for kind in ("min-inf", "moore-penrose"):
         state = initial_state(blocks, start, pseudo_inverse=kind)
         one_pass, _ = seconds(lambda s=state: pair_moments(blocks, s))
         elapsed, found = seconds(
             lambda p=kind: solve(blocks, start, pseudo_inverse=p, tol=1e-6, max_iter=50)
         )
-        rounds = " ".join(f"{r:.0f}" for r in found.trace["simplex_rounds"][:8])
-        table.add_row(kind, str(len(found.trace)), f"{elapsed:.2f}", f"{one_pass:.3f}", rounds)
-    CONSOLE.print(table)
+        rounds = " ".join(f"{r:.0f}" for r in found.trace["simplex_rounds"][:10])
+        print(
+            f"  {kind:14} {len(found.trace)} iterations in {elapsed}, one pass {one_pass}, "
+            f"simplex rounds {rounds}",
+            flush=True,
+        )
+
+
+PARTS = {"programs": programs, "fits": fits, "theorems": theorems}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="small sizes")
-    quick = parser.parse_args().quick
-    programs_table(quick)
-    iteration_table(quick)
-    theorems_table(quick)
+    parser.add_argument("--only", choices=list(PARTS), help="one part of the three")
+    options = parser.parse_args()
+    for name, part in PARTS.items():
+        if options.only in (None, name):
+            part(options.quick)
 
 
 if __name__ == "__main__":
