@@ -80,11 +80,11 @@ def programs(quick):
         ):
             print(f"d = {d}, k = {k}, {name} features")
             cold, found = seconds(lambda c=components: left_inverse(c))
-            print(f"  {'ours, cold':28}{cold}  {found.rounds} rounds", flush=True)
+            print(f"  {'ours, cold':32}{cold}  {found.rounds} rounds", flush=True)
             for size in (1e-1, 1e-2, 1e-4, 0.0):
                 changed = components * (1 + size * rng.standard_normal(components.shape))
                 warm, again = seconds(lambda c=changed, b=found.basis: left_inverse(c, basis=b))
-                print(f"  {f'ours, warm, changed by {size:g}':28}{warm}  {again.rounds} rounds")
+                print(f"  {f'ours, warm, changed by {size:g}':32}{warm}  {again.rounds} rounds")
             with_highs(components, found, cold, n_features=k if d <= 1000 else 3)
 
 
@@ -97,7 +97,7 @@ def with_highs(components, found, cold, n_features):
     share = len(components) / n_features
     ours = np.abs(found.rows[:n_features]).sum(axis=1)
     print(
-        f"  {'HiGHS, from row to row':28}{elapsed}  for {n_features} of {len(components)} features; "
+        f"  {'HiGHS, from row to row':32}{elapsed}  for {n_features} of {len(components)} rows; "
         f"processor time for all {share * elapsed.processor:.1f} s, "
         f"{share * elapsed.processor / cold.processor:.1f} times ours cold; "
         f"sums agree to {np.abs(ours / sums - 1).max():.0e}",
