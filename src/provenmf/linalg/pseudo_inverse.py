@@ -95,7 +95,8 @@ def dependent_features(
     unit = wide[~zero] / scales[~zero, None]
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     # A triangular factor has the same left singular vectors and is only k × k.
-    small = np.linalg.qr(unit.T, mode="r").T if unit.shape[0] <= unit.shape[1] else unit
+    wide_matrix = unit.shape[0] <= unit.shape[1]
+    small = np.asarray(np.linalg.qr(unit.T, mode="r")).T if wide_matrix else unit
     left, values, _ = np.linalg.svd(small, full_matrices=True)
     singular = np.ones(left.shape[0], dtype=bool)
     singular[: values.size] = values < tolerance
