@@ -36,7 +36,7 @@ class MERIT(Factorizer):
         dictionary of extreme rows (all, if they are few), then moves single rows with an exact
         line search: faster, and right where the number of rows is large.
     lam : float, "auto", "paper" or "authors"
-        Weight of the penalty beside half the squared error. "auto" is 1.25 times the mean squared
+        Weight of the penalty beside half the squared error. "auto" is 1.35 times the mean squared
         distance of a row to the hull of SPA's anchors; "paper" is ||X - C0 X||_F / n_components;
         "authors" half of that, as the authors' program acts. 0 is MERIT(0), which always takes
         open-loop steps.

@@ -18,7 +18,7 @@ from provenmf.solvers.spa import spa
 
 # lam = NOISE_MULTIPLE * mean squared distance of a row to the hull of SPA's anchors. A row's gain
 # from representing itself is its squared noise; lam must be a little above that, whatever n.
-NOISE_MULTIPLE = 1.4
+NOISE_MULTIPLE = 1.35
 # Rows closer than this fraction of the typical residual cannot be told apart.
 DUPLICATE_FRACTION = 0.1
 EXACT = 1e-14  # squared residuals below this fraction of the largest squared row are rounding
