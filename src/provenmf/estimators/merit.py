@@ -46,7 +46,7 @@ class MERIT(Factorizer):
         Start from SPA's mixtures instead of from zero, as the paper does on real data, with step
         number round(1 / RMSE).
     max_iter : int or None
-        Steps and sweeps; None is 100 for open-loop, 330 for pairwise.
+        Steps and sweeps; None is 100 for open-loop, 1000 for pairwise, which seldom needs 400.
     tol : float
         Stop at a duality gap below this fraction of the objective, and end pairwise sweeps once
         one lowers the objective by less.

@@ -2,8 +2,8 @@
 
 Row l holds count[l] pairs: value[l, p] is the weight of dictionary entry index[l, p]. What one
 Frank-Wolfe step of MERIT needs from it: the largest entry of each column and the sum of
-exp((C - largest) / mu) below it (shifted, so that nothing overflows), the vertex each row moves
-to, and the move itself.
+exp((C - largest) / mu) below it (shifted, so that nothing overflows), the penalty's part of the
+gradient, and the move itself.
 """
 
 import numpy as np
@@ -53,29 +53,21 @@ def price_in_place(
     mass: Floats,
     lam: float,
     mu: float,
-    vertex: NDArray[np.int32],
-    lowest: Floats,
     inner: Floats,
 ) -> None:
-    """Add lam * y where a row has pairs, then find each row's best vertex.
+    """Add lam * y to the scores where a row has pairs; writes inner = <c, gradient>.
 
-    `scores` (overwritten) comes with lam * y of the rows without a pair already added. Writes the
-    first smallest score's place and size, and inner = <c, gradient> for the duality gap.
+    `scores` comes with lam * y of the rows without a pair already added.
     """
     for row in range(count.size):
+        total = 0.0
         for p in range(count[row]):
             column = index[row, p]
             own = np.exp(max((value[row, p] - top[column]) / mu, -700.0))
             absent = np.exp(-top[column] / mu)
             scores[row, column] += lam * (own - absent) / mass[column]
-        total = 0.0
-        for p in range(count[row]):
-            total += value[row, p] * scores[row, index[row, p]]
-        best = 0
-        for column in range(1, scores.shape[1]):
-            if scores[row, column] < scores[row, best]:
-                best = column
-        vertex[row], lowest[row], inner[row] = best, scores[row, best], total
+            total += value[row, p] * scores[row, column]
+        inner[row] = total
 
 
 @kernel

@@ -46,7 +46,7 @@ DICTIONARY = 600
 OPEN_LOOP_STEPS = 300
 SETTLED_STEPS = 100
 PAIRWISE_STEPS = 20  # at most, in each row and sweep
-DEFAULT_ITERATIONS = {"open-loop": 100, "pairwise": OPEN_LOOP_STEPS + 30}
+DEFAULT_ITERATIONS = {"open-loop": 100, "pairwise": 1000}
 DENSE_BYTES = 8e9
 
 
@@ -116,8 +116,7 @@ def merit(
             if len(missed) == 0:
                 run.stop("converged")
                 continue
-            mixture = Mixture(X, np.sort(np.append(dictionary, missed)))
-            dictionary = mixture.dictionary
+            mixture = Mixture(X, np.sort(np.append(mixture.dictionary, missed)))
             progress = Progress(open_loop, 0)
         else:
             mixture.sweep(lam, tol * lam, PAIRWISE_STEPS)
@@ -125,7 +124,7 @@ def merit(
     penalties = mixture.penalties(lam, mu)
     gap, searched = duality_gap(mixture, penalties)
     anchors, margin = choose_anchors(
-        mixture.dictionary, penalties.top, n_components, start.anchors, X, radius
+        mixture, penalties.top, n_components, start.anchors, radius, by_maxima=open_loop
     )
     return Solution(
         components=dense_rows(blocks, anchors),

@@ -21,8 +21,8 @@ from provenmf.linalg.threads import for_row_slices
 
 Array = NDArray[Any]
 
-# Scores of one slice: 2**21 numbers are 16 MB in double precision.
-SLICE_SCORES = 2**21
+# Scores of one slice: 2**18 numbers in single precision fill a second-level cache.
+SLICE_SCORES = 2**18
 # Beyond this many scores a step is a large matrix product; single precision halves its time. The
 # fitted rows, the pairs and all sums stay in double precision.
 DOUBLE_PRECISION_SCORES = 2**24
@@ -102,9 +102,10 @@ class Mixture:
             scores += unused
             price_in_place(
                 scores, self.index[rows], self.value[rows], self.count[rows],
-                penalties.top, penalties.mass, penalties.lam, penalties.mu,
-                vertex[rows], lowest[rows], inner[rows],
+                penalties.top, penalties.mass, penalties.lam, penalties.mu, inner[rows],
             )  # fmt: skip
+            vertex[rows] = scores.argmin(axis=1)
+            lowest[rows] = np.take_along_axis(scores, vertex[rows, None], axis=1)[:, 0]
 
         for_row_slices(search_slice, n, slice_rows=self.slice_rows)
         return vertex, lowest, inner

@@ -218,6 +218,18 @@ def test_number_is_read_off_the_maxima(snr, n_components):
     assert solution.extras["number_margin"] > 0.1
 
 
+def test_of_too_many_strong_rows_the_best_explaining_are_kept():
+    """Six true anchors, four asked for: the two that the data hardly use are given up."""
+    rng = np.random.default_rng(0)
+    corners = 10 * np.eye(6)
+    weights = np.vstack([np.eye(6), rng.dirichlet([5, 5, 5, 5, 0.05, 0.05], 100)])
+    X = weights @ corners + 0.01 * rng.standard_normal((106, 6))
+    solution = solve(X, 4)
+    assert set(solution.anchors) == {0, 1, 2, 3}
+    assert solution.extras["number_margin"] == 0
+    assert set(solve(X).anchors) == set(range(6))
+
+
 def test_merit_0_finds_exact_anchors():
     sample = dirichlet_mixtures(100, 20, 6, random_state=0)
     assert set(solve(sample.data, 6, lam=0).anchors) == set(sample.anchors)
