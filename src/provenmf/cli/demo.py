@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,7 +38,7 @@ def demo(
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInput(f"cannot make the folder {output} ({error.strerror})") from error
-    jobs: dict[str, tuple[str, Callable[[], Factorization]]] = {
+    jobs: dict[str, tuple[str, Callable[[Progress], Factorization]]] = {
         "topics": ("Topics of the docstrings of Python's standard library", _topics),
         "communities": ("Overlapping communities of a generated network", _communities),
         "parts": ("Parts of handwritten digits", _parts),
@@ -46,8 +47,9 @@ def demo(
     for name, (title, job) in jobs.items():
         screen.rule(title, align="left", characters="-")
         started = time.perf_counter()
-        with Progress(title):
-            result = job()
+        with Progress(title) as progress:
+            result = job(progress)
+        result = replace(result, parameters={**result.parameters, "callback": None})
         show(result, screen)
         files = _write(result, output / name, title)
         seconds = time.perf_counter() - started
@@ -64,29 +66,32 @@ def _write(result: Factorization, stem: Path, title: str) -> list[Path]:
     return [stem.with_suffix(".npz"), stem.with_suffix(".html")]
 
 
-def _topics() -> Factorization:
+def _topics(progress: Progress) -> Factorization:
     from provenmf.applications import count_words, find_topics
     from provenmf.datasets.embedded import standard_library_docstrings
     from provenmf.io import Corpus
 
     texts, names = standard_library_docstrings()
     counts = count_words(Corpus(texts, names), min_documents=5, max_share=0.2)
-    return find_topics(counts, 10, random_state=0).factorization
+    progress.say("Looking for anchor words")
+    return find_topics(counts, 10, random_state=0, callback=progress.row).factorization
 
 
-def _communities() -> Factorization:
+def _communities(progress: Progress) -> Factorization:
     from provenmf.applications import find_communities
     from provenmf.cli.communities import with_truth
     from provenmf.datasets.networks import mixed_membership_network
 
     network = mixed_membership_network(random_state=0)
-    result = find_communities(network.adjacency, 3, random_state=0).factorization
+    result = find_communities(
+        network.adjacency, 3, random_state=0, callback=progress.row
+    ).factorization
     return with_truth(result, network.memberships)
 
 
-def _parts() -> Factorization:
+def _parts(progress: Progress) -> Factorization:
     from provenmf.applications import find_parts
     from provenmf.datasets.embedded import digits
 
     images, _ = digits()
-    return find_parts(images, 16, random_state=0).factorization
+    return find_parts(images, 16, random_state=0, callback=progress.row).factorization
