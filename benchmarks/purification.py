@@ -21,8 +21,9 @@ from provenmf.datasets.purification import sample_purification, warm_start
 from provenmf.linalg.pseudo_inverse import left_inverse
 from provenmf.reproduce import purification, purification_choices, purification_general
 from provenmf.reproduce.experiment import Settings
-from provenmf.solvers.purification import initial_state, pair_moments
+from provenmf.solvers.purification import initial_state
 from provenmf.solvers.purification import purification as solve
+from provenmf.solvers.relu_decoding import pair_moments
 
 
 def seconds(function):
@@ -121,7 +122,7 @@ def fits(quick):
     print(f"A fit of n = {n}, d = {d}, k = {k}: wall (processor) time")
     for kind in ("min-inf", "moore-penrose"):
         state = initial_state(blocks, start, pseudo_inverse=kind)
-        one_pass, _ = seconds(lambda s=state: pair_moments(blocks, s))
+        one_pass, _ = seconds(lambda s=state: pair_moments(blocks, s.inverse.rows, s.threshold))
         elapsed, found = seconds(
             lambda p=kind: solve(blocks, start, pseudo_inverse=p, tol=1e-6, max_iter=50)
         )

@@ -10,7 +10,8 @@ from provenmf.metrics.matching import match_components
 from provenmf.reproduce import purification, purification_choices, purification_general
 from provenmf.reproduce.experiment import Settings
 from provenmf.reproduce.purification_trials import exact_sample, purify_sample, slope
-from provenmf.solvers.purification import initial_state, pair_moments, relu_decode
+from provenmf.solvers.purification import initial_state
+from provenmf.solvers.relu_decoding import pair_moments, relu_decode
 
 K, D, LEVELS = 7, 70, 7
 
@@ -77,7 +78,7 @@ def test_section_5_without_the_relu_the_asymmetric_part_does_not_shrink(features
     asymmetric = 0.05 * (asymmetric - asymmetric.T) / np.abs(asymmetric).sum()
     begin = (np.eye(K) + asymmetric) @ features
     state = initial_state(blocks, begin, alpha=-1e6)  # nothing is cut off: a linear decoder
-    update = pair_moments(blocks, state).update
+    update = pair_moments(blocks, state.inverse.rows, state.threshold).update
     linear = 0.5 * begin + 0.5 * update / (2 * (1 / LEVELS) * (1 - 1 / LEVELS))
     with_relu = purify_sample(sample, begin, max_iter=1).trace["truth_mixing"][0]
     before = np.abs(asymmetric).sum(axis=1).max()

@@ -20,8 +20,8 @@ from provenmf.solvers.purification import (
     initial_state,
     purification,
     purify,
-    relu_decode,
 )
+from provenmf.solvers.relu_decoding import relu_decode
 from provenmf.solvers.run import Callback
 from provenmf.solvers.starts import start_components
 

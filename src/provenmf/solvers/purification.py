@@ -9,8 +9,7 @@
 | Ê[(y − y′)(x − x′)ᵀ] over pairs | 2 Cov(y, x), divided by n |
 | α, r, η | threshold, scaling, eta |
 
-One iteration makes one pass: two means and one product, summed over blocks of rows. For independent
-uniform pairs from a batch, Ê[(y − y′)(x − x′)ᵀ] = 2(mean(y xᵀ) − mean(y) mean(x)ᵀ) exactly.
+One iteration makes one pass: two means and one product, summed over blocks of rows.
 
 The paper only says that good r and α exist. What we choose, without the truth:
 
@@ -18,17 +17,14 @@ The paper only says that good r and α exist. What we choose, without the truth:
   the mean of the diagonal of A†·(r 2 Cov(y, x)) to one in the first iteration and keep r. With r
   fixed, a feature's scale has a stable fixed point σ² = r 2Var(x) (for α = 0): rare features end
   up short, and so decode at the same second moment as the others.
-* α is a multiple of the decoding noise. True weights are not negative, so negative entries of A†y
-  are nothing but error, of noise and of features not yet pure; their root mean square, doubled
-  in the square for the other half, is the noise level. α is twice that, but at most half of a
-  typical weight, so that something is left. Both are taken from the pass before.
+* α is twice the level of the decoding noise (see `relu_decoding`), but at most half of a typical
+  weight, so that something is left. Both are taken from the pass before.
 * η = 1/2. The proof takes η = 1/60 (ℓ/6, ℓ = 1/10). Without ReLU, E moves to (1 − η)E − ηEᵀ:
   at one half its symmetric part vanishes in one step; much beyond, the scales σ oscillate.
 """
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -37,7 +33,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks import Block, Blocks, as_blocks
+from provenmf.blocks import Blocks, as_blocks
 from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.linalg.mixing import mixing_of, symmetric_norm
 from provenmf.linalg.norms import largest_row_sum
@@ -48,11 +44,11 @@ from provenmf.linalg.pseudo_inverse import (
     left_inverse,
 )
 from provenmf.records import Solution
+from provenmf.solvers.balancing import balancing_scales
+from provenmf.solvers.relu_decoding import Moments, pair_moments
 from provenmf.solvers.run import Callback, Run
 
 Automatic = Literal["auto"]
-NOISE_MULTIPLE = 2.0
-BALANCE_ROUNDS = 5
 # Features of unit length whose smallest singular value falls below this end the iteration.
 NEARLY_DEPENDENT = 1e-6
 
@@ -65,25 +61,6 @@ class State:
     inverse: LeftInverse
     threshold: float
     scaling: float
-
-
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """What one pass sums up.
-
-    update : (k, d) 2 Cov(x, y). squares : (k,) mean of x². noise : level of the decoding noise.
-    typical : size of a weight that is there, sqrt(Σv⁴/Σv²) over the positive entries v of A†y.
-    """
-
-    update: NDArray[np.float64]
-    squares: NDArray[np.float64]
-    noise: float
-    typical: float
-
-    @property
-    def threshold(self) -> float:
-        """α that removes the noise and leaves the weights."""
-        return min(NOISE_MULTIPLE * self.noise, 0.5 * self.typical)
 
 
 def purification(
@@ -122,7 +99,12 @@ def purification(
     scales = np.ones(len(start))
     state = initial_state(blocks, start, pseudo_inverse=pseudo_inverse, alpha=alpha)
     if balance:
-        state, scales = balanced(blocks, state, alpha=alpha)
+        scales = balancing_scales(
+            blocks, state.inverse.rows, state.threshold, automatic_threshold=alpha == "auto"
+        )
+        state = initial_state(
+            blocks, start * scales[:, None], pseudo_inverse=pseudo_inverse, alpha=alpha
+        )
     batches = draw_batches(blocks, batch_size, rng)
     run = Run(max_iter, callback=callback, verbose=verbose, name="purification")
     for _ in run:
@@ -175,7 +157,8 @@ def initial_state(
     threshold = alpha if alpha != "auto" else 0.0
     state = State(components, inverse, threshold, scaling=np.nan)
     if alpha == "auto":
-        state = replace(state, threshold=pair_moments(blocks, state).threshold)
+        moments = pair_moments(blocks, inverse.rows, threshold)
+        state = replace(state, threshold=moments.threshold)
     return state
 
 
@@ -189,7 +172,7 @@ def purify(
     eta: float = 0.5,
 ) -> tuple[State | None, Moments]:
     """One iteration of Algorithm 1; no state if the new features are (nearly) dependent."""
-    moments = pair_moments(batch, state)
+    moments = pair_moments(batch, state.inverse.rows, state.threshold)
     scaling = state.scaling if r == "auto" else r
     if np.isnan(scaling):
         scaling = scaling_that_keeps_the_diagonal(state.inverse.rows, moments.update)
@@ -199,37 +182,6 @@ def purify(
     inverse = left_inverse(components, pseudo_inverse, basis=state.inverse.basis)
     threshold = moments.threshold if alpha == "auto" else alpha
     return State(components, inverse, threshold, scaling), moments
-
-
-def relu_decode(
-    block: Block, inverse: NDArray[Any], threshold: float | NDArray[Any]
-) -> NDArray[np.float64]:
-    """x = max(A†y − α, 0) for every row y (Eq. (2))."""
-    return np.maximum(np.asarray(block @ inverse.T, dtype=np.float64) - threshold, 0.0)
-
-
-def pair_moments(blocks: Blocks, state: State) -> Moments:
-    """Decode and sum up in one pass."""
-    inverse, threshold = state.inverse.rows, state.threshold
-
-    def sums(block: Block) -> tuple[Any, ...]:
-        raw = np.asarray(block @ inverse.T, dtype=np.float64)
-        weights = np.maximum(raw - threshold, 0.0)
-        below, above = np.minimum(raw, 0.0) ** 2, np.maximum(raw, 0.0) ** 2
-        return (
-            np.asarray((block.T @ weights).T),
-            weights.sum(axis=0),
-            np.asarray(block.sum(axis=0, dtype=np.float64)).reshape(-1),
-            np.einsum("ij,ij->j", weights, weights),
-            np.array([below.sum(), above.sum(), np.einsum("ij,ij->", above, above)]),
-        )
-
-    products, weight_sums, data_sums, squares, powers = blocks.map_reduce(sums)
-    n = blocks.n_rows
-    update = 2.0 * (products / n - np.outer(weight_sums / n, data_sums / n))
-    below, above, fourth = powers.tolist()
-    noise = math.sqrt(2.0 * below / (n * len(inverse)))
-    return Moments(update, squares / n, noise, math.sqrt(fourth / above) if above > 0 else 0.0)
 
 
 def scaling_that_keeps_the_diagonal(
@@ -243,32 +195,6 @@ def scaling_that_keeps_the_diagonal(
             ": rows must differ, alpha must leave some weights, and the start must resemble them"
         )
     return 1.0 / diagonal
-
-
-def balanced(
-    blocks: Blocks, state: State, *, alpha: float | Automatic = "auto"
-) -> tuple[State, NDArray[np.float64]]:
-    """Rescale to [A D][D⁻¹x] with E[x_i²]/D_ii² within a factor of two (Section 6).
-
-    The moments are those of the decoded weights. (A D)† = D⁻¹A†, so no new inverse is needed; the
-    threshold is kept and bites less where weights grow, hence a few rounds. Features that
-    decode to nothing are left as they are. Returns the state and the diagonal of D.
-    """
-    scales = np.ones(len(state.components))
-    for _ in range(BALANCE_ROUNDS):
-        moments = pair_moments(blocks, state)
-        seen = moments.squares > 0
-        if not seen.any() or moments.squares[seen].max() <= 2 * moments.squares[seen].min():
-            break
-        roots = np.sqrt(moments.squares[seen])
-        factors = np.ones_like(scales)
-        factors[seen] = roots / np.exp(np.log(roots).mean())
-        scales *= factors
-        inverse = replace(state.inverse, rows=state.inverse.rows / factors[:, None])
-        state = replace(state, components=state.components * factors[:, None], inverse=inverse)
-        if alpha == "auto":
-            state = replace(state, threshold=pair_moments(blocks, state).threshold)
-    return state, scales
 
 
 def draw_batches(

@@ -12,16 +12,15 @@ from provenmf.datasets.purification import (
 )
 from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.linalg.mixing import mixing_of
+from provenmf.solvers.balancing import balancing_scales
 from provenmf.solvers.purification import (
-    balanced,
     draw_batches,
     initial_state,
-    pair_moments,
     purification,
     purify,
-    relu_decode,
     scaling_that_keeps_the_diagonal,
 )
+from provenmf.solvers.relu_decoding import pair_moments, relu_decode
 
 
 @pytest.fixture
@@ -56,7 +55,8 @@ def pair_expectation(data, weights):
 def test_twice_the_covariance_is_the_expectation_over_pairs(sample, start, as_data, block_rows):
     state = initial_state(as_blocks(sample.data), start, alpha=0.05)
     weights = relu_decode(sample.data, state.inverse.rows, 0.05)
-    found = pair_moments(as_blocks(as_data(sample.data), block_rows=block_rows), state)
+    blocks = as_blocks(as_data(sample.data), block_rows=block_rows)
+    found = pair_moments(blocks, state.inverse.rows, state.threshold)
     np.testing.assert_allclose(found.update, pair_expectation(sample.data, weights), atol=1e-13)
     np.testing.assert_allclose(found.squares, (weights**2).mean(axis=0))
 
@@ -64,7 +64,7 @@ def test_twice_the_covariance_is_the_expectation_over_pairs(sample, start, as_da
 def test_noise_is_measured_on_values_that_cannot_be_weights(sample, start):
     state = initial_state(as_blocks(sample.data), start, alpha=0.0)
     raw = sample.data @ state.inverse.rows.T
-    found = pair_moments(as_blocks(sample.data), state)
+    found = pair_moments(as_blocks(sample.data), state.inverse.rows, 0.0)
     assert found.noise == pytest.approx(np.sqrt(2 * np.mean(np.minimum(raw, 0) ** 2)))
     positive = np.maximum(raw, 0)
     assert found.typical == pytest.approx(np.sqrt((positive**4).sum() / (positive**2).sum()))
@@ -151,14 +151,22 @@ def test_balancing_brings_moments_within_a_factor_of_two():
     sparsity = np.array([0.2, 0.5, 1.0, 2.0, 3.0])
     sample = sample_purification(4000, 40, 5, sparsity=sparsity, random_state=6)
     blocks = as_blocks(sample.data)
-    before = initial_state(blocks, sample.components)
-    state, scales = balanced(blocks, before)
-    squares = pair_moments(blocks, state).squares
+    state = initial_state(blocks, sample.components)
+    scales = balancing_scales(blocks, state.inverse.rows, state.threshold)
+    squares = pair_moments(blocks, state.inverse.rows / scales[:, None], 0.0).squares
     assert squares.max() <= 2 * squares.min()
     ratios = scales / np.sqrt(sparsity)
     assert ratios.max() < 1.6 * ratios.min()
-    np.testing.assert_allclose(state.components, sample.components * scales[:, None])
-    np.testing.assert_allclose(state.inverse.rows @ state.components.T, np.eye(5), atol=1e-9)
+
+
+def test_features_that_are_never_decoded_keep_their_scale():
+    sample = sample_purification(500, 40, 4, sparsity=[0.2, 1.0, 2.0, 2.0], random_state=13)
+    inverse = initial_state(as_blocks(sample.data), sample.components).inverse.rows
+    weights = sample.weights.copy()
+    weights[:, 2] = 0
+    blocks = as_blocks(weights @ sample.components)
+    scales = balancing_scales(blocks, inverse, 0.1, automatic_threshold=False)
+    assert scales[2] == 1 and scales[0] < scales[3]
 
 
 def test_scales_settle_where_the_variances_of_decoded_weights_agree():
