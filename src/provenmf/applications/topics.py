@@ -12,7 +12,8 @@ The Factorization is that of the solver: words (candidates for anchors) in proje
 for the first, documents × words for the second. Its extras hold, besides those of `answers`:
 
     topics            (k, words)      rows sum to one
-    vocabulary        (words,)        text
+    vocabulary        (words,)        text, of the words kept
+    word_columns      (words,)        their columns in the given counts
     topic_share       (k,)            mean weight of the topic over the documents
     document_weights  (documents, k)  rows sum to one; all zero for a document without words
     anchor_words      (k,)            text; absent where the method has no anchor words
@@ -52,11 +53,15 @@ SNIPPET = 400
 
 @dataclass(frozen=True, eq=False)
 class TopicResult:
-    """Topics (k, words), their anchor words, and document weights (documents, k)."""
+    """Topics (k, words), their anchor words, and document weights (documents, k).
+
+    Words are those that can carry a topic; `word_columns` says where they are in the counts.
+    """
 
     factorization: Factorization
     topics: NDArray[np.float64]
     vocabulary: NDArray[np.str_]
+    word_columns: NDArray[np.intp]
     document_weights: NDArray[np.float64]
     anchor_words: tuple[str, ...]
     coherence: NDArray[np.float64]
@@ -121,6 +126,7 @@ def find_topics(
     arrays = {
         "topics": topics,
         "vocabulary": words,
+        "word_columns": kept,
         "topic_share": weights.mean(axis=0),
         "document_weights": weights,
         "coherence": coherence,
@@ -138,6 +144,7 @@ def find_topics(
         factorization=factorization,
         topics=topics,
         vocabulary=words,
+        word_columns=kept,
         document_weights=weights,
         anchor_words=() if anchors is None else tuple(str(word) for word in words[anchors]),
         coherence=coherence,

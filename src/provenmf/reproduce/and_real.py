@@ -17,7 +17,7 @@ from provenmf.metrics.topics import similarity_count, top_words, topic_coherence
 from provenmf.reproduce import published
 from provenmf.reproduce.experiment import Experiment, Outcome, Settings
 from provenmf.reproduce.real_data import data_folder, faces, newsgroups
-from provenmf.reproduce.topic_protocol import k_means_accuracy
+from provenmf.reproduce.topic_protocol import in_all_columns, k_means_accuracy
 
 N_WORDS = 10
 # scikit-learn's example for this corpus, which Li17 follows: 1000 words, 2000 documents; here all
@@ -90,7 +90,7 @@ def _topic_methods(seed: int) -> dict[str, Callable[[sp.csr_array, int], Topics]
     def ours(method: str) -> Callable[[sp.csr_array, int], Topics]:
         def fit(counts: sp.csr_array, k: int) -> Topics:
             result = find_topics(counts, k, method=method, random_state=seed, certify=False)
-            return result.topics, result.document_weights
+            return in_all_columns(result, counts.shape[1]), result.document_weights
 
         return fit
 

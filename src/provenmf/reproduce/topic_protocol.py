@@ -21,6 +21,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 
 from provenmf.applications.answers import fit_matrix
 from provenmf.applications.topics import (
+    TopicResult,
     WordProblem,
     document_weights,
     find_topics,
@@ -81,12 +82,19 @@ def _topics_and_weights(
         return model.components_, weights
     if contender.method == "find_topics":
         result = find_topics(counts, k, random_state=seed, certify=False, **contender.options)
-        return result.topics, result.document_weights
+        return in_all_columns(result, counts.shape[1]), result.document_weights
     options = {"random_state": seed, "certify": False, **contender.options}
     anchors = fit_matrix(problem.points, k, contender.method, options).anchors
     assert anchors is not None  # every method here chooses rows
     topics = topics_from_anchors(problem.cooccurrence, problem.candidates[anchors])
     return topics, document_weights(counts, topics, "tfidf")
+
+
+def in_all_columns(result: TopicResult, n_words: int) -> NDArray[np.float64]:
+    """Topics over all words of the counts, zero for words that were left out."""
+    topics = np.zeros((len(result.topics), n_words))
+    topics[:, result.word_columns] = result.topics
+    return topics
 
 
 def k_means_accuracy(
