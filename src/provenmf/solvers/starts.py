@@ -14,6 +14,7 @@ in with least squares, so that its result can be given to scikit-learn's NMF (in
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, Literal, get_args
 
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks
-from provenmf.errors import InvalidInput
+from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.solvers.weights import encode
 
 Name = Literal[
@@ -93,7 +94,9 @@ def _named_start(
 def _cones(blocks: Blocks, n_components: int | None, rng: np.random.Generator) -> NDArray[Any]:
     from provenmf.solvers.cones import cones
 
-    return cones(blocks, n_components, rng=rng).components
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateData)  # too few components are filled up here
+        return cones(blocks, n_components, rng=rng).components
 
 
 def _spa(blocks: Blocks, n_components: int | None, rng: np.random.Generator) -> NDArray[Any]:
