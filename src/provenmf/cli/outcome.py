@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +26,12 @@ def check_writable(path: Path) -> None:
         raise InvalidInput(
             f"cannot write {path}: the folder {folder} does not exist; make it first"
         )
-    if not os.access(folder, os.W_OK):
-        raise InvalidInput(f"cannot write {path}: the folder {folder} cannot be written to")
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise InvalidInput(
+            f"cannot write {path} ({error.strerror}): choose a folder that can be written to"
+        ) from error
 
 
 def console() -> Console:
