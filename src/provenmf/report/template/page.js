@@ -12,7 +12,7 @@
   }
 
   function axis(own) {
-    return Object.assign({ gridcolor: colour("line"), zerolinecolor: colour("line"), linecolor: colour("line") }, own);
+    return Object.assign({ gridcolor: colour("line"), zerolinecolor: colour("line"), linecolor: colour("line"), exponentformat: "power" }, own);
   }
 
   // What must stay square gets no more height than it has width.
