@@ -1,6 +1,5 @@
 """Every estimator follows scikit-learn's conventions in full."""
 
-import importlib.util
 import pickle
 import subprocess
 import sys
@@ -18,7 +17,7 @@ import provenmf
 from provenmf.errors import InvalidInput
 from provenmf.estimators import CATALOGUE, estimator_class
 
-METHODS = [m for m in CATALOGUE if importlib.util.find_spec(f"provenmf.estimators.{m}")]
+METHODS = list(CATALOGUE)
 
 
 def make(method, n_components=2, **options):
@@ -95,6 +94,12 @@ def test_fitted_attributes(method):
     assert {"relative_error", "relative_error_lower_bound"} <= fitted.certificate_.measures.keys()
     assert fitted.inverse_transform(fitted.transform(X)).shape == X.shape
     assert fitted.factorization_.stop_reason
+
+
+def test_auto_means_none(method):
+    X = separable_data()
+    none, auto = make(method, None).fit(X), make(method, "auto").fit(X)
+    np.testing.assert_array_equal(none.components_, auto.components_)
 
 
 def test_no_certificate_on_request(method):

@@ -30,7 +30,7 @@ class AND(Factorizer):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int, "auto" or None
         How many components; None lets init="anchors" or "cones" find the number.
     init : {"anchors", "cones", "random-rows"} or array (k, d)
         Where to start: rows found by successive projection, cone NMF, random rows (as in the
@@ -73,7 +73,6 @@ class AND(Factorizer):
     _allows_negative_data = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "init": [str, "array-like"],
         "schedule": [StrOptions({"adaptive", "paper"})],
         "alpha": [Interval(Real, 0, None, closed="neither")],
@@ -89,7 +88,7 @@ class AND(Factorizer):
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = None,
         *,
         init: Any = "anchors",
         schedule: Schedule = "adaptive",
@@ -137,13 +136,12 @@ class AND(Factorizer):
 
     def _start(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[Any]:
         """Components to start from; more of them than rows or columns cannot be independent."""
-        if self.n_components is not None:
-            check_n_components(self.n_components, min(blocks.shape), "rows or columns of X")
+        wanted = self._number_wanted(min(blocks.shape), "rows or columns of X")
         if isinstance(self.init, str):
-            return start_components(blocks, self.n_components, cast(Any, self.init), rng)
+            return start_components(blocks, wanted, cast(Any, self.init), rng)
         init = real_matrix(self.init, "init")
         check_n_components(len(init), min(blocks.shape), "rows or columns of X")
-        start = start_components(blocks, self.n_components, init, rng)
+        start = start_components(blocks, wanted, init, rng)
         require_independent(start, "init")
         return start
 

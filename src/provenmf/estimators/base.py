@@ -6,6 +6,7 @@ import json
 import platform
 from collections.abc import Mapping
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 import provenmf
 from provenmf.blocks import Blocks, as_blocks, is_outside_memory
 from provenmf.errors import InvalidInput
+from provenmf.estimators.parameters import Interval, StrOptions
 from provenmf.guarantees import optimality
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.weights import Constraint, encode
@@ -35,11 +37,20 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     _constraint: Constraint = "nonnegative"
     _allows_negative_data: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "random_state": ["random_state"],
         "certify": ["boolean"],
         "verbose": ["verbose"],
         "callback": [callable, None],
     }
+
+    n_components: int | str | None
+
+    def _number_wanted(self, available: int, what: str = "rows") -> int | None:
+        """`n_components` as a number, None where the method is to find it; never too many."""
+        if self.n_components is None or isinstance(self.n_components, str):
+            return None
+        return check_n_components(self.n_components, available, what)
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         """Find the components."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks
-from provenmf.estimators.base import Factorizer, check_n_components
+from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import Interval, StrOptions
 from provenmf.guarantees import cones as guarantee
 from provenmf.records import Certificate, Factorization, Solution
@@ -27,7 +27,7 @@ class ConeNMF(Factorizer):
 
     Parameters
     ----------
-    n_components : int, None or "auto"
+    n_components : int, "auto" or None
         How many cones; None or "auto" takes the largest drop of the farthest-first angles.
     first : {"longest", "random"} or int
         The first centroid: the longest row, a random row, or the row with this number.
@@ -61,7 +61,6 @@ class ConeNMF(Factorizer):
     _method = "cones"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "first": [StrOptions({"longest", "random"}), Interval(Integral, 0, None, closed="left")],
         "max_components": [Interval(Integral, 2, None, closed="left")],
         "refine": [StrOptions({"hals", "anls", "mu"}), None],
@@ -95,9 +94,7 @@ class ConeNMF(Factorizer):
         self.callback = callback
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
-        wanted = self.n_components if isinstance(self.n_components, Integral) else None
-        if wanted is not None:
-            check_n_components(wanted, blocks.n_rows, "rows")
+        wanted = self._number_wanted(blocks.n_rows)
         report: dict[str, Any] = {"callback": self.callback, "verbose": self.verbose}
         solution = cones(
             blocks,

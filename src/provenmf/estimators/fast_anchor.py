@@ -26,7 +26,7 @@ class FastAnchor(Factorizer):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int, "auto" or None
         How many anchors; None stops at the largest drop of the distance.
     refine : bool
         A second round, in which each anchor is looked for again with the others given.
@@ -53,7 +53,6 @@ class FastAnchor(Factorizer):
     _allows_negative_data = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "refine": ["boolean"],
         "scale_rows": ["boolean"],
         "n_projections": [Interval(Integral, 1, None, closed="left"), None],
@@ -62,7 +61,7 @@ class FastAnchor(Factorizer):
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = None,
         *,
         refine: bool = True,
         scale_rows: bool = False,
@@ -87,7 +86,7 @@ class FastAnchor(Factorizer):
         self._constraint = self.weights
         return fast_anchor(
             blocks,
-            self.n_components,
+            self._number_wanted(blocks.n_rows),
             refine=self.refine,
             scale_rows=self.scale_rows,
             n_projections=self.n_projections,

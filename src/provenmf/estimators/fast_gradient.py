@@ -24,7 +24,7 @@ class FastGradient(Factorizer):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int, "auto" or None
         How many anchors; None takes the largest gap in the sorted diagonal.
     mu : float or "auto"
         Price of using a row at all; "auto" balances it with the error and then steers it.
@@ -50,7 +50,6 @@ class FastGradient(Factorizer):
     _allows_negative_data = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "mu": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "price_spread": [Interval(Real, 0, 1, closed="both")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -60,7 +59,7 @@ class FastGradient(Factorizer):
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = None,
         *,
         mu: float | Literal["auto"] = "auto",
         price_spread: float = 0.01,
@@ -86,7 +85,7 @@ class FastGradient(Factorizer):
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         return fast_gradient(
             blocks,
-            self.n_components,
+            self._number_wanted(blocks.n_rows),
             mu=self.mu,
             price_spread=self.price_spread,
             max_iter=self.max_iter,

@@ -27,7 +27,7 @@ class MERIT(Factorizer):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int, "auto" or None
         How many anchors. None reads the number off the sorted maxima of the mixing weights, where
         they drop most; extras["number_margin"] is that drop, and a plot of the sorted
         extras["row_maxima"] shows it.
@@ -71,7 +71,6 @@ class MERIT(Factorizer):
     _allows_negative_data = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "step": [StrOptions({"pairwise", "open-loop"})],
         "lam": [
             Interval(Real, 0, None, closed="left"),
@@ -87,7 +86,7 @@ class MERIT(Factorizer):
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = None,
         *,
         step: Step = "pairwise",
         lam: float | Literal["auto", "paper", "authors"] = "auto",
@@ -120,7 +119,7 @@ class MERIT(Factorizer):
         self._constraint = self.weights
         return merit(
             blocks,
-            self.n_components,
+            self._number_wanted(blocks.n_rows),
             step=self.step,
             lam=self.lam,
             mu=self.mu,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from provenmf.blocks import Blocks
-from provenmf.estimators.base import Factorizer, check_n_components
+from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import Interval, StrOptions
 from provenmf.guarantees import purification as guarantee
 from provenmf.linalg.pseudo_inverse import PseudoInverse, left_inverse
@@ -36,7 +36,7 @@ class Purification(Factorizer):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int, "auto" or None
         How many features; None leaves it to a start that finds the number (or to its array).
     init : str or array (k, d)
         The start; a name is understood as by every estimator that needs one.
@@ -78,7 +78,6 @@ class Purification(Factorizer):
     _allows_negative_data = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "init": [str, "array-like"],
         "pseudo_inverse": [StrOptions({"min-inf", "moore-penrose"})],
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
@@ -92,7 +91,7 @@ class Purification(Factorizer):
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = None,
         *,
         init: Any = "spa",
         pseudo_inverse: PseudoInverse = "min-inf",
@@ -187,9 +186,7 @@ class Purification(Factorizer):
         )
 
     def _start(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[Any]:
-        if self.n_components is not None:
-            check_n_components(self.n_components, blocks.n_rows, "rows")
-        return start_components(blocks, self.n_components, self.init, rng)
+        return start_components(blocks, self._number_wanted(blocks.n_rows), self.init, rng)
 
     def _certify(self, blocks: Blocks, factorization: Factorization) -> Certificate:
         return guarantee.certify(blocks, factorization)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
-from provenmf.estimators.parameters import Interval, StrOptions
+from provenmf.estimators.parameters import StrOptions
 from provenmf.guarantees import separable
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.spa import spa
@@ -26,7 +25,7 @@ class SPA(Factorizer):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int, "auto" or None
         How many anchors; None stops at the largest drop of the residual (see the extras' `drop`).
     scale_rows : bool
         Look for anchors among the rows scaled to sum one. For nonnegative data whose weights
@@ -47,14 +46,13 @@ class SPA(Factorizer):
     _allows_negative_data = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "scale_rows": ["boolean"],
         "weights": [StrOptions({"nonnegative", "simplex"})],
     }
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = None,
         *,
         scale_rows: bool = False,
         weights: Constraint = "nonnegative",
@@ -75,7 +73,7 @@ class SPA(Factorizer):
         self._constraint = self.weights
         return spa(
             blocks,
-            self.n_components,
+            self._number_wanted(blocks.n_rows),
             scale_rows=self.scale_rows,
             callback=self.callback,
             verbose=self.verbose,

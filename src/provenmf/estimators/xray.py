@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
-from provenmf.estimators.parameters import Interval, StrOptions
+from provenmf.estimators.parameters import StrOptions
 from provenmf.guarantees import separable
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.xray import Variant, xray
@@ -23,7 +22,7 @@ class XRAY(Factorizer):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int, "auto" or None
         How many anchors; None stops at the largest drop of the residual.
     variant : {"max", "rand", "dist", "greedy"}
         How the row that is explained next is chosen. "max" and "rand" are linear in the rows;
@@ -43,13 +42,12 @@ class XRAY(Factorizer):
     _method = "xray"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "variant": [StrOptions({"rand", "max", "dist", "greedy"})],
     }
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = None,
         *,
         variant: Variant = "max",
         random_state: Any = None,
@@ -67,7 +65,7 @@ class XRAY(Factorizer):
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         return xray(
             blocks,
-            self.n_components,
+            self._number_wanted(blocks.n_rows),
             variant=self.variant,
             rng=rng,
             callback=self.callback,

@@ -1,0 +1,92 @@
+"""What HALS and ANLS share as scikit-learn estimators: parameters, start, certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from provenmf.blocks import Blocks
+from provenmf.estimators.base import Factorizer
+from provenmf.estimators.parameters import Interval, StrOptions
+from provenmf.guarantees import stationarity
+from provenmf.records import Certificate, Factorization, Solution
+from provenmf.solvers.run import Callback
+from provenmf.solvers.starts import NAMES, Init
+
+
+class AlternatingFactorizer(Factorizer):
+    """Improves weights and components in turn, minimising 1/2 ||X - weights @ components||_F^2.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None
+        How many components; None takes what the start finds (init "cones" or "spa", or an array).
+    init : str, array (k, d) or pair of arrays (n, k), (k, d)
+        Where to start: "cones", "spa" (or "anchors"), "merit", "random-rows", "random", "nndsvd",
+        "nndsvda", "nndsvdar", given components, or given weights and components.
+    coarse : bool
+        With a named start and large data, start on a sample of rows and columns, solve that
+        first and extend its answer.
+    max_iter : int
+        Iterations on the whole data at the most; one improves weights and components.
+    tol : float
+        Stop when ten iterations lower the relative error by less than this fraction of it.
+    random_state, certify, verbose, callback
+        As in every estimator.
+
+    Attributes
+    ----------
+    components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
+        As in every estimator. The relative errors of `trace_` never increase.
+    """
+
+    _solver: ClassVar[Callable[..., Solution]]
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Factorizer._parameter_constraints,
+        "init": [StrOptions(set(NAMES)), np.ndarray, tuple],
+        "coarse": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        init: Init = "cones",
+        coarse: bool = True,
+        max_iter: int = 500,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        certify: bool = True,
+        verbose: int = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.coarse = coarse
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.certify = certify
+        self.verbose = verbose
+        self.callback = callback
+
+    def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+        return type(self)._solver(
+            blocks,
+            self._number_wanted(blocks.n_rows),
+            init=self.init,
+            coarse=self.coarse,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            rng=rng,
+            callback=self.callback,
+            verbose=self.verbose,
+        )
+
+    def _certify(self, blocks: Blocks, factorization: Factorization) -> Certificate:
+        return stationarity.certify(blocks, factorization)
