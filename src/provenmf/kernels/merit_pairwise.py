@@ -81,6 +81,83 @@ def update_column_in_place(
 
 
 @kernel
+def lowest_sum(slope: NDArray[np.floating], price: Floats) -> int:
+    """First place of the smallest slope + price."""
+    lowest, best = slope[0] + price[0], 0
+    for k in range(1, price.size):
+        total = slope[k] + price[k]
+        if total < lowest:
+            lowest, best = total, k
+    return best
+
+
+@kernel
+def others_largest(
+    column: int, row: int, first: Floats, second: Floats, holder: NDArray[np.int64]
+) -> float:
+    """Largest entry of a column outside the given row."""
+    return second[column] if holder[column] == row else first[column]
+
+
+@kernel
+def improve_row_in_place(
+    slope: NDArray[np.floating],
+    gram: Floats,
+    row: int,
+    index: Ints,
+    value: Floats,
+    count: int,
+    first: Floats,
+    second: Floats,
+    holder: NDArray[np.int64],
+    price: Floats,
+    lam: float,
+    tolerance: float,
+    steps: int,
+) -> tuple[int, int]:
+    """Pairwise steps of one row; returns its new number of pairs and how many steps it made."""
+    made = 0
+    for _ in range(steps):
+        best, worst, highest, place = lowest_sum(slope, price), -1, -np.inf, count
+        for p in range(count):
+            column = index[p]
+            paid = value[p] > others_largest(column, row, first, second, holder)
+            down = slope[column] + (lam if paid else 0.0)
+            if value[p] > 0.0 and down > highest:
+                highest, worst = down, p
+            if column == best:
+                place = p
+        if highest - slope[best] - price[best] <= tolerance or place == worst:
+            break
+        if place == count:
+            index[place], value[place] = best, 0.0
+            count += 1
+        left = index[worst]
+        free_until = others_largest(best, row, first, second, holder) - value[place]
+        paid_until = value[worst] - others_largest(left, row, first, second, holder)
+        curvature = max(gram[best, best] + gram[left, left] - 2.0 * gram[best, left], 0.0)
+        gap = slope[left] - slope[best]
+        step = best_step(gap, curvature, value[worst], free_until, paid_until, lam)
+        if step <= 0.0:
+            break
+        value[place] += step
+        value[worst] -= step
+        if value[worst] < 1e-13:
+            value[place] += value[worst]
+            value[worst] = 0.0
+        for column in range(price.size):
+            slope[column] += step * (gram[best, column] - gram[left, column])
+        update_column_in_place(best, row, value[place], first, second, holder)
+        update_column_in_place(left, row, value[worst], first, second, holder)
+        grown = value[place] >= others_largest(best, row, first, second, holder)
+        price[best] = lam if grown else 0.0
+        still = value[worst] >= others_largest(left, row, first, second, holder)
+        price[left] = lam if still else 0.0
+        made += 1
+    return count, made
+
+
+@kernel
 def sweep_in_place(
     gradient: NDArray[np.floating],
     gram: Floats,
@@ -100,56 +177,31 @@ def sweep_in_place(
     `gradient` (overwritten) is that of the fit, <dictionary, c X - x>; `first_row` is the number of
     the slice's first row. Each row needs room for `steps` more pairs.
     """
-    size = gram.shape[0]
-    weights = np.zeros(size)
-    made = 0
+    price = np.empty(gram.shape[0])  # for the row at hand: slope of the penalty upwards
+    total = 0
     for local in range(count.size):
-        row, slope = first_row + local, gradient[local]
+        row = first_row + local
+        for column in range(price.size):  # a column that nobody uses costs from the start
+            price[column] = lam if first[column] == 0.0 else 0.0
         for p in range(count[local]):
-            weights[index[local, p]] = value[local, p]
-        changed = False
-        for _ in range(steps):
-            lowest, highest, best, worst = np.inf, -np.inf, -1, -1
-            for k in range(size):
-                others = second[k] if holder[k] == row else first[k]
-                up = slope[k] + (lam if weights[k] >= others else 0.0)
-                if up < lowest:
-                    lowest, best = up, k
-                if weights[k] > 0.0:
-                    down = slope[k] + (lam if weights[k] > others else 0.0)
-                    if down > highest:
-                        highest, worst = down, k
-            if highest - lowest <= tolerance or best == worst:
-                break
-            others = second[best] if holder[best] == row else first[best]
-            free_until = max(others - weights[best], 0.0)
-            others = second[worst] if holder[worst] == row else first[worst]
-            paid_until = max(weights[worst] - others, 0.0)
-            curvature = max(gram[best, best] + gram[worst, worst] - 2.0 * gram[best, worst], 0.0)
-            gap = slope[worst] - slope[best]
-            step = best_step(gap, curvature, weights[worst], free_until, paid_until, lam)
-            if step <= 0.0:
-                break
-            weights[best] += step
-            weights[worst] -= step
-            if weights[worst] < 1e-13:
-                weights[best] += weights[worst]
-                weights[worst] = 0.0
-            for k in range(size):
-                slope[k] += step * (gram[best, k] - gram[worst, k])
-            update_column_in_place(best, row, weights[best], first, second, holder)
-            update_column_in_place(worst, row, weights[worst], first, second, holder)
-            made += 1
-            changed = True
-        if not changed:
-            for p in range(count[local]):
-                weights[index[local, p]] = 0.0
-            continue
-        kept = 0
-        for k in range(size):
-            if weights[k] > 0.0:
-                index[local, kept], value[local, kept] = k, weights[k]
-                kept += 1
-                weights[k] = 0.0
-        count[local] = kept
-    return made
+            column = index[local, p]
+            holds = value[local, p] >= others_largest(column, row, first, second, holder)
+            price[column] = lam if holds else 0.0
+        pairs, made = improve_row_in_place(
+            gradient[local], gram, row, index[local], value[local], int(count[local]),
+            first, second, holder, price, lam, tolerance, steps,
+        )  # fmt: skip
+        count[local] = without_zeros_in_place(index[local], value[local], pairs)
+        total += made
+    return total
+
+
+@kernel
+def without_zeros_in_place(index: Ints, value: Floats, count: int) -> int:
+    """Move the pairs with positive values to the front; returns how many there are."""
+    kept = 0
+    for p in range(count):
+        if value[p] > 0.0:
+            index[kept], value[kept] = index[p], value[p]
+            kept += 1
+    return kept

@@ -45,7 +45,7 @@ DICTIONARY = 600
 # them after which they may do so because the leading rows have not changed for half of the time.
 OPEN_LOOP_STEPS = 300
 SETTLED_STEPS = 100
-PAIRWISE_STEPS = 20  # at most, in each row and sweep
+PAIRWISE_STEPS = 10  # at most, in each row and sweep
 DEFAULT_ITERATIONS = {"open-loop": 100, "pairwise": 1000}
 DENSE_BYTES = 8e9
 

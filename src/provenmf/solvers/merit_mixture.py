@@ -127,7 +127,7 @@ class Mixture:
         """Pairwise steps in every row, one row after the other; returns how many were made."""
         from provenmf.kernels.merit_pairwise import sweep_in_place, two_largest
 
-        self._reserve(min(int(self.count.max()) + steps, len(self.dictionary)))
+        self._reserve(int(self.count.max()) + steps)
         gram = self.atoms @ self.atoms.T
         columns = two_largest(self.index, self.value, self.count, len(self.dictionary))
         made = 0
