@@ -122,7 +122,8 @@ def merit(
             mixture.sweep(lam, tol * lam, PAIRWISE_STEPS)
 
     penalties = mixture.penalties(lam, mu)
-    gap, searched = duality_gap(mixture, penalties)
+    in_a_hurry = run.stop_reason == "interrupted"
+    gap, searched = duality_gap(mixture, penalties, quickly=in_a_hurry)
     anchors, margin = choose_anchors(
         mixture, penalties.top, n_components, start.anchors, radius, by_maxima=open_loop
     )

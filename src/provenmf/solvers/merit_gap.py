@@ -34,20 +34,25 @@ TILE = (1024, 4096)
 RAISE = (0.1, 0.2, 0.3, 0.5, 1.0)
 
 
-def duality_gap(mixture: Mixture, penalties: Penalties) -> tuple[float, bool]:
-    """An upper bound of f(C) - min f, and whether all pairs of rows were searched for it."""
+def duality_gap(
+    mixture: Mixture, penalties: Penalties, *, quickly: bool = False
+) -> tuple[float, bool]:
+    """An upper bound of f(C) - min f, and whether all pairs of rows were searched for it.
+
+    `quickly` leaves the long searches out, for a user who has just interrupted.
+    """
     n, outside = len(mixture.X), len(mixture.X) - len(mixture.dictionary)
     _, lowest, inner = mixture.search(penalties)
     if outside == 0:
         gap, searched = float((inner - lowest).sum()), True
     else:
-        searched = n <= SEARCH_ROWS
+        searched = n <= SEARCH_ROWS and not quickly
         others = lowest_products(mixture) if searched else lowest_outside_bound(mixture)
         lowest = np.minimum(lowest, np.minimum(others, own_products(mixture) + penalties.lam))
         smoothing = penalties.lam * penalties.mu * outside * np.log(n)
         gap = float((inner - lowest).sum()) + smoothing
     objective = 0.5 * float(mixture.squared_residuals().sum()) + penalties.total()
-    if n <= ASCENT_ROWS:
+    if n <= ASCENT_ROWS and not quickly:
         gap = min(gap, objective - ascent_bound(mixture, penalties))
     return max(min(gap, objective), 0.0), searched  # f is never negative
 

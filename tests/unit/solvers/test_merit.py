@@ -283,6 +283,22 @@ def test_interruption_keeps_the_best_so_far():
     assert np.isfinite(solution.extras["duality_gap"])
 
 
+def test_ctrl_c_ends_after_the_step_with_a_bound():
+    import signal
+
+    X = dirichlet_mixtures(700, 12, 4, snr=10, random_state=0).data
+
+    def interrupt(row):
+        if np.isfinite(row["gap"]):
+            signal.raise_signal(signal.SIGINT)
+
+    solution = solve(X, 4, callback=interrupt)
+    assert solution.stop_reason == "interrupted"
+    assert len(solution.trace) == 2
+    assert not solution.extras["gap_searched"]
+    assert 0 < solution.extras["duality_gap"] <= solution.extras["objective"]
+
+
 def test_more_components_than_distinct_rows():
     X = np.repeat(np.eye(3), 4, axis=0)
     with pytest.raises(InvalidInput, match="only 3 rows of X are distinct"):
