@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from provenmf.errors import InvalidInput
 from provenmf.estimators import estimator_class
 from provenmf.records import Factorization
 
@@ -34,6 +35,22 @@ def fit_matrix(
         # XRAY divides rows by their sums: it needs these to be positive, not every entry.
         found = type(found.__name__, (found,), {"_allows_negative_data": True})
     return found(n_components=n_components, **given).fit(matrix).factorization_
+
+
+def check_number(name: str, value: int | None, most: int, what: str) -> None:
+    """Refuse a number of components that is not positive or exceeds what the data have."""
+    if value is not None and not 1 <= value <= most:
+        raise InvalidInput(f"{name}={value} must be at least 1 and at most the {most} {what}")
+
+
+def found_fewer(factorization: Factorization, wanted: int | None, what: str) -> list[str]:
+    """A note if the method found fewer components than were asked for."""
+    if wanted is None or factorization.n_components == wanted:
+        return []
+    return [
+        f"{factorization.n_components} {what} were found instead of {wanted}: "
+        "the rest of the data is mixed from these"
+    ]
 
 
 def simplex_weights(method: str) -> dict[str, str]:

@@ -38,7 +38,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 
 from provenmf import __version__
-from provenmf.applications.answers import fit_matrix, simplex_weights, with_answer
+from provenmf.applications.answers import fit_matrix, found_fewer, simplex_weights, with_answer
 from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.io.graphs import as_graph
@@ -49,6 +49,7 @@ from provenmf.solvers.geo_nmf import geo_nmf
 from provenmf.solvers.spa import spa
 from provenmf.solvers.weights import encode
 
+METHODS = ("spa", "merit", "fast_anchor", "fast_gradient", "geonmf", "spoc")
 LEAST_WEIGHT = 0.02
 DRAWN_NODES = 500
 TIE = 1e-9
@@ -102,6 +103,10 @@ def find_communities(
     random_state, options : passed to the method's estimator.
     """
     graph = as_graph(graph)
+    if method not in METHODS:
+        raise InvalidInput(
+            f"method={method!r} does not find pure nodes: choose one of {', '.join(METHODS)}"
+        )
     if method == "spoc":
         method, energy, scale, memberships = "spa", 1.0, False, "floored"
     embedding = embed(graph.adjacency, n_communities, energy=energy)
@@ -113,6 +118,7 @@ def find_communities(
         given = {**simplex_weights(method), "random_state": random_state, **options}
         factorization = fit_matrix(points, n_communities, method, given)
     assert factorization.anchors is not None  # every method here chooses rows
+    notes += found_fewer(factorization, n_communities, "communities")
     pure = nodes[factorization.anchors]
     found, undetermined = memberships_of(embedding.vectors, pure, memberships)
     if undetermined.any():

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.answers import fit_matrix, with_answer
+from provenmf.applications.answers import check_number, fit_matrix, with_answer
 from provenmf.errors import InvalidInput
 from provenmf.io.images import as_images
 from provenmf.records import Factorization
@@ -64,6 +64,7 @@ def find_parts(
     images = as_images(images, shape=shape)
     if len(images.pixels) < 2:
         raise InvalidInput("there is one image: parts need at least two")
+    check_number("n_parts", n_parts, len(images.pixels), "images")
     notes = list(images.notes)
     factorization = fit_matrix(
         images.pixels, n_parts, method, {"random_state": random_state, **options}

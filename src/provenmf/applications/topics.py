@@ -34,7 +34,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.applications.answers import fit_matrix, simplex_weights, with_answer
+from provenmf.applications.answers import (
+    check_number,
+    fit_matrix,
+    found_fewer,
+    simplex_weights,
+    with_answer,
+)
 from provenmf.applications.words import document_frequency, tf_idf
 from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
@@ -101,6 +107,7 @@ def find_topics(
     corpus = counts if isinstance(counts, Counts) else as_counts(counts, vocabulary)
     settings = {"n_topics": n_topics, "min_anchor_documents": min_anchor_documents}
     kept, notes = _usable_words(corpus)
+    check_number("n_topics", n_topics, corpus.matrix.shape[0], "documents")
     matrix = sp.csr_array(corpus.matrix[:, kept])
     options = {"random_state": random_state, **options}
     anchored = method.lower().replace("-", "_") in ANCHOR_METHODS
@@ -116,6 +123,7 @@ def find_topics(
         factorization = fit_matrix(unit_documents(matrix), n_topics, method, options)
         topics = _scaled_to_sum_one(np.maximum(factorization.components, 0.0))
         anchors = None
+    notes += found_fewer(factorization, n_topics, "topics")
     weights = document_weights(matrix, topics, weights_from)
     empty = int(np.count_nonzero(matrix.sum(axis=1) == 0))
     if empty:

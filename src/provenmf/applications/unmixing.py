@@ -30,7 +30,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.answers import fit_matrix, simplex_weights, with_answer
+from provenmf.applications.answers import (
+    check_number,
+    fit_matrix,
+    found_fewer,
+    simplex_weights,
+    with_answer,
+)
 from provenmf.applications.grouping import Groups, group_rows
 from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
@@ -92,18 +98,17 @@ def unmix(
     cube = as_cube(cube, shape=shape)
     notes = list(cube.notes)
     options = {**simplex_weights(method), "random_state": random_state, **options}
+    check_number("n_endmembers", n_endmembers, len(cube.pixels), "pixels")
     problem = pixel_problem(
         cube.pixels, n_endmembers, group=group, group_radius=group_radius, scale=scale
     )
     groups = problem.groups
-    if n_endmembers is not None and n_endmembers > len(problem.points):
-        raise InvalidInput(
-            f"n_endmembers={n_endmembers} exceeds the {len(problem.points)} "
-            f"{'groups of pixels: use group=False or' if groups else 'pixels:'} choose fewer"
-        )
+    rows = "pixels" if groups is None else "groups of pixels (group=False has more)"
+    check_number("n_endmembers", n_endmembers, len(problem.points), rows)
     if groups is not None:
         notes.append(groups.note)
     factorization = fit_matrix(problem.points, n_endmembers, method, options)
+    notes += found_fewer(factorization, n_endmembers, "endmembers")
     endmembers = problem.spectra(factorization)
     abundances = encode(as_blocks(cube.pixels), endmembers, constraint="simplex")
     agreement = None

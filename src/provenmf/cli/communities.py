@@ -21,7 +21,7 @@ def communities(
         typer.Argument(help="Graph: edge list (txt, csv, tsv), graphml, adjacency (npz, mtx)."),
     ],
     rank: options.KnownRank,
-    method: options.Method = "merit",
+    method: options.Method = "spa",
     output: options.Output = None,
     energy: Annotated[
         float,

@@ -27,7 +27,7 @@ def topics(
         ),
     ],
     rank: options.Rank = None,
-    method: options.Method = "merit",
+    method: options.Method = "spa",
     output: options.Output = None,
     field: options.Field = "text",
     encoding: Annotated[

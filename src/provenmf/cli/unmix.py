@@ -15,7 +15,7 @@ from provenmf.cli.progress import fitting, reading
 def unmix(
     data: Annotated[Path, typer.Argument(help="Cube: npz, npy, mat, or an ENVI hdr file.")],
     rank: options.Rank = None,
-    method: options.Method = "merit",
+    method: options.Method = "spa",
     output: options.Output = None,
     key: options.Key = None,
     shape: options.Shape = None,

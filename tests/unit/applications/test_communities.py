@@ -101,5 +101,7 @@ def test_more_communities_than_the_spectrum_supports():
         find_communities(star, 6, method="spa")
     with pytest.raises(InvalidInput, match="energy=0 must"):
         find_communities(star, 2, method="spa", energy=0)
+    with pytest.raises(InvalidInput, match="method='hals' does not find pure nodes"):
+        find_communities(star, 2, method="hals")
     with pytest.raises(InvalidInput, match="memberships='hard'"):
         find_communities(star, 2, method="spa", memberships="hard")

@@ -27,3 +27,8 @@ def test_parts_of_digits(tmp_path):
 def test_one_image_has_no_parts():
     with pytest.raises(InvalidInput, match="there is one image"):
         find_parts(np.ones((1, 2, 2)), 1, method="spa")
+
+
+def test_numbers_of_parts():
+    with pytest.raises(InvalidInput, match="n_parts=5 must be at least 1 and at most the 3 images"):
+        find_parts(np.ones((3, 2, 2)), 5)

@@ -6,7 +6,7 @@ from provenmf import load
 from provenmf.applications import count_words, find_topics
 from provenmf.applications.topics import topics_from_anchors, word_problem
 from provenmf.applications.words import tf_idf
-from provenmf.errors import InvalidInput
+from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.io import Corpus
 from provenmf.metrics.clustering import clustering_accuracy
 
@@ -127,3 +127,15 @@ def test_topics_from_documents():
     assert found == {frozenset(words) for words in SUBJECTS.values()}
     assert result.anchor_words == ()
     assert "anchor_words" not in result.factorization.extras
+
+
+def test_numbers_of_topics():
+    counts = count_words(small_corpus(12)[0])
+    for wrong in (0, 13):
+        with pytest.raises(InvalidInput, match=f"n_topics={wrong} must be .* 12 documents"):
+            find_topics(counts, wrong)
+    twice = sp.vstack([sp.csr_array(np.eye(2, 6, 0) + np.eye(2, 6, 2) + np.eye(2, 6, 4))] * 4)
+    with pytest.warns(DegenerateData, match="2 anchors explain every row"):
+        result = find_topics(twice, 4)
+    assert len(result.topics) == 2
+    assert any(note.startswith("2 topics were found instead of 4") for note in result.notes)

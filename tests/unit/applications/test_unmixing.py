@@ -90,6 +90,14 @@ def test_truth_of_the_wrong_shape(scene):
         unmix(cube, 3, method="spa", true_endmembers=endmembers, true_abundances=abundances.T)
 
 
+def test_numbers_of_endmembers(scene):
+    cube = scene[0]
+    with pytest.raises(InvalidInput, match="n_endmembers=0 must be .* 600 pixels"):
+        unmix(cube, 0)
+    with pytest.raises(InvalidInput, match="n_endmembers=599 must be .* groups of pixels"):
+        unmix(cube, 599)
+
+
 def test_groups_are_near_their_leader_and_means_are_means():
     rng = np.random.default_rng(1)
     centres = rng.uniform(1, 2, (4, 6))
