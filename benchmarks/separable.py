@@ -9,7 +9,6 @@ nonnegative data and gets the entries that noise made negative as zeros.
 from __future__ import annotations
 
 import argparse
-import resource
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -21,6 +20,7 @@ from provenmf import SPA, XRAY, FastAnchor, FastGradient
 from provenmf.datasets.sample import Sample
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.metrics.separable import anchor_recall
+from provenmf.reproduce.memory import high_water_mark
 
 METHODS = {
     "SPA": lambda: SPA(40, certify=False),
@@ -40,11 +40,11 @@ def fit(method: str, n: int) -> tuple[float, float, float, float]:
     METHODS[method]().fit(data_for(method, small))  # compiles what is compiled
     sample = dirichlet_mixtures(n, 50, 40, snr=10, random_state=0)
     data = data_for(method, sample)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = high_water_mark(restart=True)
     started = time.perf_counter()
     fitted = METHODS[method]().fit(data)
     seconds = time.perf_counter() - started
-    peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    peak = high_water_mark() - before
     found = 40 * anchor_recall(fitted.anchors_, sample.anchors)
     return found, float(fitted.trace_["seconds"][-1]), seconds, peak
 

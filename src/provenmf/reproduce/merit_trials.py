@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from provenmf.metrics.separable import (
     success,
 )
 from provenmf.reproduce.experiment import Settings
+from provenmf.reproduce.memory import high_water_mark
 from provenmf.solvers.weights import encode
 
 # The iteration as the authors ran it: their λ, 100 steps whatever the gap, no grouping.
@@ -131,18 +131,7 @@ def print_peaks(method: str, sizes: Sequence[int]) -> None:
         options = {**options, "max_iter": 3, "memory_limit": 64e9}
     for n in (60, *sizes):  # the small one loads and compiles what is needed
         data = dirichlet_mixtures(n, 50, 40, snr=10, random_state=0).data
-        before = _peak_resident_megabytes(restart=True)
+        before = high_water_mark(restart=True)
         estimator_class(stem)(40, random_state=0, certify=False, **options).fit(data)
         if n > 60:
-            print(_peak_resident_megabytes() - before)
-
-
-def _peak_resident_megabytes(*, restart: bool = False) -> float:
-    """High-water mark of the resident set; Linux can start it again from the present size."""
-    import resource
-
-    clear = Path("/proc/self/clear_refs")
-    if restart and clear.exists():
-        clear.write_text("5")
-    unit = 2**20 if sys.platform == "darwin" else 2**10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+            print(high_water_mark() - before)
