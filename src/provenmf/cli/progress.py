@@ -29,7 +29,7 @@ class Progress:
         self.title = title
         self.steps = steps
         self._done = 0.0
-        self._started = self._spoken = time.monotonic()
+        self._started = self._spoken = self._reached = time.monotonic()
         self._bar: Any = None
         self._task: Any = None
 
@@ -74,7 +74,8 @@ class Progress:
 
     def rows_read(self, done: int, total: int) -> None:
         """A pass over a matrix on disk is this far (the callback of `Blocks`)."""
-        self.say(f"{self.title}: reading, {done / max(total, 1):.0%} of this pass")
+        what = "weights and certificate" if self._ended() else "reading"
+        self.say(f"{self.title}: {what}, {done / max(total, 1):.0%} of this pass")
 
     def fraction(self, fraction: float, text: str) -> None:
         """An experiment is this far."""
@@ -84,6 +85,7 @@ class Progress:
     def reach(self, done: float, text: str = "") -> None:
         """So many steps are done."""
         self._done = done
+        self._reached = time.monotonic()
         self.say(f"{self.title} {text}".strip())
 
     def say(self, text: str) -> None:
@@ -99,12 +101,20 @@ class Progress:
             self._spoken = now
             print(self._line(text, now - self._started), file=sys.stderr, flush=True)
 
+    def _ended(self) -> bool:
+        """Whether all steps are done, so that only what follows them is left."""
+        return self.steps is not None and self._done >= self.steps
+
     def _line(self, text: str, seconds: float) -> str:
         line = f"{text}: {seconds:.0f} s"
-        if self.steps and 0 < self._done <= self.steps:
-            left = seconds * (self.steps / self._done - 1)
-            return f"{line}, {self._done / self.steps:.0%} done, at most {left:.0f} s left"
-        return f"{line}, iteration {self._done:.0f}" if self._done else line
+        if self.steps is None:
+            return f"{line}, iteration {self._done:.0f}" if self._done else line
+        if not self._done or self._ended():
+            return line
+        until_now = self._reached - self._started
+        all_steps = until_now * self.steps / self._done
+        share = self._done / self.steps
+        return f"{line}, {share:.0%} done, at most {max(all_steps - seconds, 0):.0f} s left"
 
 
 def reading(path: Path) -> Progress:

@@ -40,3 +40,25 @@ def test_passes_over_a_matrix_on_disk(clock, capsys):
         clock[0] = 11.0
         progress.rows_read(250, 1000)
     assert "reading, 25% of this pass" in capsys.readouterr().err
+
+
+def test_what_follows_the_last_step_is_named(clock, capsys):
+    with Progress("SPA on big.npy", steps=1) as progress:
+        progress.row({})
+        clock[0] = 30.0
+        progress.rows_read(250, 1000)
+    assert capsys.readouterr().err == (
+        "SPA on big.npy: weights and certificate, 25% of this pass: 30 s\n"
+    )
+
+
+def test_the_time_left_shrinks_between_steps(clock, capsys):
+    with Progress("fit", steps=4) as progress:
+        clock[0] = 20.0
+        progress.row({})
+        clock[0] = 30.0
+        progress.rows_read(1, 2)
+    assert capsys.readouterr().err.splitlines() == [
+        "fit: 20 s, 25% done, at most 60 s left",
+        "fit: reading, 50% of this pass: 30 s, 25% done, at most 50 s left",
+    ]
