@@ -113,9 +113,10 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             versions=_versions(),
             extras=solution.extras,
         )
+        error = optimality.frobenius_error(blocks, factorization.weights, factorization.components)
         if self.certify:
             certificate = self._certify(blocks, factorization).join(
-                optimality.certify(blocks, factorization, constraint=self._constraint)
+                optimality.certify(blocks, factorization, constraint=self._constraint, error=error)
             )
             factorization = replace(factorization, certificate=certificate)
             self.certificate_ = certificate
@@ -124,9 +125,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.n_components_ = factorization.n_components
         self.trace_ = factorization.trace
         self.n_iter_ = max(1, len(factorization.trace))
-        self.reconstruction_err_ = optimality.frobenius_error(
-            blocks, factorization.weights, factorization.components
-        )
+        self.reconstruction_err_ = error
         if factorization.anchors is not None:
             self.anchors_ = factorization.anchors
         if factorization.labels is not None:

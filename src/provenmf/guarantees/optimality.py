@@ -29,15 +29,24 @@ def frobenius_error(blocks: Blocks, weights: NDArray[Any], components: NDArray[A
 
 
 def certify(
-    blocks: Blocks, factorization: Factorization, *, constraint: str = "nonnegative"
+    blocks: Blocks,
+    factorization: Factorization,
+    *,
+    constraint: str = "nonnegative",
+    error: float | None = None,
 ) -> Certificate:
-    """Assumption-free statements about one factorization."""
+    """Assumption-free statements about one factorization.
+
+    `error` is its `frobenius_error`, where that is known already; it saves a pass.
+    """
     weights, components = factorization.weights, factorization.components
     squared_norm = blocks.map_reduce(squared_frobenius_norm)
     measures: dict[str, Any] = {}
     if squared_norm == 0:
         return Certificate(factorization.method, measures={"relative_error": 0.0})
-    error = frobenius_error(blocks, weights, components) / math.sqrt(squared_norm)
+    if error is None:
+        error = frobenius_error(blocks, weights, components)
+    error /= math.sqrt(squared_norm)
     measures["relative_error"] = error
     measures["weights_optimality_residual"] = weights_residual(
         blocks, weights, components, constraint
