@@ -48,10 +48,10 @@ class AND(Factorizer):
         η of the paper, on sums over the rows, for steps="paper". None is 0.5/k as in the authors'
         code, or 1/‖ZᵀZ‖₂ in a stage where 0.5/k would diverge.
     normalize : bool
-        Divide each row by its length before everything else, and keep components at unit length
-        until the end, when they get the median length of the rows. Thresholds are then meaningful
-        for data of any scale. False uses data and start as they are, as the paper does for rows
-        that are mixtures with weights in [0, 1].
+        Divide each row, and each component while AND works, by the sum of its absolute entries; at
+        the end components get the median of the rows' sums. Thresholds are then meaningful for
+        data of any scale, and nonnegative rows are mixtures whose weights sum to one. False uses
+        data and start as they are, as the paper does.
     max_iter : int
         Stages, which is passes over the data, at the most.
     tol : float

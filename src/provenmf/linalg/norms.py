@@ -26,6 +26,11 @@ def squared_row_norms(block: Any) -> NDArray[np.float64]:
     return np.einsum("ij,ij->i", block, block, dtype=np.float64)
 
 
+def absolute_row_sums(block: Any) -> NDArray[np.float64]:
+    """Sum of the absolute values in each row of a dense or sparse block."""
+    return np.asarray(np.abs(block).sum(axis=1), dtype=np.float64).reshape(-1)
+
+
 def squared_residual_rows(
     block: Any, weights: NDArray[Any], components: NDArray[Any]
 ) -> NDArray[np.float64]:

@@ -36,8 +36,8 @@ def restart(blocks: Blocks, components: Array, row_scales: Array, component: int
     row, _ = blocks.arg_reduce(residuals, row_scales)
     fresh = components.copy()
     candidate = dense_row(blocks, row) * row_scales[row]
-    length = np.linalg.norm(candidate)
-    others_length = np.linalg.norm(others, axis=1).mean() if len(others) else 1.0
-    if length > 0:
-        fresh[component] = candidate * (others_length / length)
+    size = np.abs(candidate).sum()
+    usual_size = np.abs(others).sum(axis=1).mean() if len(others) else 1.0
+    if size > 0:
+        fresh[component] = candidate * (usual_size / size)
     return fresh

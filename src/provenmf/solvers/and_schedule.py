@@ -49,20 +49,29 @@ def decoded_movement(change: Array, sums: StageSums) -> Array:
 
 
 def components_to_watch(
-    movement: Array, last_movement: Array, size: Array, size_when_watched: Array, sums: StageSums
+    movement: Array,
+    last_movement: Array,
+    size: Array,
+    size_when_watched: Array,
+    sums: StageSums,
+    *,
+    most: int,
 ) -> NDArray[np.intp]:
     """Components that the next stage should look at more closely (see `and_facets`).
 
     Either few rows decode to far more negative weights than the others, which noise does not do,
     or the component contracts slowly. If looking did not make its negative weights smaller, the
     reason is noise or a model that does not fit, and it is left alone. `size` is that of the
-    negative weights now, `size_when_watched` the one when the component was last watched.
+    negative weights now, `size_when_watched` the one when the component was last watched. If there
+    are more than `most`, uneven ones go first, and those that move more.
     """
     count, total, _ = sums.negative
     mean = total / np.maximum(count, 1.0)
     uneven = (size > HEAVY_TAIL * mean) & (size * np.sqrt(count / sums.rows) > 0.1 * movement)
     slow = movement > SLOW * last_movement
-    return np.flatnonzero((uneven | slow) & (size < FALLING * size_when_watched))
+    useful = np.flatnonzero((uneven | slow) & (size < FALLING * size_when_watched))
+    order = np.lexsort((-movement[useful], ~uneven[useful]))
+    return np.sort(useful[order[:most]])
 
 
 def negative_size(sums: StageSums) -> Array:

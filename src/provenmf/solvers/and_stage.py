@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from provenmf.blocks import Blocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.decoding import decoder_of
-from provenmf.linalg.norms import squared_row_norms
+from provenmf.linalg.norms import absolute_row_sums
 from provenmf.linalg.stationary import after_all_gradient_steps, after_gradient_steps
 from provenmf.solvers.and_facets import with_refitted_facets
 from provenmf.solvers.and_restart import restart
@@ -41,8 +41,8 @@ class StageRule:
         thresholds from the course of the run.
     steps : "paper" takes `inner_steps` gradient steps of `step_size` (None: 0.5/k as the authors,
         or 1/‖ZᵀZ‖₂ where that diverges); "exact" goes to their limit.
-    normalize : work on rows and components of unit length, and return components of the median
-        length of the rows. Otherwise data and start are used as they are.
+    normalize : divide rows and components by the sums of their absolute entries, and return
+        components with the median sum of the rows. Otherwise data and start are used as they are.
     """
 
     schedule: Schedule = "adaptive"
@@ -72,10 +72,10 @@ def row_scales_and_length(blocks: Blocks, rule: StageRule) -> tuple[Array, float
     """Factors of the rows before everything else, and of the components in the end."""
     if not rule.normalize:
         return np.ones(blocks.n_rows), 1.0
-    lengths = np.sqrt(blocks.map_rows(squared_row_norms))
-    if not lengths.any():
+    sizes = blocks.map_rows(absolute_row_sums)
+    if not sizes.any():
         raise InvalidInput("X is zero everywhere: there is nothing to factorize")
-    return inverse_lengths(lengths), float(np.median(lengths[lengths > 0]))
+    return inverse_where_positive(sizes), float(np.median(sizes[sizes > 0]))
 
 
 def first_state(
@@ -84,7 +84,7 @@ def first_state(
     """The state before the first stage. The adaptive schedule looks at the data once for it."""
     components = np.array(start, dtype=np.float64)
     if rule.normalize:
-        components *= inverse_lengths(np.linalg.norm(components, axis=1))[:, None]
+        components *= inverse_where_positive(absolute_row_sums(components))[:, None]
     k = len(components)
     decoder, independence = decoder_of(components)
     threshold = paper_threshold(rule.alpha, rule.decay, 0)
@@ -130,8 +130,7 @@ def next_state(state: StageState, sums: StageSums, rule: StageRule) -> StageStat
         )
     components = with_refitted_facets(components, state.decoder, sums, state.watched)
     components *= (
-        np.linalg.norm(state.components, axis=1)
-        * inverse_lengths(np.linalg.norm(components, axis=1))
+        absolute_row_sums(state.components) * inverse_where_positive(absolute_row_sums(components))
     )[:, None]
     decoder, independence = decoder_of(components)
     movement = decoded_movement(state.components @ decoder, sums)
@@ -140,7 +139,9 @@ def next_state(state: StageState, sums: StageSums, rule: StageRule) -> StageStat
     size_when_watched = state.size_when_watched.copy()
     watched = np.empty(0, dtype=np.intp)
     if stage >= FIRST_WATCHED_STAGE:
-        watched = components_to_watch(movement, state.movement, size, size_when_watched, sums)
+        watched = components_to_watch(
+            movement, state.movement, size, size_when_watched, sums, most=affordable(components)
+        )
         size_when_watched[watched] = size[watched]
     return StageState(
         components=components,
@@ -152,6 +153,15 @@ def next_state(state: StageState, sums: StageSums, rule: StageRule) -> StageStat
         size_when_watched=size_when_watched,
         stage=stage,
     )
+
+
+def affordable(components: Array) -> int:
+    """How many components may be watched so that this costs no more than the rest of a pass.
+
+    A pass takes 4ndk operations, watching a component up to nk², less where it is rarely used.
+    """
+    k, d = components.shape
+    return max(k // 10, 4 * d // k, 4)
 
 
 def updated_components(components: Array, sums: StageSums, rule: StageRule) -> Array:
@@ -188,9 +198,9 @@ def restarted(blocks: Blocks, state: StageState, row_scales: Array, component: i
 def relative_movement(old: Array, new: Array) -> float:
     """Largest move of a component, relative to its new length."""
     moves = np.linalg.norm(new - old, axis=1)
-    return float(np.max(moves * inverse_lengths(np.linalg.norm(new, axis=1))))
+    return float(np.max(moves * inverse_where_positive(np.linalg.norm(new, axis=1))))
 
 
-def inverse_lengths(lengths: Array) -> Array:
-    """One over each length; zero for zero."""
-    return np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+def inverse_where_positive(values: Array) -> Array:
+    """One over each value; zero for zero."""
+    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
