@@ -5,9 +5,8 @@
 Both start from (I + U) components. The paper's schedule makes 200 stages (T = 50 steps each); one
 stage is one pass over the data for both. Errors are total squared correlation errors. With --data
 the components are the first k topics of DIR/nips/anchor_topics_100.npz on their 300 most used
-words,
-otherwise synthetic ones. The paper's schedule runs on data turned into the span of the components,
-d = k, which changes neither its iterates nor its errors and saves time.
+words, otherwise synthetic ones. The paper's schedule runs on data turned into the span of the
+components, d = k, which changes neither its iterates nor its errors and saves time.
 """
 
 from __future__ import annotations

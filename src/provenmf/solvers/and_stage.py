@@ -156,12 +156,12 @@ def next_state(state: StageState, sums: StageSums, rule: StageRule) -> StageStat
 
 
 def affordable(components: Array) -> int:
-    """How many components may be watched so that this costs no more than the rest of a pass.
+    """How many components may be watched in one stage: half of them, more if that is cheap.
 
     A pass takes 4ndk operations, watching a component up to nk², less where it is rarely used.
     """
     k, d = components.shape
-    return max(k // 10, 4 * d // k, 4)
+    return max((k + 1) // 2, 4 * d // k)
 
 
 def updated_components(components: Array, sums: StageSums, rule: StageRule) -> Array:
