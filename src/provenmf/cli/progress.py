@@ -29,7 +29,9 @@ class Progress:
         self.title = title
         self.steps = steps
         self._done = 0.0
-        self._started = self._spoken = self._reached = time.monotonic()
+        self._started = self._spoken = time.monotonic()
+        self._first: tuple[float, float] | None = None  # steps done at the first report, and when
+        self._last = (0.0, self._started)
         self._bar: Any = None
         self._task: Any = None
 
@@ -85,7 +87,8 @@ class Progress:
     def reach(self, done: float, text: str = "") -> None:
         """So many steps are done."""
         self._done = done
-        self._reached = time.monotonic()
+        self._last = (done, time.monotonic())
+        self._first = self._first or self._last
         self.say(f"{self.title} {text}".strip())
 
     def say(self, text: str) -> None:
@@ -111,10 +114,16 @@ class Progress:
             return f"{line}, iteration {self._done:.0f}" if self._done else line
         if not self._done or self._ended():
             return line
-        until_now = self._reached - self._started
-        all_steps = until_now * self.steps / self._done
-        share = self._done / self.steps
-        return f"{line}, {share:.0%} done, at most {max(all_steps - seconds, 0):.0f} s left"
+        line += f", {self._done / self.steps:.0%} done"
+        left = self._seconds_left(self._started + seconds)
+        return line if left is None else f"{line}, at most {left:.0f} s left"
+
+    def _seconds_left(self, now: float) -> float | None:
+        """From the pace since the first report: what came before it is preparation."""
+        if self.steps is None or self._first is None or self._last[0] <= self._first[0]:
+            return None
+        pace = (self._last[1] - self._first[1]) / (self._last[0] - self._first[0])
+        return max(pace * (self.steps - self._last[0]) - (now - self._last[1]), 0.0)
 
 
 def reading(path: Path) -> Progress:

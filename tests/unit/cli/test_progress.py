@@ -54,11 +54,14 @@ def test_what_follows_the_last_step_is_named(clock, capsys):
 
 def test_the_time_left_shrinks_between_steps(clock, capsys):
     with Progress("fit", steps=4) as progress:
-        clock[0] = 20.0
+        clock[0] = 100.0  # preparation does not count
         progress.row({})
-        clock[0] = 30.0
+        clock[0] = 120.0
+        progress.row({})
+        clock[0] = 130.0
         progress.rows_read(1, 2)
     assert capsys.readouterr().err.splitlines() == [
-        "fit: 20 s, 25% done, at most 60 s left",
-        "fit: reading, 50% of this pass: 30 s, 25% done, at most 50 s left",
+        "fit: 100 s, 25% done",
+        "fit: 120 s, 50% done, at most 40 s left",
+        "fit: reading, 50% of this pass: 130 s, 50% done, at most 30 s left",
     ]
