@@ -117,21 +117,21 @@ def open_loop_rates(
     return rates
 
 
-def peak_megabytes(method: str, sizes: Sequence[int]) -> list[float]:
-    """Peak memory of one fit beyond the data, for each of ascending sizes, in a fresh process."""
-    code = f"from {__name__} import print_peaks; print_peaks({method!r}, {list(sizes)!r})"
+def peak_megabytes(method: str, n: int) -> float:
+    """Peak memory of one fit of n rows beyond the data, in a fresh process."""
+    code = f"from {__name__} import fit_megabytes; print(fit_megabytes({method!r}, {n}))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return [float(line) for line in ran.stdout.split()]
+    return float(ran.stdout)
 
 
-def print_peaks(method: str, sizes: Sequence[int]) -> None:
-    """The measuring part of `peak_megabytes`, in this process; one line for each size."""
+def fit_megabytes(method: str, n: int) -> float:
+    """The measuring part of `peak_megabytes`; memory freed earlier in the process is not seen."""
     stem, options = METHODS[method]
     if stem == "fast_gradient":  # its memory does not depend on the number of steps
         options = {**options, "max_iter": 3, "memory_limit": 64e9}
-    for n in (60, *sizes):  # the small one loads and compiles what is needed
-        data = dirichlet_mixtures(n, 50, 40, snr=10, random_state=0).data
-        before = high_water_mark(restart=True)
-        estimator_class(stem)(40, random_state=0, certify=False, **options).fit(data)
-        if n > 60:
-            print(high_water_mark() - before)
+    estimator = estimator_class(stem)(40, random_state=0, certify=False, **options)
+    small, data = (dirichlet_mixtures(m, 50, 40, snr=10, random_state=0).data for m in (60, n))
+    estimator.fit(small)  # loads and compiles what is needed
+    before = high_water_mark(restart=True)
+    estimator.fit(data)
+    return high_water_mark() - before
