@@ -56,7 +56,7 @@ class MERIT(Factorizer):
     weights : {"simplex", "nonnegative"}
         What the weights of given components must satisfy.
     random_state
-        Of the random directions that choose the dictionary beyond 600 rows.
+        Of the random directions that choose the dictionary beyond 400 rows.
     certify, verbose, callback
         As in every estimator.
 

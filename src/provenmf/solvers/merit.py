@@ -40,10 +40,13 @@ from provenmf.solvers.run import Callback, Run
 Step = Literal["pairwise", "open-loop"]
 
 # Up to this many rows all of them may be vertices; beyond, this many extreme ones.
-DICTIONARY = 600
+DICTIONARY = 400
 # Open-loop steps after which pairwise steps take over at the latest, and the least number of
 # them after which they may do so because the leading rows have not changed for half of the time.
+# A dictionary that is only part of the rows needs fewer: there the rows decide in the end (see
+# `merit_number`).
 OPEN_LOOP_STEPS = 300
+PARTIAL_OPEN_LOOP_STEPS = 150
 SETTLED_STEPS = 100
 PAIRWISE_STEPS = 10  # at most, in each row and sweep
 DEFAULT_ITERATIONS = {"open-loop": 100, "pairwise": 1000}
@@ -98,7 +101,8 @@ def merit(
     )
     mixture = Mixture(X, dictionary, exact=step == "open-loop")
     first_step = warm_start(mixture, start) if warm_start_from == "spa" else 0
-    progress = Progress(open_loop, first_step)
+    most_open = OPEN_LOOP_STEPS if len(X) <= DICTIONARY else PARTIAL_OPEN_LOOP_STEPS
+    progress = Progress(most_open if not open_loop else None, first_step)
     for _ in run:
         penalties = mixture.penalties(lam, mu)
         vertex, lowest, inner = mixture.search(penalties)
@@ -117,7 +121,7 @@ def merit(
                 run.stop("converged")
                 continue
             mixture = Mixture(X, np.sort(np.append(mixture.dictionary, missed)))
-            progress = Progress(open_loop, 0)
+            progress = Progress(most_open, 0)
         else:
             mixture.sweep(lam, tol * lam, PAIRWISE_STEPS)
 
@@ -151,10 +155,10 @@ def merit(
 class Progress:
     """Which kind of step comes next: open-loop ones first, then pairwise ones."""
 
-    def __init__(self, open_loop_only: bool, first_step: int) -> None:
+    def __init__(self, most_open_loop: int | None, first_step: int) -> None:
         self.phase = 0  # 0 open-loop, 1 pairwise
         self.t = first_step - 1
-        self._open_loop_only = open_loop_only
+        self._most = most_open_loop  # None: no other steps
         self._first = first_step
         self._leaders: frozenset[int] = frozenset()
         self._unchanged_since = first_step
@@ -170,7 +174,7 @@ class Progress:
         if leaders != self._leaders:
             self._leaders, self._unchanged_since = leaders, made
         settled = made >= SETTLED_STEPS and made >= 2 * self._unchanged_since
-        if not self._open_loop_only and (settled or made >= OPEN_LOOP_STEPS):
+        if self._most is not None and (settled or made >= self._most):
             self.phase = 1
         return self.phase == 0
 
