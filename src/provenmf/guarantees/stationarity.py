@@ -1,8 +1,9 @@
 """First-order optimality of a pair of nonnegative factors: what HALS and ANLS can promise.
 
-They come with no bound on the error: nonnegative factorization has many local minima. Their limit
-points satisfy the first-order conditions of min 1/2 ||X - WC||_F^2 over W, C >= 0, and how nearly
-a result does is measured here, from the data and the result alone.
+They come with no bound on the error: nonnegative factorization has many local minima. How nearly a
+result satisfies the first-order conditions of min 1/2 ||X - WC||_F^2 over W, C >= 0 is measured
+here, from the data and the result alone; convergence to such a point is proved for the plain
+methods only, not with extrapolation.
 """
 
 from __future__ import annotations

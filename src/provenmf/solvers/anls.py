@@ -2,8 +2,8 @@
 
 Kim & Park, "Fast nonnegative matrix factorization: an active-set-like method and comparisons",
 SIAM J. Sci. Comput. 2011 (KP11): block principal pivoting for the subproblems, here row by row
-from the previous support (see `linalg.nnls`). Every limit point is stationary (Grippo & Sciandrone
-2000).
+from the previous support (see `linalg.nnls`). Without extrapolation every limit point is
+stationary (Grippo & Sciandrone 2000); with it, that is not proved.
 
     KP11                here
     A, W, H             data, weights, components
