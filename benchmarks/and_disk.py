@@ -30,7 +30,7 @@ from provenmf import AND
 path, k, memory, out = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "memory", sys.argv[4]
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 began = time.perf_counter()
-model = AND(k).fit(np.load(path) if memory else path)
+model = AND(k, tol=1e-6).fit(np.load(path) if memory else path)
 np.save(out, model.components_)
 print(json.dumps({
     "seconds": time.perf_counter() - began,
