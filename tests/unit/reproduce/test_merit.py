@@ -7,7 +7,7 @@ import pytest
 
 from provenmf.reproduce.experiment import Settings
 from provenmf.reproduce.merit import EXPERIMENTS, _significantly_behind
-from provenmf.reproduce.merit_trials import METHODS, fit_megabytes
+from provenmf.reproduce.merit_trials import METHODS, peak_megabytes
 
 BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}
 
@@ -35,7 +35,7 @@ def test_merit_beats_spa_on_middle_points():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the high-water mark is reset on Linux only")
 def test_memory_of_the_quadratic_method_is_seen():
-    assert fit_megabytes("FastGradient", 1500) > 0.8 * 3 * 8 * 1500**2 / 2**20  # three n × n
+    assert peak_megabytes("FastGradient", 1500) > 0.8 * 3 * 8 * 1500**2 / 2**20  # three n × n
 
 
 def test_behind_means_beyond_two_standard_errors():
