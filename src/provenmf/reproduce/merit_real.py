@@ -251,7 +251,8 @@ def fit_points(points: NDArray[np.float64], k: int, method: str, seed: int) -> N
 def _memory_outcome(rows: list[dict[str, Any]], size: str, limit: float) -> Outcome:
     rows = sorted(rows, key=lambda row: row[size])
     sizes = [row[size] for row in rows]
-    largest = max(row["MERIT MB"] for row in rows)
+    # The paper's program is compiled; what Python and its libraries take is not MERIT's.
+    largest = max(row["MERIT MB"] - row["before MB"] for row in rows)
     needed = [row["FastGradient needs MB"] for row in rows]
     series = [
         Series("MERIT", sizes, [row["MERIT MB"] for row in rows]),
@@ -259,7 +260,7 @@ def _memory_outcome(rows: list[dict[str, Any]], size: str, limit: float) -> Outc
     ]
     figure = Figure("Peak memory", size, "MB", series, log_x=True, log_y=True)
     verdict = (
-        f"MERIT's process peaks at {largest:.0f} MB at most, Python and its libraries included; "
+        f"MERIT's fit takes {largest:.0f} MB at most beyond what Python and its libraries hold; "
         f"FastGradient's matrices alone would take {needed[-1]:.0f} MB "
         f"at n = {sizes[-1]}."
     )
