@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from provenmf.blocks import Blocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.decoding import decoder_of
-from provenmf.linalg.norms import absolute_row_sums
+from provenmf.linalg.norms import absolute_row_sums, largest_row_sum
 from provenmf.linalg.stationary import after_all_gradient_steps, after_gradient_steps
 from provenmf.solvers.and_facets import with_refitted_facets
 from provenmf.solvers.and_restart import restart
@@ -171,9 +171,9 @@ def updated_components(components: Array, sums: StageSums, rule: StageRule) -> A
     step_size = rule.step_size
     if step_size is None:
         step_size = 0.5 / len(components)
-        largest = float(np.linalg.eigvalsh(sums.gram)[-1])
-        if step_size * largest >= 2.0:  # the steps would diverge
-            step_size = 1.0 / largest
+        if step_size * largest_row_sum(sums.gram) >= 2.0:  # a bound on the largest eigenvalue
+            largest = float(np.linalg.eigvalsh(sums.gram)[-1])
+            step_size = 1.0 / largest if step_size * largest >= 2.0 else step_size
     return after_gradient_steps(
         components, sums.cross, sums.gram, step_size=step_size, steps=rule.inner_steps
     )
