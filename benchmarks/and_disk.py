@@ -24,11 +24,12 @@ from provenmf.datasets.and_descent import sample_dirichlet, topic_components
 K, D, BLOCK = 20, 1000, 5000
 
 CHILD = """
-import json, resource, sys, time
+import json, sys, time
 import numpy as np
 from provenmf import AND
+from provenmf.reproduce.memory import high_water_mark
 path, k, memory, out = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "memory", sys.argv[4]
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = high_water_mark()
 began = time.perf_counter()
 model = AND(k, tol=1e-6).fit(np.load(path) if memory else path)
 np.save(out, model.components_)
@@ -36,8 +37,8 @@ print(json.dumps({
     "seconds": time.perf_counter() - began,
     "passes": model.n_iter_,
     "stop": model.factorization_.stop_reason,
-    "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
-    "imports": before / 2**20,
+    "peak": high_water_mark() / 2**10,
+    "imports": before / 2**10,
 }))
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,6 +23,7 @@ from provenmf.blocks import Blocks, as_blocks, is_outside_memory
 from provenmf.errors import InvalidInput
 from provenmf.estimators.parameters import Interval, StrOptions
 from provenmf.guarantees import optimality
+from provenmf.linalg.threads import blas_threads_for
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.weights import Constraint, encode
 
@@ -80,14 +82,16 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Factorize X and return the weights (n_rows, n_components)."""
         self._validate_params()
         blocks = self._blocks(X, reset=True)
-        solution = self._solve(blocks, self._generator())
-        self._remember(blocks, solution)
+        with blas_threads_for(math.prod(blocks.shape)):
+            self._remember(blocks, self._solve(blocks, self._generator()))
         return self.factorization_.weights
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Weights of new rows for the components found by `fit`."""
         check_is_fitted(self)
-        return self._encode(self._blocks(X, reset=False), self.components_)
+        blocks = self._blocks(X, reset=False)
+        with blas_threads_for(math.prod(blocks.shape)):
+            return self._encode(blocks, self.components_)
 
     def inverse_transform(self, X: Any) -> NDArray[Any]:
         """Data rows from weights: weights @ components."""

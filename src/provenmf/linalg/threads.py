@@ -8,6 +8,21 @@ which a cluster worker or a user's thread pool does.
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+
+from threadpoolctl import threadpool_limits
+
+# Products with fewer entries than this (16 MB) take a few milliseconds on one core.
+SMALL_MATRIX = 2_000_000
+
+
+def blas_threads_for(entries: int) -> AbstractContextManager[object]:
+    """One BLAS thread inside the context for a small matrix, all of them for a large one.
+
+    The threads of BLAS wait for each other by spinning. Beside another busy process that made
+    fits of small matrices up to twenty times slower than one thread, and it never gained much.
+    """
+    return threadpool_limits(1, user_api="blas") if entries < SMALL_MATRIX else nullcontext()
 
 
 def available_threads() -> int:
