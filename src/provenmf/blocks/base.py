@@ -54,6 +54,11 @@ class Blocks(ABC):
         """Number of features."""
         return self.shape[1]
 
+    @property
+    def stored_entries(self) -> int:
+        """How many entries a pass has to look at; fewer than rows times columns where sparse."""
+        return self.n_rows * self.n_columns
+
     @abstractmethod
     def read(self, start: int, stop: int) -> Block:
         """Rows start … stop−1 as one block."""

@@ -30,6 +30,11 @@ class MemoryBlocks(Blocks):
             block_rows = matrix.shape[0] if self.is_sparse else max(1, BLOCK_BYTES // row_bytes)
         super().__init__(matrix.shape, matrix.dtype, block_rows, progress)
 
+    @property
+    def stored_entries(self) -> int:
+        """Nonzeros of a sparse matrix, all entries of a dense one."""
+        return self._matrix.nnz if self.is_sparse else self._matrix.size
+
     def read(self, start: int, stop: int) -> Block:
         """Rows start … stop−1, a view where the matrix is dense."""
         if start == 0 and stop == self.n_rows:

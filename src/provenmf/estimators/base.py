@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import platform
 from collections.abc import Mapping
 from dataclasses import replace
@@ -82,7 +81,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Factorize X and return the weights (n_rows, n_components)."""
         self._validate_params()
         blocks = self._blocks(X, reset=True)
-        with blas_threads_for(math.prod(blocks.shape)):
+        with blas_threads_for(blocks.stored_entries):
             self._remember(blocks, self._solve(blocks, self._generator()))
         return self.factorization_.weights
 
@@ -90,7 +89,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Weights of new rows for the components found by `fit`."""
         check_is_fitted(self)
         blocks = self._blocks(X, reset=False)
-        with blas_threads_for(math.prod(blocks.shape)):
+        with blas_threads_for(blocks.stored_entries):
             return self._encode(blocks, self.components_)
 
     def inverse_transform(self, X: Any) -> NDArray[Any]:

@@ -84,6 +84,14 @@ def test_dense_blocks_are_views(matrix):
     assert all(np.shares_memory(matrix, b) for _, _, b in blocks.each(lambda b: b))
 
 
+def test_stored_entries(matrix, tmp_path):
+    matrix[0] = 0
+    assert (
+        as_blocks(matrix).stored_entries == as_blocks(npy(matrix, tmp_path)).stored_entries == 185
+    )
+    assert as_blocks(sp.csr_array(matrix)).stored_entries == 180
+
+
 def test_progress_counts_rows(matrix):
     seen = []
     blocks = as_blocks(matrix, block_rows=10, progress=lambda done, n: seen.append((done, n)))
