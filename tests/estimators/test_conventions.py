@@ -113,6 +113,14 @@ def test_record_survives_the_disk(method, tmp_path):
     assert provenmf.load(tmp_path / "fit.npz") == record
 
 
+def test_a_callback_sees_every_row_and_is_no_part_of_the_record(method):
+    rows = []
+    fitted = make(method, callback=rows.append).fit(separable_data())
+    assert len(rows) == len(fitted.trace_)
+    assert rows[-1].keys() == fitted.trace_.columns.keys()
+    assert fitted.factorization_.parameters.keys() == fitted.get_params().keys() - {"callback"}
+
+
 def test_clone_and_pickle(method):
     X = separable_data()
     fitted = make(method).fit(X)

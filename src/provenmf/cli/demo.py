@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,7 +48,6 @@ def demo(
         started = time.perf_counter()
         with Progress(title) as progress:
             result = job(progress)
-        result = replace(result, parameters={**result.parameters, "callback": None})
         show(result, screen)
         files = _write(result, output / name, title)
         seconds = time.perf_counter() - started

@@ -43,9 +43,6 @@ def console() -> Console:
 
 def finish(result: Factorization, output: Path, *, with_report: bool, as_json: bool) -> None:
     """Save, report, print."""
-    from dataclasses import replace
-
-    result = replace(result, parameters={**result.parameters, "callback": None})
     result.save(output)
     files = {"result": str(output)}
     if with_report:

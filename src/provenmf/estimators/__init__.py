@@ -9,6 +9,7 @@ from provenmf.errors import InvalidInput
 
 if TYPE_CHECKING:
     from provenmf.estimators.base import Factorizer
+    from provenmf.records import Factorization
 
 # method (the stem of its files) -> name of the estimator
 CATALOGUE = {
@@ -27,8 +28,7 @@ CATALOGUE = {
 
 def estimator_class(method: str) -> type[Factorizer]:
     """The estimator of a method, named by its stem ("and_descent") or its class ("AND")."""
-    stems = {stem.lower(): stem for stem in CATALOGUE}
-    stems |= {name.lower(): stem for stem, name in CATALOGUE.items()}
+    stems = {word.lower(): stem for stem, name in CATALOGUE.items() for word in (stem, name)}
     stem = stems.get(method.lower().replace("-", "_"))
     if stem is None:
         raise InvalidInput(f"method={method!r} is not known: choose one of {sorted(CATALOGUE)}")
@@ -36,14 +36,14 @@ def estimator_class(method: str) -> type[Factorizer]:
 
 
 def factorize(
-    X: Any, n_components: int | None = None, *, method: str = "merit", **options: Any
-) -> Any:
+    X: Any, n_components: int | str | None = None, *, method: str = "merit", **options: Any
+) -> Factorization:
     """Factorize a matrix in one call and return the `Factorization`.
 
     Parameters
     ----------
     X : matrix with data points as rows, in memory or on disk.
-    n_components : how many components; None lets the method find out where it can.
+    n_components : how many components; None or "auto" lets the method find out where it can.
     method : "merit", "spa", "cones", "and_descent", … (see `CATALOGUE`).
     options : parameters of the method's estimator.
     """

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
-from provenmf.estimators.parameters import Interval, StrOptions
+from provenmf.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, StrOptions
 from provenmf.guarantees import stationarity
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.run import Callback
@@ -48,8 +47,8 @@ class AlternatingFactorizer(Factorizer):
         **Factorizer._parameter_constraints,
         "init": [StrOptions(set(NAMES)), np.ndarray, tuple],
         "coarse": ["boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [AT_LEAST_ONE],
+        "tol": [NOT_NEGATIVE],
     }
 
     def __init__(

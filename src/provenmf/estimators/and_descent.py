@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer, check_n_components
-from provenmf.estimators.parameters import Interval, StrOptions
+from provenmf.estimators.parameters import (
+    AT_LEAST_ONE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Interval,
+    StrOptions,
+)
 from provenmf.guarantees import and_descent as guarantee
 from provenmf.linalg.decoding import real_matrix, require_independent
 from provenmf.records import Certificate, Factorization, Solution
@@ -31,17 +37,18 @@ class AND(Factorizer):
     Parameters
     ----------
     n_components : int, "auto" or None
-        How many components; None lets init="anchors" or "cones" find the number.
-    init : {"anchors", "cones", "random-rows"} or array (k, d)
-        Where to start: rows found by successive projection, cone NMF, random rows (as in the
-        paper's runs on real data), or given components of any sign.
+        How many components; None lets init="spa" or "cones" find the number.
+    init : str or array (k, d)
+        Where to start: "spa", rows found by successive projection; "cones", cone NMF;
+        "random-rows", as in the paper's runs on real data; any other start of `HALS`; or given
+        components of any sign.
     schedule : {"adaptive", "paper"}
         How the threshold falls. "paper": alpha/decay^j in stage j = 1, 2, …. "adaptive": as fast as
         the decoded weights allow, never below the noise; dead components are restarted.
     alpha, decay : float
         Of schedule="paper"; not used by the adaptive one.
     steps : {"exact", "paper"}
-        Inner update: `inner_steps` gradient steps in closed form, or their limit.
+        Inner update: the limit of the gradient steps, or `inner_steps` of them in closed form.
     inner_steps : int
         T of the paper, for steps="paper".
     step_size : float or None
@@ -75,14 +82,14 @@ class AND(Factorizer):
         **Factorizer._parameter_constraints,
         "init": [str, "array-like"],
         "schedule": [StrOptions({"adaptive", "paper"})],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [POSITIVE],
         "decay": [Interval(Real, 1, None, closed="left")],
         "steps": [StrOptions({"exact", "paper"})],
-        "inner_steps": [Interval(Integral, 1, None, closed="left")],
-        "step_size": [Interval(Real, 0, None, closed="neither"), None],
+        "inner_steps": [AT_LEAST_ONE],
+        "step_size": [POSITIVE, None],
         "normalize": ["boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [AT_LEAST_ONE],
+        "tol": [NOT_NEGATIVE],
         "forget": [Interval(Real, 0, 1, closed="both")],
     }
 
@@ -90,7 +97,7 @@ class AND(Factorizer):
         self,
         n_components: int | str | None = None,
         *,
-        init: Any = "anchors",
+        init: Any = "spa",
         schedule: Schedule = "adaptive",
         alpha: float = 0.1,
         decay: float = 1.1,

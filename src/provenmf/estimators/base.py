@@ -6,7 +6,6 @@ import json
 import platform
 from collections.abc import Mapping
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 import provenmf
 from provenmf.blocks import Blocks, as_blocks, is_outside_memory
 from provenmf.errors import InvalidInput
-from provenmf.estimators.parameters import Interval, StrOptions
+from provenmf.estimators.parameters import AT_LEAST_ONE, StrOptions
 from provenmf.guarantees import optimality
 from provenmf.linalg.threads import blas_threads_for
 from provenmf.records import Certificate, Factorization, Solution
@@ -30,15 +29,14 @@ from provenmf.solvers.weights import Constraint, encode
 class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of all estimators: data (n, d) ≈ weights (n, k) @ components (k, d).
 
-    A subclass names its method, says what its weights must satisfy, and gives `_solve`;
-    `_certify` adds the statements of its paper to those that need no assumption.
+    A subclass names its method and gives `_solve`; `_certify` adds the statements of its paper to
+    those that need no assumption. A parameter `weights` says what the weights must satisfy.
     """
 
     _method: ClassVar[str]
-    _constraint: Constraint = "nonnegative"
     _allows_negative_data: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
+        "n_components": [AT_LEAST_ONE, StrOptions({"auto"}), None],
         "random_state": ["random_state"],
         "certify": ["boolean"],
         "verbose": ["verbose"],
@@ -46,6 +44,11 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     }
 
     n_components: int | str | None
+
+    @property
+    def _constraint(self) -> Constraint:
+        """What the weights must satisfy."""
+        return getattr(self, "weights", "nonnegative")
 
     def _number_wanted(self, available: int, what: str = "rows") -> int | None:
         """`n_components` as a number, None where the method is to find it; never too many."""
@@ -200,7 +203,7 @@ def _count_invalid(block: Any) -> NDArray[np.int64]:
 
 
 def _plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as JSON can hold them; arrays and functions by a short description."""
+    """Parameters as JSON can hold them, arrays by a short description; a callback says nothing."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, np.ndarray):
@@ -210,7 +213,7 @@ def _plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
         except TypeError:
             return repr(value)
 
-    return {name: plain(value) for name, value in parameters.items()}
+    return {name: plain(value) for name, value in parameters.items() if name != "callback"}
 
 
 def _versions() -> dict[str, str]:

@@ -38,20 +38,15 @@ def certify(X: Any, factorization: Factorization) -> Certificate:
 
 
 def _estimator_of(factorization: Factorization) -> Any:
-    """The estimator with the parameters of the result, as far as they could be stored."""
+    """The estimator with the parameters of the result, as far as they could be stored.
+
+    Text where the default is none describes what JSON cannot hold, such as an array.
+    """
     estimator = estimator_class(factorization.method)()
     defaults = estimator.get_params()
     stored = {
         name: value
         for name, value in factorization.parameters.items()
-        if name in defaults and not isinstance(value, str)
+        if name in defaults and (isinstance(defaults[name], str) or not isinstance(value, str))
     }
-    stored |= {
-        name: value
-        for name, value in factorization.parameters.items()
-        if name in defaults and isinstance(defaults[name], str) and isinstance(value, str)
-    }
-    estimator.set_params(**stored | {"callback": None})
-    if estimator.get_params().get("weights") in ("nonnegative", "simplex"):
-        estimator._constraint = estimator.get_params()["weights"]
-    return estimator
+    return estimator.set_params(**stored)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
-from provenmf.estimators.parameters import Interval, StrOptions
+from provenmf.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, Interval, StrOptions
 from provenmf.guarantees import cones as guarantee
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.cones import First, cones, nearest_component_weights
@@ -64,8 +64,8 @@ class ConeNMF(Factorizer):
         "first": [StrOptions({"longest", "random"}), Interval(Integral, 0, None, closed="left")],
         "max_components": [Interval(Integral, 2, None, closed="left")],
         "refine": [StrOptions({"hals", "anls", "mu"}), None],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [NOT_NEGATIVE],
+        "max_iter": [AT_LEAST_ONE],
     }
 
     def __init__(

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
-from provenmf.estimators.parameters import Interval, StrOptions
+from provenmf.estimators.parameters import AT_LEAST_ONE, WEIGHTS
 from provenmf.guarantees import separable
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.fast_anchor import fast_anchor
+from provenmf.solvers.run import Callback
 from provenmf.solvers.weights import Constraint
 
 
@@ -49,14 +48,13 @@ class FastAnchor(Factorizer):
     """
 
     _method = "fast_anchor"
-    _constraint: Constraint = "simplex"
     _allows_negative_data = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
         "refine": ["boolean"],
         "scale_rows": ["boolean"],
-        "n_projections": [Interval(Integral, 1, None, closed="left"), None],
-        "weights": [StrOptions({"nonnegative", "simplex"})],
+        "n_projections": [AT_LEAST_ONE, None],
+        "weights": [WEIGHTS],
     }
 
     def __init__(
@@ -70,7 +68,7 @@ class FastAnchor(Factorizer):
         random_state: Any = None,
         certify: bool = True,
         verbose: int = 0,
-        callback: Callable[..., Any] | None = None,
+        callback: Callback | None = None,
     ) -> None:
         self.n_components = n_components
         self.refine = refine
@@ -83,7 +81,6 @@ class FastAnchor(Factorizer):
         self.callback = callback
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
-        self._constraint = self.weights
         return fast_anchor(
             blocks,
             self._number_wanted(blocks.n_rows),

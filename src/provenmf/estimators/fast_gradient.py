@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
-from provenmf.estimators.parameters import Interval, StrOptions
+from provenmf.estimators.parameters import (
+    AT_LEAST_ONE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Interval,
+    StrOptions,
+)
 from provenmf.guarantees import separable
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.fast_gradient import fast_gradient
+from provenmf.solvers.run import Callback
 
 
 class FastGradient(Factorizer):
@@ -50,11 +56,11 @@ class FastGradient(Factorizer):
     _allows_negative_data = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
-        "mu": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "mu": [NOT_NEGATIVE, StrOptions({"auto"})],
         "price_spread": [Interval(Real, 0, 1, closed="both")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "memory_limit": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [AT_LEAST_ONE],
+        "tol": [NOT_NEGATIVE],
+        "memory_limit": [POSITIVE],
     }
 
     def __init__(
@@ -69,7 +75,7 @@ class FastGradient(Factorizer):
         random_state: Any = None,
         certify: bool = True,
         verbose: int = 0,
-        callback: Callable[..., Any] | None = None,
+        callback: Callback | None = None,
     ) -> None:
         self.n_components = n_components
         self.mu = mu

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
-from provenmf.estimators.parameters import Interval, StrOptions
+from provenmf.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, WEIGHTS, StrOptions
 from provenmf.guarantees import merit as guarantees
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.merit import Step, merit
+from provenmf.solvers.run import Callback
 from provenmf.solvers.weights import Constraint
 
 
@@ -72,16 +71,13 @@ class MERIT(Factorizer):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
         "step": [StrOptions({"pairwise", "open-loop"})],
-        "lam": [
-            Interval(Real, 0, None, closed="left"),
-            StrOptions({"auto", "paper", "authors"}),
-        ],
-        "mu": [Interval(Real, 0, None, closed="neither")],
+        "lam": [NOT_NEGATIVE, StrOptions({"auto", "paper", "authors"})],
+        "mu": [POSITIVE],
         "warm_start_from": [StrOptions({"spa"}), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "group_duplicates": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "weights": [StrOptions({"nonnegative", "simplex"})],
+        "max_iter": [AT_LEAST_ONE, None],
+        "tol": [NOT_NEGATIVE],
+        "group_duplicates": [NOT_NEGATIVE, StrOptions({"auto"})],
+        "weights": [WEIGHTS],
     }
 
     def __init__(
@@ -99,7 +95,7 @@ class MERIT(Factorizer):
         random_state: Any = None,
         certify: bool = True,
         verbose: int = 0,
-        callback: Callable[..., Any] | None = None,
+        callback: Callback | None = None,
     ) -> None:
         self.n_components = n_components
         self.step = step
@@ -116,7 +112,6 @@ class MERIT(Factorizer):
         self.callback = callback
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
-        self._constraint = self.weights
         return merit(
             blocks,
             self._number_wanted(blocks.n_rows),

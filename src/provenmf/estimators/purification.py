@@ -11,7 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
-from provenmf.estimators.parameters import Interval, StrOptions
+from provenmf.estimators.parameters import (
+    AT_LEAST_ONE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Interval,
+    StrOptions,
+)
 from provenmf.guarantees import purification as guarantee
 from provenmf.linalg.pseudo_inverse import PseudoInverse, left_inverse
 from provenmf.records import Certificate, Factorization, Solution
@@ -39,7 +45,8 @@ class Purification(Factorizer):
     n_components : int, "auto" or None
         How many features; None leaves it to a start that finds the number (or to its array).
     init : str or array (k, d)
-        The start; a name is understood as by every estimator that needs one.
+        Where to start: "spa", "cones", "random-rows", any other start of `HALS`, or given features
+        of any sign.
     pseudo_inverse : {"min-inf", "moore-penrose"}
         The left inverse that decodes: with the least largest row sum, which lets the least of
         entrywise noise through, or with the least Frobenius norm.
@@ -80,13 +87,13 @@ class Purification(Factorizer):
         **Factorizer._parameter_constraints,
         "init": [str, "array-like"],
         "pseudo_inverse": [StrOptions({"min-inf", "moore-penrose"})],
-        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "r": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "alpha": [NOT_NEGATIVE, StrOptions({"auto"})],
+        "r": [POSITIVE, StrOptions({"auto"})],
         "eta": [Interval(Real, 0, 1, closed="neither")],
         "balance": ["boolean"],
         "batch_size": [Interval(Integral, 2, None, closed="left"), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [AT_LEAST_ONE],
+        "tol": [NOT_NEGATIVE],
     }
 
     def __init__(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
-from provenmf.estimators.parameters import StrOptions
+from provenmf.estimators.parameters import WEIGHTS
 from provenmf.guarantees import separable
 from provenmf.records import Certificate, Factorization, Solution
+from provenmf.solvers.run import Callback
 from provenmf.solvers.spa import spa
 from provenmf.solvers.weights import Constraint
 
@@ -47,7 +47,7 @@ class SPA(Factorizer):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
         "scale_rows": ["boolean"],
-        "weights": [StrOptions({"nonnegative", "simplex"})],
+        "weights": [WEIGHTS],
     }
 
     def __init__(
@@ -59,7 +59,7 @@ class SPA(Factorizer):
         random_state: Any = None,
         certify: bool = True,
         verbose: int = 0,
-        callback: Callable[..., Any] | None = None,
+        callback: Callback | None = None,
     ) -> None:
         self.n_components = n_components
         self.scale_rows = scale_rows
@@ -70,7 +70,6 @@ class SPA(Factorizer):
         self.callback = callback
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
-        self._constraint = self.weights
         return spa(
             blocks,
             self._number_wanted(blocks.n_rows),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import StrOptions
 from provenmf.guarantees import separable
 from provenmf.records import Certificate, Factorization, Solution
+from provenmf.solvers.run import Callback
 from provenmf.solvers.xray import Variant, xray
 
 
@@ -53,7 +53,7 @@ class XRAY(Factorizer):
         random_state: Any = None,
         certify: bool = True,
         verbose: int = 0,
-        callback: Callable[..., Any] | None = None,
+        callback: Callback | None = None,
     ) -> None:
         self.n_components = n_components
         self.variant = variant

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from provenmf.estimators import CATALOGUE
 from provenmf.records import Factorization
 from provenmf.report import figures
 from provenmf.report.elements import Chart, ChartGrid, Element, Paragraph, Table
@@ -38,9 +39,7 @@ def convergence(result: Factorization) -> list[Element]:
                 f"trace to draw. {reason}"
             )
         ]
-    parameters = [
-        (name, str(value)) for name, value in result.parameters.items() if name != "callback"
-    ]
+    parameters = [(name, str(value)) for name, value in result.parameters.items()]
     versions = [(name, str(value)) for name, value in result.versions.items()]
     elements.append(Table("Parameters", ("name", "value"), parameters))
     elements.append(Table("Versions", ("part", "version"), versions))
@@ -49,8 +48,7 @@ def convergence(result: Factorization) -> list[Element]:
 
 def method_name(result: Factorization) -> str:
     """The method as its users write it."""
-    names = {"and_descent": "AND", "cones": "ConeNMF", "purification": "Purification"}
-    return names.get(result.method, result.method.replace("_", " ").upper())
+    return CATALOGUE.get(result.method, result.method)
 
 
 def _curve(result: Factorization, name: str) -> Chart:

@@ -28,7 +28,7 @@ def test_number_of_components_is_found_by_the_start():
     assert AND().fit(SAMPLE.data).n_components_ == 6
 
 
-@pytest.mark.parametrize("init", ["anchors", "cones", "random-rows", START])
+@pytest.mark.parametrize("init", ["spa", "cones", "random-rows", START])
 def test_every_start_runs_and_is_certified(init):
     model = AND(6, init=init, random_state=0).fit(SAMPLE.data)
     assert np.isfinite(model.components_).all()

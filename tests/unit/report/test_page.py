@@ -51,6 +51,11 @@ def test_a_result_without_certificate_and_trace_says_so():
     assert "needs no iterations, or recorded none" in page
 
 
+def test_methods_are_called_as_their_users_write_them():
+    fit = Factorization("fast_anchor", np.ones((4, 1)), np.ones((1, 3)))
+    assert "<title>Factorization by FastAnchor</title>" in render(fit)
+
+
 def test_title_is_escaped(results):
     assert "<title>&lt;b&gt;x</title>" in render(results["matrix"], title="<b>x")
 
