@@ -22,7 +22,7 @@ LAYERS = [
 ]
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
 # Parts of one layer that may look at each other: records know how they are saved.
-SAME_LAYER = {("io", "records"), ("records", "io"), ("cli", "reproduce"), ("metrics", "datasets")}
+SAME_LAYER = {("io", "records"), ("records", "io"), ("cli", "reproduce")}
 
 
 def part_of(path: Path) -> str:

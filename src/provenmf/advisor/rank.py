@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from provenmf.blocks import Block, Blocks
 from provenmf.estimators import estimator_class
 from provenmf.linalg.spectral import GRAM_COLUMNS, gram_of_columns, leading_eigenpairs
+from provenmf.linalg.storage import stored_values
 
 # A drop by less than this factor is what noise shows too.
 CLEAR_DROP = 2.0
@@ -83,5 +84,4 @@ def _from_cones(blocks: Blocks) -> RankEvidence:
 
 
 def _count_negative(block: Block) -> int:
-    values = block if isinstance(block, np.ndarray) else block.data
-    return int(np.count_nonzero(values < 0))
+    return int(np.count_nonzero(stored_values(block) < 0))

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from provenmf.blocks import Blocks, as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.cooccurrence import Cooccurrence, with_fixed_signs
-from provenmf.linalg.norms import squared_row_norms
+from provenmf.linalg.norms import row_sums, squared_row_norms
 from provenmf.linalg.spectral import GRAM_COLUMNS, gram_of_columns, leading_eigenpairs
 
 
@@ -71,8 +71,7 @@ class Prepared:
     def with_unit_row_sums(self) -> Prepared:
         """Divide each row by its sum; every row must have a positive one."""
         blocks = as_blocks(self.data)
-        ones = np.ones(blocks.n_columns)
-        sums = blocks.map_rows(lambda block: np.asarray(block @ ones))
+        sums = blocks.map_rows(row_sums)
         if not (sums > 0).all():
             raise InvalidInput(
                 f"X has {np.count_nonzero(sums <= 0)} rows whose sum is not positive: "

@@ -21,6 +21,7 @@ from provenmf.blocks import Blocks, as_blocks, is_outside_memory
 from provenmf.errors import InvalidInput
 from provenmf.estimators.parameters import AT_LEAST_ONE, StrOptions
 from provenmf.guarantees import optimality
+from provenmf.linalg.storage import stored_values
 from provenmf.linalg.threads import blas_threads_for
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.weights import Constraint, encode
@@ -198,7 +199,7 @@ def check_n_components(n_components: int, available: int, what: str) -> int:
 
 
 def _count_invalid(block: Any) -> NDArray[np.int64]:
-    values = block if isinstance(block, np.ndarray) else block.data
+    values = stored_values(block)
     return np.array([np.count_nonzero(~np.isfinite(values)), np.count_nonzero(values < 0)])
 
 

@@ -20,8 +20,10 @@ from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
 from provenmf.linalg.angles import angle_at_most
-from provenmf.linalg.clusters import combine_rows, products_with_own_vector, unit_rows
+from provenmf.linalg.clusters import combine_rows, products_with_own_vector
 from provenmf.linalg.minimum_norm import minimum_norm_weights
+from provenmf.linalg.scaling import unit_rows
+from provenmf.linalg.storage import as_dense
 
 NEW_ROWS = 32
 
@@ -81,8 +83,7 @@ def best_axis(
     block: Block, lengths: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Hull weights, unit axis, and the least size angle of any cone around these few rows."""
-    products = block.astype(np.float64) @ block.T
-    gram = products.toarray() if not isinstance(products, np.ndarray) else products
+    gram = as_dense(block.astype(np.float64) @ block.T)
     weights = minimum_norm_weights(gram / np.outer(lengths, lengths))
     point = np.asarray((weights / lengths) @ block, dtype=np.float64)
     length = float(np.linalg.norm(point))

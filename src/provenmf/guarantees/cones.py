@@ -34,8 +34,8 @@ from provenmf.guarantees.caps import cosines_to_own_axis, direction_sums, smalle
 from provenmf.guarantees.cone_model import theorem_5_bound, theorem_5_failure, theorem_5_limit
 from provenmf.guarantees.optimality import frobenius_error
 from provenmf.linalg.angles import angle_at_least, angle_at_most
-from provenmf.linalg.clusters import unit_rows
 from provenmf.linalg.norms import squared_row_norms
+from provenmf.linalg.scaling import unit_rows
 from provenmf.records import Certificate, Check, Factorization, Measure, Status
 
 PAPER = "Liu17"

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from provenmf.blocks import Block, Blocks
 from provenmf.linalg.hull import distances_to_hulls
 from provenmf.linalg.norms import squared_row_norms
+from provenmf.linalg.scaling import inverse_where_positive
+from provenmf.linalg.storage import as_dense
 from provenmf.records import Check, Status
 
 Floats = NDArray[np.float64]
@@ -40,7 +42,7 @@ def anchor_margins(
     divisors : one number per row by which it is divided; rows with none above zero are left out.
     with_origin : count the origin as a further row, for weights that sum to at most one.
     """
-    factors = np.ones(blocks.n_rows) if divisors is None else _inverses(divisors)
+    factors = np.ones(blocks.n_rows) if divisors is None else inverse_where_positive(divisors)
     radius = max(radius, 1e-12 * scale)
     squared = squared_row_norms(anchors)
 
@@ -64,9 +66,7 @@ def anchor_margins(
             value = along[place, np.arange(len(which))]
             better = value > best
             best[better], rows[better] = value[better], start + place[better]
-        taken = blocks.take(rows)
-        points = taken.toarray() if blocks.is_sparse else np.asarray(taken)
-        points = points.astype(np.float64) * factors[rows, None]
+        points = as_dense(blocks.take(rows)).astype(np.float64) * factors[rows, None]
         if with_origin:
             behind = best < 0
             best[behind], points[behind] = 0.0, 0.0
@@ -90,7 +90,3 @@ def check_margins(residual: float, lower: Floats, upper: Floats) -> Check:
         threshold=float(lower.min()),
         note="twice the largest residual, against the least distance of an anchor to other rows",
     )
-
-
-def _inverses(values: Floats) -> Floats:
-    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)

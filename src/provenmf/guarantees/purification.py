@@ -36,6 +36,7 @@ from provenmf.linalg.pseudo_inverse import (
     least_infinity_inverse,
     moore_penrose_inverse,
 )
+from provenmf.linalg.storage import as_dense
 from provenmf.records import Certificate, Check, Factorization, Status, Trace
 
 PAPER = "Li16"
@@ -132,9 +133,8 @@ def largest_residual(blocks: Blocks, factorization: Factorization) -> float:
         out = np.empty(block.shape[0])
         for start in range(0, block.shape[0], ROWS_AT_ONCE):
             rows = slice(start, start + ROWS_AT_ONCE)
-            some = block[rows]
-            dense = some if isinstance(some, np.ndarray) else some.toarray()
-            out[rows] = np.abs(dense - weights[rows] @ components).max(axis=1)
+            residual = as_dense(block[rows]) - weights[rows] @ components
+            out[rows] = np.abs(residual).max(axis=1)
         return out
 
     return blocks.arg_reduce(largest_in_rows, factorization.weights)[1]

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from provenmf.blocks import Block, Blocks
 from provenmf.guarantees.margins import anchor_margins, check_margins
 from provenmf.linalg.nnls import nonnegative_least_squares, simplex_least_squares
-from provenmf.linalg.norms import squared_residual_rows, squared_row_norms
+from provenmf.linalg.norms import row_sums, squared_residual_rows, squared_row_norms
 from provenmf.linalg.orthogonal import orthogonal_part, orthonormal_rows
 from provenmf.records import Certificate, Check, Factorization, Measure
 
@@ -102,7 +102,7 @@ class Explanation:
     ) -> None:
         self.method = factorization.method
         self.blocks, self.model = blocks, model
-        self.sums = row_sums(blocks) if scale_rows else None
+        self.sums = blocks.map_rows(row_sums) if scale_rows else None
         self.components = factorization.components.astype(np.float64)
         if scale_rows:
             sums = self.components.sum(axis=1, keepdims=True)
@@ -155,12 +155,6 @@ class Explanation:
                 **margin_measures,
             },
         )
-
-
-def row_sums(blocks: Blocks) -> NDArray[np.float64]:
-    """Sum of each row."""
-    ones = np.ones(blocks.n_columns)
-    return blocks.map_rows(lambda block: np.asarray(block @ ones, dtype=np.float64))
 
 
 def squared_distances(

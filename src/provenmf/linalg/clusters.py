@@ -61,12 +61,6 @@ def combine_rows(
     return sums
 
 
-def unit_rows(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows scaled to unit length; zero rows stay zero."""
-    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-    return matrix / np.where(lengths > 0, lengths, 1.0)
-
-
 def cluster_order(labels: NDArray[np.intp]) -> NDArray[np.intp]:
     """Row numbers cluster after cluster, rows of no cluster left out."""
     order = np.argsort(labels, kind="stable")

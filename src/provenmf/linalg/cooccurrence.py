@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from provenmf.linalg.norms import squared_row_norms
+from provenmf.linalg.scaling import inverse_where_positive
 from provenmf.linalg.spectral import Spectrum, leading_eigenpairs
 
 # Entries of P that may be held at a time while its rows are visited.
@@ -76,7 +77,7 @@ class Cooccurrence:
 
     def scaled_spectrum(self, k: int) -> Spectrum:
         """Squared singular values and right vectors of P̄: P with its rows scaled to sum one."""
-        squared_scales = inverse_or_zero(self.row_sums()) ** 2
+        squared_scales = inverse_where_positive(self.row_sums()) ** 2
         return leading_eigenpairs(
             lambda v: self @ (squared_scales[:, None] * (self @ v)), self.shape[0], k
         )
@@ -87,13 +88,8 @@ class Cooccurrence:
         Returns P̄ V (n_words, k) and V as rows (k, n_words): P̄ ≈ (P̄ V) Vᵀ, the best of rank k.
         """
         directions = with_fixed_signs(self.scaled_spectrum(k).vectors)
-        scales = inverse_or_zero(self.row_sums())
+        scales = inverse_where_positive(self.row_sums())
         return scales[:, None] * (self @ directions.T), directions
-
-
-def inverse_or_zero(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1/v where v > 0, else 0."""
-    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
 
 
 def with_fixed_signs(vectors: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Norms of the difference of a matrix and a product that is never formed."""
+"""Sums and norms of the rows of a block, dense or sparse, and of a difference never formed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.linalg.storage import stored_values
+
 
 def squared_frobenius_norm(block: Any) -> float:
     """‖block‖²_F of a dense or sparse block, summed in double precision."""
-    values = block.data if sp.issparse(block) else block
-    flat = np.ascontiguousarray(values).reshape(-1)
+    flat = np.ascontiguousarray(stored_values(block)).reshape(-1)
     if flat.dtype == np.float64:
         return float(flat @ flat)
     return float(np.einsum("i,i->", flat, flat, dtype=np.float64))
@@ -24,6 +25,11 @@ def squared_row_norms(block: Any) -> NDArray[np.float64]:
         wide = block.astype(np.float64, copy=False)
         return np.asarray(wide.multiply(wide).sum(axis=1)).reshape(-1)
     return np.einsum("ij,ij->i", block, block, dtype=np.float64)
+
+
+def row_sums(block: Any) -> NDArray[np.float64]:
+    """Sum of each row of a dense or sparse block."""
+    return np.asarray(block @ np.ones(block.shape[1]), dtype=np.float64)
 
 
 def absolute_row_sums(block: Any) -> NDArray[np.float64]:

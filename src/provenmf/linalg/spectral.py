@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from provenmf.linalg.storage import as_dense
+
 # Up to this size a full decomposition takes well under a second and cannot miss an eigenvalue.
 DENSE_SIZE = 1000
-
-
 # Up to so many columns the Gram matrix of the columns is formed: at most 200 MB.
 GRAM_COLUMNS = 5000
 
@@ -22,8 +22,7 @@ GRAM_COLUMNS = 5000
 def gram_of_columns(block: Any) -> NDArray[np.float64]:
     """blockᵀ block of a dense or sparse block, in double precision."""
     wide = block.astype(np.float64, copy=False)
-    product = wide.T @ wide
-    return product if isinstance(product, np.ndarray) else product.toarray()
+    return as_dense(wide.T @ wide)
 
 
 @dataclass(frozen=True)

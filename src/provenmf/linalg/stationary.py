@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.linalg.scaling import inverse_where_positive
+
 Array = NDArray[np.float64]
 
 # Directions in which a Gram matrix of unit diagonal is smaller than this carry no information.
@@ -36,8 +38,7 @@ def after_all_gradient_steps(start: Array, cross: Array, gram: Array) -> Array:
     Components without any weight keep their value; so do directions in which G vanishes, measured
     after G is scaled to unit diagonal.
     """
-    lengths = np.sqrt(np.diag(gram))
-    inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    inverse = inverse_where_positive(np.sqrt(np.diag(gram)))
     values, vectors = np.linalg.eigh(gram * np.multiply.outer(inverse, inverse))
     known = values > NULL_DIRECTION * values[-1] if values[-1] > 0 else values > 0
     basis = vectors[:, known]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import linear_sum_assignment
 
 from provenmf.errors import InvalidInput
+from provenmf.metrics.matching import best_assignment
 
 
 def clustering_accuracy(labels: ArrayLike, classes: ArrayLike) -> float:
@@ -22,4 +22,4 @@ def clustering_accuracy(labels: ArrayLike, classes: ArrayLike) -> float:
         )
     table = np.zeros((clusters.max() + 1, truth.max() + 1), dtype=np.int64)
     np.add.at(table, (clusters, truth), 1)
-    return float(table[linear_sum_assignment(-table)].sum() / len(truth))
+    return float(table[best_assignment(table)].sum() / len(truth))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linear_sum_assignment
 from scipy.stats import rankdata
 
 from provenmf.errors import InvalidInput
+from provenmf.metrics.matching import best_assignment
 
 
 def spearman_correlations(found: ArrayLike, true: ArrayLike) -> NDArray[np.float64]:
@@ -26,7 +26,7 @@ def averaged_spearman(found: ArrayLike, true: ArrayLike) -> float:
             f"found has {correlations.shape[0]} communities and true {correlations.shape[1]}: "
             "equal numbers are needed"
         )
-    return float(correlations[linear_sum_assignment(-correlations)].mean())
+    return float(correlations[best_assignment(correlations)].mean())
 
 
 def _standard_ranks(memberships: ArrayLike) -> NDArray[np.float64]:

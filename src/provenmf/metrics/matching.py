@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from provenmf.errors import InvalidInput
+from provenmf.linalg.scaling import unit_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +70,3 @@ def cosine_table(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
             "both need one component per row and equally many columns"
         )
     return unit_rows(a) @ unit_rows(b).T
-
-
-def unit_rows(matrix: NDArray[Any]) -> NDArray[np.float64]:
-    """Rows scaled to unit length; zero rows stay zero."""
-    wide = np.asarray(matrix, dtype=np.float64)
-    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
-    return np.divide(wide, lengths, out=np.zeros_like(wide), where=lengths > 0)

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.metrics.matching import cosine_table, match_components, unit_rows
+from provenmf.linalg.scaling import unit_rows
+from provenmf.metrics.matching import cosine_table, match_components
 
 
 def correlation_errors(found: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:

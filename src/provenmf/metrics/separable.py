@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from provenmf.metrics.matching import best_assignment, unit_rows
+from provenmf.linalg.scaling import unit_rows
+from provenmf.metrics.matching import best_assignment
 
 
 def success(found: ArrayLike, true: ArrayLike) -> bool:

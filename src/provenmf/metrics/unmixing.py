@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linear_sum_assignment
+
+from provenmf.metrics.matching import best_assignment, cosine_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +30,7 @@ class Agreement:
 
 def spectral_angles(found: ArrayLike, true: ArrayLike) -> NDArray[np.float64]:
     """Angle in radians between each row of `found` and each row of `true`."""
-    return np.arccos(np.clip(_directions(found) @ _directions(true).T, -1.0, 1.0))
+    return np.arccos(np.clip(cosine_table(np.asarray(found), np.asarray(true)), -1.0, 1.0))
 
 
 def compare_endmembers(
@@ -40,16 +41,10 @@ def compare_endmembers(
 ) -> Agreement:
     """Match endmembers (rows) with a reference and measure angles and abundances (pixels, k)."""
     angles = spectral_angles(found, true)
-    rows, columns = linear_sum_assignment(angles)
+    rows, columns = best_assignment(-angles)
     order = rows[np.argsort(columns)]
     matched = angles[order, np.arange(len(order))]
     if abundances is None or true_abundances is None:
         return Agreement(order, matched)
     difference = np.asarray(abundances)[:, order] - np.asarray(true_abundances)
     return Agreement(order, matched, float(np.sqrt(np.mean(difference**2))))
-
-
-def _directions(rows: ArrayLike) -> NDArray[np.float64]:
-    matrix = np.asarray(rows, dtype=np.float64)
-    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-    return np.divide(matrix, lengths, out=np.zeros_like(matrix), where=lengths > 0)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from provenmf.metrics.matching import cosine_table
 from provenmf.records import Factorization
 from provenmf.report import figures
 from provenmf.report.answer import Answer
@@ -56,7 +54,7 @@ def _similarity(answer: Answer, leading: list[str]) -> list[Element]:
         return []
     numbers = [str(i + 1) for i in range(answer.n_components)]
     figure = figures.heat_map(
-        cosines(answer.components),
+        np.clip(cosine_table(answer.components, answer.components), -1.0, 1.0),
         leading,
         leading,
         value_label="cosine",
@@ -70,13 +68,6 @@ def _similarity(answer: Answer, leading: list[str]) -> list[Element]:
         "the same distribution."
     )
     return [Chart("How alike the topics are", figure, caption, height=460, narrow=True)]
-
-
-def cosines(rows: NDArray[Any]) -> NDArray[Any]:
-    """Cosine between every two rows; a zero row has cosine 0 with all."""
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    unit = rows / np.where(length > 0, length, 1.0)
-    return np.clip(unit @ unit.T, -1.0, 1.0)
 
 
 def word_bars(answer: Answer, topic: int) -> list[Bar]:

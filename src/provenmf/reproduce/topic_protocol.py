@@ -28,6 +28,7 @@ from provenmf.applications.topics import (
     topics_from_anchors,
     word_problem,
 )
+from provenmf.linalg.scaling import unit_rows
 from provenmf.metrics.clustering import clustering_accuracy
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence
 
@@ -101,8 +102,7 @@ def k_means_accuracy(
     weights: NDArray[np.float64], classes: NDArray[Any], k: int, *, runs: int, seed: int
 ) -> float:
     """ClustAcc of k-means on rows of unit length, mean over the runs."""
-    lengths = np.linalg.norm(weights, axis=1, keepdims=True)
-    rows = np.divide(weights, lengths, out=np.zeros_like(weights), where=lengths > 0)
+    rows = unit_rows(weights)
     scores = [
         clustering_accuracy(
             KMeans(k, n_init=10, random_state=seed + run).fit_predict(rows), classes

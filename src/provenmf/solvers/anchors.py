@@ -10,8 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks import Block, Blocks
+from provenmf.blocks import Blocks
 from provenmf.errors import DegenerateData, InvalidInput
+from provenmf.linalg.norms import row_sums
+from provenmf.linalg.scaling import inverse_where_positive
+from provenmf.linalg.storage import as_dense
+from provenmf.records import Solution
+from provenmf.solvers.run import Run
 
 # Anchors tried at the most when their number is to be found.
 MOST_ANCHORS = 100
@@ -19,8 +24,7 @@ MOST_ANCHORS = 100
 
 def dense_rows(blocks: Blocks, rows: Any) -> NDArray[Any]:
     """The given rows as a dense array."""
-    taken: Block = blocks.take(np.asarray(rows, dtype=np.intp))
-    return taken.toarray() if blocks.is_sparse else np.asarray(taken)
+    return as_dense(blocks.take(np.asarray(rows, dtype=np.intp)))
 
 
 def dense_row(blocks: Blocks, row: int) -> NDArray[np.float64]:
@@ -28,16 +32,9 @@ def dense_row(blocks: Blocks, row: int) -> NDArray[np.float64]:
     return dense_rows(blocks, [row])[0].astype(np.float64)
 
 
-def row_sums(blocks: Blocks) -> NDArray[np.float64]:
-    """Sum of each row, in double precision."""
-    ones = np.ones(blocks.n_columns)
-    return blocks.map_rows(lambda block: np.asarray(block @ ones, dtype=np.float64))
-
-
 def row_scales(blocks: Blocks) -> NDArray[np.float64]:
     """One over the sum of each row; zero for rows that sum to zero, which then never win."""
-    sums = row_sums(blocks)
-    return np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)
+    return inverse_where_positive(blocks.map_rows(row_sums))
 
 
 def number_to_try(blocks: Blocks, n_components: int | None, most: int | None = None) -> int:
@@ -76,3 +73,14 @@ def settle_number(
             stacklevel=5,
         )
     return anchors[:kept], float(drops[kept - 1]) if values[kept - 1] > 0 else math.nan
+
+
+def anchor_solution(blocks: Blocks, anchors: list[int], drop: float, run: Run) -> Solution:
+    """The chosen rows as components; a run that found all the anchors it was to find converged."""
+    return Solution(
+        components=dense_rows(blocks, anchors),
+        anchors=np.array(anchors, dtype=np.intp),
+        trace=run.trace,
+        stop_reason="converged" if run.stop_reason == "max_iter" else run.stop_reason,
+        extras={"drop": np.array(drop)},
+    )

@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.linalg.scaling import inverse_where_positive
 from provenmf.solvers.and_sums import StageSums
 
 Array = NDArray[np.float64]
@@ -31,8 +32,7 @@ def refitted_decoder_column(component: int, facet_gram: Array, below: Array) -> 
     """
     others = np.delete(np.arange(len(facet_gram)), component)
     gram, target = facet_gram[np.ix_(others, others)], below[others]
-    lengths = np.sqrt(np.maximum(np.diag(gram), 0.0))
-    inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    inverse = inverse_where_positive(np.sqrt(np.maximum(np.diag(gram), 0.0)))
     scaled = gram * np.multiply.outer(inverse, inverse)
     fit = inverse * np.linalg.lstsq(scaled, inverse * target, rcond=1e-12)[0]
     column = np.zeros(len(facet_gram))

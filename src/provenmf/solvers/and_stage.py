@@ -12,6 +12,7 @@ from provenmf.blocks import Blocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.decoding import decoder_of
 from provenmf.linalg.norms import absolute_row_sums, largest_row_sum
+from provenmf.linalg.scaling import inverse_where_positive
 from provenmf.linalg.stationary import after_all_gradient_steps, after_gradient_steps
 from provenmf.solvers.and_facets import with_refitted_facets
 from provenmf.solvers.and_restart import restart
@@ -199,8 +200,3 @@ def relative_movement(old: Array, new: Array) -> float:
     """Largest move of a component, relative to its new length."""
     moves = np.linalg.norm(new - old, axis=1)
     return float(np.max(moves * inverse_where_positive(np.linalg.norm(new, axis=1))))
-
-
-def inverse_where_positive(values: Array) -> Array:
-    """One over each value; zero for zero."""
-    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)

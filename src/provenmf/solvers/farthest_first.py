@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
+from provenmf.linalg.storage import as_dense
 
 # Enough rows to choose dozens of centroids between two passes, few enough to stay in cache.
 POOL_ROWS = 256
@@ -146,6 +147,5 @@ def nearest_centroid(
 
 def unit_row(blocks: Blocks, row: int, length: float) -> NDArray[Any]:
     """One row as a dense vector of unit length."""
-    block = blocks.take(np.array([row]))
-    dense = block if isinstance(block, np.ndarray) else block.toarray()
-    return dense[0] / dense.dtype.type(length)
+    dense = as_dense(blocks.take(np.array([row])))[0]
+    return dense / dense.dtype.type(length)

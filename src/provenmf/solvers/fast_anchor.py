@@ -37,6 +37,7 @@ from provenmf.linalg.orthogonal import (
 )
 from provenmf.records import Solution
 from provenmf.solvers.anchors import (
+    anchor_solution,
     dense_row,
     dense_rows,
     number_to_try,
@@ -107,13 +108,7 @@ def fast_anchor(
     anchors, drop = settle_number(anchors, [*distances, left], n_components)
     if refine and len(anchors) > 1:
         anchors = _refined(points, scales, lengths, slack, anchors)
-    return Solution(
-        components=dense_rows(blocks, anchors),
-        anchors=np.array(anchors, dtype=np.intp),
-        trace=run.trace,
-        stop_reason="converged" if run.stop_reason == "max_iter" else run.stop_reason,
-        extras={"drop": np.array(drop)},
-    )
+    return anchor_solution(blocks, anchors, drop, run)
 
 
 def _refined(

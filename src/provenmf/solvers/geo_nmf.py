@@ -24,6 +24,7 @@ from provenmf.blocks import Blocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.norms import squared_row_norms
 from provenmf.records import Solution
+from provenmf.solvers.anchors import dense_rows
 
 
 def geo_nmf(blocks: Blocks, n_components: int, *, spread: float = 0.75) -> Solution:
@@ -34,7 +35,7 @@ def geo_nmf(blocks: Blocks, n_components: int, *, spread: float = 0.75) -> Solut
         raise InvalidInput(
             f"only {len(candidates)} rows are long enough to be pure: raise spread={spread}"
         )
-    rows = np.asarray(blocks.take(candidates))
+    rows = dense_rows(blocks, candidates)
     chosen = [int(np.argmax(lengths[candidates]))]
     distance = squared_row_norms(rows - rows[chosen[0]])
     for _ in range(n_components - 1):

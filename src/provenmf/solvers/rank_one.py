@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
-from provenmf.linalg.clusters import combine_rows, gram_products, unit_rows
+from provenmf.linalg.clusters import combine_rows, gram_products
+from provenmf.linalg.scaling import unit_rows
 
 BASIS = 8
 EXHAUSTED = 1e-12

@@ -30,8 +30,8 @@ from provenmf.linalg.orthogonal import (
 )
 from provenmf.records import Solution
 from provenmf.solvers.anchors import (
+    anchor_solution,
     dense_row,
-    dense_rows,
     number_to_try,
     row_scales,
     settle_number,
@@ -91,10 +91,4 @@ def spa(
         # a tenfold drop further up says that the anchors behind it are noise.
         left = chosen_with[-1] / 10
     anchors, drop = settle_number(anchors, [*chosen_with, left], n_components)
-    return Solution(
-        components=dense_rows(blocks, anchors),
-        anchors=np.array(anchors, dtype=np.intp),
-        trace=run.trace,
-        stop_reason="converged" if run.stop_reason == "max_iter" else run.stop_reason,
-        extras={"drop": np.array(drop)},
-    )
+    return anchor_solution(blocks, anchors, drop, run)

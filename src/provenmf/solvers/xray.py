@@ -34,14 +34,15 @@ from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
 from provenmf.linalg.nnls import nonnegative_least_squares
-from provenmf.linalg.norms import squared_residual_rows, squared_row_norms
+from provenmf.linalg.norms import row_sums, squared_residual_rows, squared_row_norms
 from provenmf.linalg.orthogonal import ROUNDING, first_largest, without_rounding
+from provenmf.linalg.storage import as_dense
 from provenmf.records import Solution
 from provenmf.solvers.anchors import (
+    anchor_solution,
     dense_row,
     dense_rows,
     number_to_try,
-    row_sums,
     settle_number,
 )
 from provenmf.solvers.run import Callback, Run
@@ -74,7 +75,7 @@ def xray(
     Solution with the largest `residual` before each anchor in the trace and `drop` in the extras.
     """
     lengths = blocks.map_rows(squared_row_norms)
-    sums = row_sums(blocks)
+    sums = blocks.map_rows(row_sums)
     rng = np.random.default_rng(rng)
     anchors: list[int] = []
     components = np.empty((0, blocks.n_columns))
@@ -82,7 +83,7 @@ def xray(
     residual = lengths
     chosen_with: list[float] = []
 
-    number = number_to_try(blocks, n_components, blocks.n_rows)
+    number = number_to_try(blocks, n_components)
     run = Run(number, callback=callback, verbose=verbose, name="XRAY")
     for _ in run:
         if residual.max() == 0:
@@ -109,13 +110,7 @@ def xray(
 
     left = math.sqrt(residual.max())
     anchors, drop = settle_number(anchors, [*chosen_with, left], n_components)
-    return Solution(
-        components=dense_rows(blocks, anchors),
-        anchors=np.array(anchors, dtype=np.intp),
-        trace=run.trace,
-        stop_reason="converged" if run.stop_reason == "max_iter" else run.stop_reason,
-        extras={"drop": np.array(drop)},
-    )
+    return anchor_solution(blocks, anchors, drop, run)
 
 
 def _exterior_row(
@@ -173,8 +168,7 @@ def _positive_energy(
             total = np.zeros(rows.shape[1])
             for first in range(0, block.shape[0], PAIR_ROWS):
                 piece = slice(first, first + PAIR_ROWS)
-                product = block[piece] @ rows
-                product = product.toarray() if blocks.is_sparse else product
+                product = as_dense(block[piece] @ rows)
                 positive = np.maximum(product - part[piece] @ other.T, 0.0)
                 total += np.einsum("ij,ij->j", positive, positive)
             return total

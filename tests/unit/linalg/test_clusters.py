@@ -7,7 +7,6 @@ from provenmf.linalg.clusters import (
     combine_rows,
     gram_products,
     products_with_own_vector,
-    unit_rows,
 )
 
 
@@ -40,7 +39,3 @@ def test_combine_rows(problem):
 def test_order_goes_cluster_after_cluster():
     assert cluster_order(np.array([2, -1, 0, 2, 0])).tolist() == [2, 4, 0, 3]
     assert cluster_order(np.array([-1, -1])).tolist() == []
-
-
-def test_unit_rows_keep_zero_rows():
-    np.testing.assert_allclose(unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])), [[0.6, 0.8], [0, 0]])

@@ -1,0 +1,20 @@
+"""Rows and numbers brought to a common size; zeros, which have none, stay zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def inverse_where_positive(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One over each value; zero for what is not positive."""
+    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
+
+
+def unit_rows(matrix: NDArray[Any]) -> NDArray[np.float64]:
+    """Rows scaled to unit length; zero rows stay zero."""
+    wide = np.asarray(matrix, dtype=np.float64)
+    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
+    return np.divide(wide, lengths, out=np.zeros_like(wide), where=lengths > 0)
