@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,13 +36,13 @@ from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks
 from provenmf.errors import DegenerateData, TooLarge
-from provenmf.linalg.norms import squared_frobenius_norm, squared_residual_rows
+from provenmf.linalg.norms import absolute_row_sums
 from provenmf.linalg.spectral import leading_eigenpairs
+from provenmf.linalg.storage import as_dense
 from provenmf.records import Solution
 from provenmf.solvers.anchors import dense_rows
+from provenmf.solvers.fast_gradient_price import Price, steered_price
 from provenmf.solvers.run import Callback, Run
-from provenmf.solvers.spa import spa
-from provenmf.solvers.weights import encode
 
 FIRST_MOMENTUM = 0.05
 
@@ -77,56 +78,33 @@ def fast_gradient(
     require_memory(blocks.n_rows, memory_limit)
     rng = np.random.default_rng(rng)
     prices = 1.0 + price_spread * (rng.random(blocks.n_rows) - 0.5)
-    with warnings.catch_warnings():
-        # Fewer independent rows than asked for: no trouble for a cone, which SPA does not know.
-        warnings.simplefilter("ignore", DegenerateData)
-        first = spa(blocks, n_components)
-    assert first.anchors is not None
-    target = len(first.anchors) / 2 + 1
-    price = _Price(balanced_mu(blocks, first, prices), target) if mu == "auto" else None
-    level = price.mu if price is not None else float(mu)
-
-    sizes = blocks.map_rows(lambda block: np.asarray(abs(block).sum(axis=1), np.float64).ravel())
-    data = at_most_square(blocks.everything())
-    transposed = data.T
-    step = 1.0 / (squared_largest_singular_value(data) or 1.0)
-    usage, usage_product = np.zeros((blocks.n_rows, blocks.n_rows)), np.zeros(transposed.shape)
-    ahead, ahead_product = usage.copy(), usage_product.copy()
+    level = steered_price(blocks, n_components, prices) if mu == "auto" else Price(float(mu))
+    problem = Problem(blocks, prices)
+    here = problem.nothing_used()
+    ahead, ahead_product = here.usage.copy(), here.product.copy()
     momentum, restarted = FIRST_MOMENTUM, False
-    fit, paid = _half_squared(transposed), 0.0
 
     run = Run(max_iter, callback=callback, verbose=verbose, name="FastGradient")
     for _ in run:
-        following = data @ (ahead_product - transposed)
-        following *= -step
-        following += ahead
-        following.flat[:: blocks.n_rows + 1] -= step * level * prices
-        project(following, sizes)
-        product = data.T @ following
-
-        before = fit + level * paid
-        change = np.abs(following.diagonal() - usage.diagonal()).sum()
-        fit, paid = _half_squared(transposed - product), float(prices @ following.diagonal())
-        objective, trace = fit + level * paid, float(following.trace())
-        rose = objective > before and not restarted
-        beta, momentum = next_momentum(momentum)
-        if rose:
-            beta, momentum, restarted = 0.0, FIRST_MOMENTUM, True
-        else:
-            restarted = False
-        np.subtract(following, usage, out=ahead)
+        following = problem.step_from(ahead, ahead_product, level.mu)
+        objective = following.objective(level.mu)
+        # A step right after a restart may rise without another one: nothing was extrapolated.
+        restarted = objective > here.objective(level.mu) and not restarted
+        beta, momentum = (0.0, FIRST_MOMENTUM) if restarted else next_momentum(momentum)
+        np.subtract(following.usage, here.usage, out=ahead)
         ahead *= beta
-        ahead += following
-        ahead_product = product + beta * (product - usage_product)
-        usage, usage_product = following, product
+        ahead += following.usage
+        ahead_product = following.product + beta * (following.product - here.product)
+        change = np.abs(following.usage.diagonal() - here.usage.diagonal()).sum()
+        here, trace = following, float(following.usage.trace())
 
-        run.record(objective=objective, fit=fit, trace=trace, mu=level)
-        if restarted and price is not None:
-            level = price.steer(trace)
-        if change <= tol * max(trace, np.finfo(float).tiny) and not restarted:
+        run.record(objective=objective, fit=here.fit, trace=trace, mu=level.mu)
+        if restarted:
+            level.steer(trace)
+        elif change <= tol * max(trace, np.finfo(float).tiny):
             run.stop("converged")
 
-    diagonal = usage.diagonal().copy()
+    diagonal = here.usage.diagonal().copy()
     anchors, gap = largest_entries(diagonal, n_components)
     return Solution(
         components=dense_rows(blocks, anchors),
@@ -135,6 +113,48 @@ def fast_gradient(
         stop_reason=run.stop_reason,
         extras={"diagonal": diagonal, "gap": np.array(gap)},
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Usage U (n, n) with the product XᵀU (d, n) and the two terms of the objective."""
+
+    usage: NDArray[np.float64]
+    product: NDArray[np.float64]
+    fit: float
+    paid: float
+
+    def objective(self, mu: float) -> float:
+        """½‖X − UᵀX‖²_F + μ Σ_i p_i U_ii."""
+        return self.fit + mu * self.paid
+
+
+class Problem:
+    """The data, in at most n dimensions, with all that a gradient step needs."""
+
+    def __init__(self, blocks: Blocks, prices: NDArray[np.float64]) -> None:
+        self.prices = prices
+        self.sizes = blocks.map_rows(absolute_row_sums)
+        self.data = at_most_square(blocks.everything())
+        self.step = 1.0 / (squared_largest_singular_value(self.data) or 1.0)
+
+    def nothing_used(self) -> Point:
+        """U = 0, where the method starts."""
+        n, d = self.data.shape
+        return Point(np.zeros((n, n)), np.zeros((d, n)), _half_squared(self.data), 0.0)
+
+    def step_from(
+        self, usage: NDArray[np.float64], product: NDArray[np.float64], mu: float
+    ) -> Point:
+        """A projected gradient step from any point and its product."""
+        following = self.data @ (product - self.data.T)
+        following *= -self.step
+        following += usage
+        following.flat[:: len(following) + 1] -= self.step * mu * self.prices
+        project(following, self.sizes)
+        new_product = self.data.T @ following
+        paid = float(self.prices @ following.diagonal())
+        return Point(following, new_product, _half_squared(self.data.T - new_product), paid)
 
 
 def require_memory(n: int, limit: float) -> None:
@@ -159,40 +179,6 @@ def next_momentum(alpha: float) -> tuple[float, float]:
     """Nesterov's constant step scheme II: extrapolation β and the next α with α₊² = (1 − α₊) α²."""
     following = (math.sqrt(alpha**4 + 4 * alpha**2) - alpha**2) / 2
     return alpha * (1 - alpha) / (alpha**2 + following), following
-
-
-def balanced_mu(blocks: Blocks, first: Solution, prices: NDArray[np.float64]) -> float:
-    """μ with μ Σ p_i = ‖X − WC‖² at SPA's anchors, their U_ii being one.
-
-    Differs: GL18's program adds 1e-3 to the squared residual, which depends on the unit of the
-    data; here a millionth of ‖X‖² is the least.
-    """
-    weights = encode(blocks, first.components)
-    squared, total = blocks.map_reduce(
-        lambda block, w: (
-            squared_residual_rows(block, w, first.components).sum(),
-            squared_frobenius_norm(block),
-        ),
-        weights,
-    )
-    return max(float(squared), 1e-6 * float(total)) / float(prices[first.anchors].sum())
-
-
-class _Price:
-    """μ, steered towards a trace by a factor that halves at each change of direction."""
-
-    def __init__(self, mu: float, target: float) -> None:
-        self.mu, self.target = mu, target
-        self._stride = 0.1
-        self._lowered: bool | None = None
-
-    def steer(self, trace: float) -> float:
-        lower = trace < self.target
-        if self._lowered is not None and lower != self._lowered:
-            self._stride /= 2
-        self._lowered = lower
-        self.mu *= 1 - self._stride if lower else 1 + self._stride
-        return self.mu
 
 
 def largest_entries(diagonal: NDArray[np.float64], k: int | None) -> tuple[NDArray[np.intp], float]:
@@ -223,7 +209,7 @@ def at_most_square(data: Any) -> NDArray[np.float64]:
     n, d = data.shape
     wide = data.astype(np.float64, copy=False)
     if d <= n:
-        return wide.toarray() if sp.issparse(wide) else wide
+        return as_dense(wide)
     if not sp.issparse(wide):
         return np.asarray(scipy.linalg.qr(wide.T, mode="r")[0])[:n].T
     values, vectors = np.linalg.eigh((wide @ wide.T).toarray())
