@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from textwrap import wrap
 from typing import Any, Literal
 
 import numpy as np
@@ -195,11 +196,10 @@ def _certificate_lines(certificate: Certificate) -> list[str]:
         for check in certificate.checks:
             value, threshold = _number(check.value), _number(check.threshold)
             lines.append(
-                f"  {check.status:8}{check.name:31.31} {check.theorem:17.17} "
+                f"  {check.status:8}{check.name:31.31} {check.theorem:18.18}"
                 f"{value:>10}{threshold:>10}"
             )
-            if check.note:
-                lines.append(f"          {check.note}")
+            lines += wrap(check.note, 80, initial_indent=" " * 10, subsequent_indent=" " * 10)
     for title, values in (
         ("Proved bounds", certificate.bounds),
         ("Measured", certificate.measures),

@@ -96,6 +96,15 @@ def test_fitted_attributes(method):
     assert fitted.factorization_.stop_reason
 
 
+def test_the_certificate_is_readable_in_80_columns(method):
+    X = separable_data() + 0.01 * np.random.default_rng(1).random((30, 6))
+    certificate = make(method).fit(X).certificate_
+    text = str(certificate)
+    assert max(map(len, text.splitlines())) <= 80
+    for check in certificate.checks:
+        assert check.name in text and check.theorem in text  # nothing is cut off
+
+
 def test_auto_means_none(method):
     X = separable_data()
     none, auto = make(method, None).fit(X), make(method, "auto").fit(X)

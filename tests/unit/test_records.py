@@ -75,6 +75,13 @@ def test_certificate_prints_within_80_columns(factorization):
         assert word in text
 
 
+def test_a_long_note_is_wrapped():
+    note = "a note " * 30
+    text = str(Certificate("spa", (Check("x", "T", "fails", note=note),)))
+    assert max(map(len, text.splitlines())) <= 80
+    assert " ".join(text.split()).count("a note") == 30
+
+
 def test_a_certificate_without_bounds_says_so():
     assert "none on this data" in str(Certificate("spa"))
 

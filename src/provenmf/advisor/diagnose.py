@@ -68,8 +68,8 @@ class Diagnosis:
         if self.recommended is not None:
             return f"The theory of {CATALOGUE[self.recommended]} applies to this data: use it."
         return (
-            "No method's conditions are all established on this data. Its results may still be\n"
-            "good: compare errors with the lower bound, and read the certificates."
+            "No method's conditions are all established on this data. The results may still\n"
+            "be good: compare errors with the lower bound, and read the certificates."
         )
 
 

@@ -107,6 +107,8 @@ def find_communities(
         raise InvalidInput(
             f"method={method!r} does not find pure nodes: choose one of {', '.join(METHODS)}"
         )
+    if method == "geonmf" and options.keys() - {"callback", "certify"}:
+        raise InvalidInput(f"method='geonmf' takes no options: leave out {', '.join(options)}")
     if method == "spoc":
         method, energy, scale, memberships = "spa", 1.0, False, "floored"
     embedding = embed(graph.adjacency, n_communities, energy=energy)

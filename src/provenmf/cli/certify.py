@@ -51,4 +51,4 @@ def certify(
     for sentence in headline(certificate):
         screen.print(sentence, markup=False)
     screen.print()
-    screen.print(str(certificate), markup=False, soft_wrap=True)
+    screen.print(str(certificate), markup=False)

@@ -15,13 +15,16 @@ if TYPE_CHECKING:
     from provenmf.records import Factorization
 
 
+METHODS = "spa, merit, fast_anchor, fast_gradient, geonmf, spoc."
+
+
 def communities(
     data: Annotated[
         Path,
         typer.Argument(help="Graph: edge list (txt, csv, tsv), graphml, adjacency (npz, mtx)."),
     ],
     rank: options.KnownRank,
-    method: options.Method = "spa",
+    method: Annotated[str, typer.Option("--method", "-m", metavar="NAME", help=METHODS)] = "spa",
     output: options.Output = None,
     energy: Annotated[
         float,
@@ -44,8 +47,8 @@ def communities(
 ) -> None:
     """Find how much each node of a graph belongs to each community.
 
-    Memberships are real mixtures: rows that sum to one. Directions and loops are dropped, and
-    said so.
+    Memberships are real mixtures: rows that sum to one.
+    Directions and loops are dropped, and said so.
 
     \b
     Examples:
@@ -61,7 +64,9 @@ def communities(
     with reading(data):
         graph = read_graph(data, key=key)
         known = None if truth is None else read_matrix(truth)
-    with fitting(data, method, rank, max_iter) as fit:
+    # SPOC is SPA on other rows; GeoNMF, its like, has no estimator of its own.
+    solver = "spa" if method in ("spoc", "geonmf") else method
+    with fitting(data, solver, rank, max_iter) as fit:
         result = find_communities(
             graph,
             rank,

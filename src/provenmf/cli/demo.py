@@ -24,9 +24,9 @@ def demo(
 ) -> None:
     """Topics, parts and communities from data that need no download.
 
-    Topics of the docstrings of Python's standard library, parts of scikit-learn's digits, and
-    the overlapping communities of a generated network. For each: what was found, what is
-    guaranteed, a result file and a report.
+    Topics of the docstrings of Python's standard library, parts of scikit-learn's
+    digits, and the overlapping communities of a generated network. For each: what
+    was found, what is guaranteed, a result file and a report.
 
     \b
     Examples:

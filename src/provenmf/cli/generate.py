@@ -26,9 +26,9 @@ GENERATORS = {
 }
 # the options that most generators have, the names they have there, and a default
 SHARED = {
-    "rows": (("n_samples", "n_nodes", "n_rows"), 1000),
-    "columns": (("n_features", "n_columns"), 200),
-    "rank": (("n_communities", "n_components"), 10),
+    "rows": (("n_rows", "n_nodes"), 1000),
+    "columns": (("n_columns",), 200),
+    "rank": (("n_components", "n_communities"), 10),
 }
 
 
@@ -49,8 +49,8 @@ def generate(
 ) -> None:
     """Make synthetic data with a known answer.
 
-    The file holds `data`, the true `components` and `weights`, and what else the model knows
-    (anchors, labels, noise level).
+    The file holds `data`, the true `components` and `weights`, and what else the
+    model knows (anchors, labels, noise level).
 
     \b
     Examples:
@@ -111,23 +111,21 @@ def _arguments(
     from provenmf.datasets.and_descent import topic_components
 
     parameters = inspect.signature(function).parameters
-    open_end = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
     arguments: dict[str, Any] = {}
     if "components" in parameters:  # a model of the weights only: topics are drawn for it
         sizes = [given.pop(option) or SHARED[option][1] for option in ("rank", "columns")]
         arguments["components"] = topic_components(*sizes, random_state=seed)
     for option, value in given.items():
         names, default = SHARED[option]
-        known = [name for name in names if name in parameters]
-        if value is not None and not known and not open_end:
-            raise InvalidInput(f"model {model!r} has no --{option}: leave it out")
-        if known and parameters[known[0]].default is inspect.Parameter.empty:
-            value = value or default
-        if value is not None:
-            arguments[known[0] if known else names[-1]] = value
+        name = next((name for name in names if name in parameters), None)
+        if name is None:
+            if value is not None:
+                raise InvalidInput(f"model {model!r} has no --{option}: leave it out")
+        elif value is not None or parameters[name].default is inspect.Parameter.empty:
+            arguments[name] = value or default
     for setting in settings:
         name, _, text = setting.partition("=")
-        if name not in parameters and not open_end:
+        if name not in parameters:
             raise InvalidInput(f"model {model!r} has no {name!r}: it has {', '.join(parameters)}")
         try:
             arguments[name] = literal_eval(text)

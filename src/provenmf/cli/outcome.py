@@ -148,7 +148,7 @@ def show_guarantee(result: Factorization, screen: Console) -> None:
     from provenmf.report.certificate import headline
 
     if result.certificate is None:
-        screen.print("No certificate was asked for.")
+        screen.print("There is no certificate: none was asked for, or the method has none.")
         return
     matrix = factorized(result)
     if matrix:

@@ -19,8 +19,8 @@ def report(
 ) -> None:
     """Write one self-contained HTML page about a saved result.
 
-    It works offline, prints well, and shows what was found, how it converged and what is
-    guaranteed. It reads the result file only.
+    It works offline, prints well, and shows what was found, how it converged and
+    what is guaranteed. It reads the result file only.
 
     \b
     Examples:

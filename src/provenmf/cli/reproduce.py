@@ -41,8 +41,8 @@ def reproduce(
 ) -> None:
     """Run tables and figures of the four papers again, with the paper's claim beside ours.
 
-    Each writes NAME.html (figures and tables), NAME.json and NAME-*.csv into the output folder,
-    and prints a verdict.
+    Each writes NAME.html (figures and tables), NAME.json and NAME-*.csv into the
+    output folder, and prints a verdict.
 
     \b
     Examples:
@@ -112,7 +112,7 @@ def _show_list(available: dict[str, Experiment], output: Path, as_json: bool) ->
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for title in ("name", "paper", "what", "status"):
-        table.add_column(title, overflow="fold")
+        table.add_column(title, overflow="fold", no_wrap=title == "name")
     for row in rows:
         table.add_row(*(Text(cell) for cell in (row.name, row.paper, row.title, row.status)))
     console().print(table)

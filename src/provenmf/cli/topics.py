@@ -65,8 +65,9 @@ def topics(
 ) -> None:
     """Find the topics of a collection of texts, with anchor words and documents as examples.
 
-    Methods that find anchor words: spa (default), merit, xray, fast_anchor, fast_gradient.
-    Any other method, such as and_descent, factorizes the documents.
+    Methods that find anchor words: spa (default), merit, xray, fast_anchor,
+    fast_gradient. Any other method, such as and_descent, factorizes the
+    documents.
 
     \b
     Examples:

@@ -128,18 +128,15 @@ def positive_unit_vector(size: int, rng: np.random.Generator) -> NDArray[np.floa
 
 
 def paper_cones(
-    n_rows: int, *, random_state: int | np.random.Generator | None = None, **changes: Any
+    n_rows: int,
+    *,
+    n_components: int = 50,
+    n_columns: int = 1000,
+    angle: float = 0.3,
+    spread: Spread = "plane",
+    random_state: int | np.random.Generator | None = None,
 ) -> Sample:
-    """The experiment of Section 4: d = 1000, 50 cones of size 0.3, axes 4·0.3 + 0.01 apart.
-
-    `changes` may hold other values of n_columns, n_components, angle and spread.
-    """
+    """The experiment of Section 4: cones of one size angle, axes 4·angle + 0.01 apart."""
     rng = np.random.default_rng(random_state)
-    angle = changes.pop("angle", 0.3)
-    axes = equiangular_axes(
-        changes.pop("n_components", 50),
-        changes.pop("n_columns", 1000),
-        4 * angle + 0.01,
-        random_state=rng,
-    )
-    return sample_cones(n_rows, axes, angles=angle, random_state=rng, **changes)
+    axes = equiangular_axes(n_components, n_columns, 4 * angle + 0.01, random_state=rng)
+    return sample_cones(n_rows, axes, angles=angle, spread=spread, random_state=rng)

@@ -21,7 +21,7 @@ from provenmf.datasets.sample import Sample
 
 def middle_points(
     n_components: int = 10,
-    n_features: int = 50,
+    n_columns: int = 50,
     *,
     snr: float = np.inf,
     unit_sum: bool = True,
@@ -39,7 +39,7 @@ def middle_points(
         does. The paper does not mention it.
     """
     rng = np.random.default_rng(random_state)
-    components = rng.random((n_components, n_features))
+    components = rng.random((n_components, n_columns))
     if unit_sum:
         components /= components.sum(axis=1, keepdims=True)
     halves = np.zeros((n_components * (n_components - 1) // 2, n_components))
@@ -56,8 +56,8 @@ def middle_points(
 
 
 def dirichlet_mixtures(
-    n_samples: int = 200,
-    n_features: int = 50,
+    n_rows: int = 200,
+    n_columns: int = 50,
     n_components: int = 40,
     *,
     snr: float = np.inf,
@@ -70,12 +70,12 @@ def dirichlet_mixtures(
     noise is N(0, σ²) in every entry, anchors included, with σ² from the SNR.
     """
     rng = np.random.default_rng(random_state)
-    components = rng.random((n_components, n_features))
-    mixed = rng.dirichlet(np.full(n_components, concentration), n_samples - n_components)
+    components = rng.random((n_components, n_columns))
+    mixed = rng.dirichlet(np.full(n_components, concentration), n_rows - n_components)
     weights = np.vstack([np.eye(n_components), mixed])
     power = np.mean((weights @ components) ** 2)
     sigma = np.sqrt(power / 10 ** (snr / 10))
-    noise = sigma * rng.standard_normal((n_samples, n_features))
+    noise = sigma * rng.standard_normal((n_rows, n_columns))
     return _shuffled(components, weights, noise, rng)
 
 

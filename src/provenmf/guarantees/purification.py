@@ -189,7 +189,7 @@ def start_checks(
     start = factorization.extras.get("start")
     if start is None:
         return ()
-    theorem = f"{PAPER} Thm 1, 2, 6, 7"
+    theorem = f"{PAPER} Thm 1,2,6,7"
     mixing = mixing_of(start, truth)
     if not (mixing.diagonal > 0).all():
         note = "a feature of the start has nothing of the feature it became"

@@ -66,7 +66,7 @@ def certify_fast_anchor(
     gamma = robustness(points.components) / points.scale
     allowed = gamma**3 / (20 * len(points.components)) * points.scale
     check = Check(
-        "noise within FastAnchor's tolerance",
+        "noise within its tolerance",
         "Arora13, Thm 4.3",
         "holds" if points.largest < allowed else "fails",
         value=points.largest,
@@ -83,7 +83,7 @@ def certify_cone(blocks: Blocks, factorization: Factorization) -> Certificate:
     """
     cone = Explanation(blocks, factorization, "cone", False)
     check = Check(
-        "rows inside the cone of the anchors",
+        "rows inside the anchors' cone",
         "Kumar13",
         "holds" if cone.largest <= EXACT * cone.scale else "fails",
         value=cone.largest / cone.scale,

@@ -124,8 +124,9 @@ def certificate_elements(certificate: Certificate | None, matrix: str = "") -> l
     if certificate is None:
         return [
             Paragraph(
-                "This result has no certificate: it was made with certify=False. "
-                "`provenmf certify` computes one from the result and its data.",
+                "This result has no certificate: it was made with certify=False, for which "
+                "`provenmf certify` computes one from the result and its data, or by a method "
+                "without theory here.",
                 "note",
             )
         ]

@@ -123,8 +123,10 @@ def relative_error(X: NDArray[Any], factors: Factors) -> float:
 
 def draw(n_rows: int, settings: Settings, run: int) -> Sample:
     """One data set of Section 4, or a smaller one of its kind."""
-    size = {"n_columns": 200, "n_components": 10} if settings.quick else {}
-    return paper_cones(n_rows, random_state=settings.seed + 1000 * run, **size)
+    seed = settings.seed + 1000 * run
+    if settings.quick:
+        return paper_cones(n_rows, n_columns=200, n_components=10, random_state=seed)
+    return paper_cones(n_rows, random_state=seed)
 
 
 def figure_1(settings: Settings) -> Outcome:

@@ -105,3 +105,8 @@ def test_more_communities_than_the_spectrum_supports():
         find_communities(star, 2, method="hals")
     with pytest.raises(InvalidInput, match="memberships='hard'"):
         find_communities(star, 2, method="spa", memberships="hard")
+
+
+def test_geonmf_refuses_options_that_it_would_drop(network):
+    with pytest.raises(InvalidInput, match="geonmf.*leave out tol"):
+        find_communities(network[0], 3, method="geonmf", tol=0.1)

@@ -102,7 +102,23 @@ def test_communities_and_their_certificate(run, graph, tmp_path):
     assert_readable(ran.out)
     memberships = load(tmp_path / "g.npz").extras["memberships"]
     np.testing.assert_allclose(memberships.sum(axis=1), 1)
-    assert run("certify", "g.npz", graph).code == 0
+    again = run("certify", "g.npz", graph)
+    assert again.code == 0, again
+    assert_readable(again.out)
+
+
+def test_communities_by_every_method(run, graph, tmp_path):
+    from provenmf.applications.communities import METHODS
+    from provenmf.cli import communities
+
+    assert communities.METHODS == ", ".join(METHODS) + "."
+    for method in METHODS:
+        ran = run("communities", graph, "-k", 2, "-m", method, "-o", f"{method}.npz")
+        assert ran.code == 0, ran
+        assert_readable(ran.out)
+        assert load(tmp_path / f"{method}.npz").extras["memberships"].shape[1] == 2
+    refused = run("communities", graph, "-k", 2, "-m", "xray")
+    assert refused.code == 2 and "does not find pure nodes" in refused.err
 
 
 def test_communities_against_known_memberships(run, tmp_path):
@@ -170,6 +186,7 @@ def test_reproduce_lists_every_table_and_figure(run):
     assert ran.code == 0
     assert_readable(ran.out)
     rows = json.loads(run("reproduce", "--list", "--json").out)
+    assert all(row["name"] in ran.out for row in rows)  # names can be copied
     assert {"and-fig1", "and-table1", "cones-fig1", "merit-table4"} <= {row["name"] for row in rows}
 
 
