@@ -149,6 +149,11 @@ class Factorization:
         """How many components there are."""
         return self.components.shape[0]
 
+    @property
+    def kind(self) -> str:
+        """What it is about: "topics", "communities", "unmixing", "parts", or just a "matrix"."""
+        return str(self.extras.get("kind", "matrix"))
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Factorization):
             return NotImplemented
@@ -180,12 +185,13 @@ def _equal_arrays(a: Mapping[str, NDArray[Any]], b: Mapping[str, NDArray[Any]]) 
     )
 
 
-def _number(value: Measure | None) -> str:
+def in_digits(value: Measure | None) -> str:
+    """A number for readers; for several the range."""
     if value is None:
         return "-"
     if isinstance(value, tuple):
         finite = [v for v in value if not math.isnan(v)]
-        return f"{min(finite):.4g} … {max(finite):.4g}" if finite else "nan"
+        return f"{min(finite):.4g} to {max(finite):.4g}" if finite else "-"
     return f"{value:.4g}"
 
 
@@ -194,7 +200,7 @@ def _certificate_lines(certificate: Certificate) -> list[str]:
     if certificate.checks:
         lines += ["", f"  {'status':8}{'condition':32}{'theorem':18}{'value':>10}{'needed':>10}"]
         for check in certificate.checks:
-            value, threshold = _number(check.value), _number(check.threshold)
+            value, threshold = in_digits(check.value), in_digits(check.threshold)
             lines.append(
                 f"  {check.status:8}{check.name:31.31} {check.theorem:18.18}"
                 f"{value:>10}{threshold:>10}"
@@ -206,7 +212,7 @@ def _certificate_lines(certificate: Certificate) -> list[str]:
     ):
         if values:
             lines += ["", f"  {title}"]
-            lines += [f"    {name:40} {_number(value)}" for name, value in values.items()]
+            lines += [f"    {name:40} {in_digits(value)}" for name, value in values.items()]
     if not certificate.bounds:
         lines += ["", "  Proved bounds: none on this data"]
     return lines

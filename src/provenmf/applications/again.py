@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from provenmf.applications.answers import kind_of, settings_of
+from provenmf.applications.answers import settings_of
 from provenmf.applications.communities import embed, node_problem
 from provenmf.applications.topics import unit_documents, word_problem
 from provenmf.applications.unmixing import pixel_problem
@@ -35,7 +35,7 @@ def matrix_again(factorization: Factorization, data: Any) -> Any:
         "unmixing": _pixels,
         "parts": _images,
     }
-    kind = kind_of(factorization)
+    kind = factorization.kind
     return builders[kind](factorization, data) if kind in builders else data
 
 

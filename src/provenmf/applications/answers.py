@@ -75,12 +75,6 @@ def with_answer(
     return replace(factorization, extras=extras)
 
 
-def kind_of(factorization: Factorization) -> str:
-    """Which application made the factorization; "matrix" if none."""
-    kind = factorization.extras.get("kind")
-    return "matrix" if kind is None else str(kind)
-
-
 def settings_of(factorization: Factorization) -> dict[str, Any]:
     """The settings stored by `with_answer`."""
     return json.loads(str(factorization.extras.get("settings", "{}")))

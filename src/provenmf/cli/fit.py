@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from provenmf.cli import options
 from provenmf.cli.outcome import check_writable, finish
 from provenmf.cli.progress import fitting, reading
-
-if TYPE_CHECKING:
-    from provenmf.records import Factorization
 
 
 def fit(
@@ -42,48 +39,20 @@ def fit(
       provenmf fit spectra.mat --key Y --transpose -k 3 --method spa
       provenmf fit big.npy -k 20 --method spa --no-report --json
     """
+    from provenmf import factorize
+    from provenmf.blocks import Blocks
+
     output = output or options.default_output(data)
     check_writable(output)
-    result = fit_matrix(
-        data,
-        rank,
-        method,
-        key=key,
-        transpose=transpose,
-        max_iter=max_iter,
-        seed=seed,
-        certify=not no_certify,
-    )
-    finish(result, output, with_report=not no_report, as_json=as_json)
-
-
-def fit_matrix(
-    path: Path,
-    rank: int | None,
-    method: str,
-    *,
-    key: str | None,
-    transpose: bool,
-    max_iter: int | None,
-    seed: int,
-    certify: bool,
-) -> Factorization:
-    """Read, fit, and name the kind of result."""
-    from dataclasses import replace
-
-    import numpy as np
-
-    from provenmf import factorize
-
-    with reading(path):
-        data = read_data(path, key=key, transpose=transpose)
-    with fitting(path, method, rank, max_iter) as fit:
-        if hasattr(data, "progress"):
-            data.progress = fit.progress.rows_read
+    with reading(data):
+        matrix = read_data(data, key=key, transpose=transpose)
+    with fitting(data, method, rank, max_iter) as fit:
+        if isinstance(matrix, Blocks):
+            matrix.progress = fit.progress.rows_read
         result = factorize(
-            data, rank, method=method, random_state=seed, certify=certify, **fit.options
+            matrix, rank, method=method, random_state=seed, certify=not no_certify, **fit.options
         )
-    return replace(result, extras={**result.extras, "kind": np.array("matrix")})
+    finish(result, output, with_report=not no_report, as_json=as_json)
 
 
 def read_data(path: Path, *, key: str | None = None, transpose: bool = False) -> Any:

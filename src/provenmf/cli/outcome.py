@@ -65,10 +65,8 @@ def finish(result: Factorization, output: Path, *, with_report: bool, as_json: b
 
 def as_dict(result: Factorization) -> dict[str, Any]:
     """The outcome for machines."""
-    from provenmf.report.answer import kind_of
-
     return {
-        "kind": kind_of(result),
+        "kind": result.kind,
         "method": result.method,
         "n_components": result.n_components,
         "n_rows": len(result.weights),
@@ -104,8 +102,6 @@ def show(result: Factorization, screen: Console) -> None:
 
 def component_lines(result: Factorization, width: int) -> list[str]:
     """A table of the components: name, share, anchor, largest entries; cut at the width."""
-    from provenmf.report.answer import kind_of
-
     rows = _component_rows(result)
     name_width = max(len(name) for name, *_ in rows)
     anchor_width = max(len(anchor) for _, _, anchor, _ in rows)
@@ -117,7 +113,7 @@ def component_lines(result: Factorization, width: int) -> list[str]:
             text += f"{shortened(anchor, anchor_width):{anchor_width}}  "
         return shortened(text + entries, width)
 
-    header = line("", "share", "anchor", LARGEST.get(kind_of(result), "largest entries"))
+    header = line("", "share", "anchor", LARGEST.get(result.kind, "largest entries"))
     return [header] + [
         line(name, f"{share:.1%}", anchor, "  ".join(entries))
         for name, share, anchor, entries in rows

@@ -26,9 +26,8 @@ def read_again(
     from provenmf.cli.fit import read_data
     from provenmf.cli.topics import is_count_matrix
     from provenmf.io.mail import body_of
-    from provenmf.report.answer import kind_of
 
-    kind = kind_of(result)
+    kind = result.kind
     if kind == "topics" and is_count_matrix(path, vocabulary):
         return io.read_counts(path, vocabulary, key=key)
     if kind == "topics":

@@ -75,15 +75,9 @@ class Answer:
         return names[anchor] if 0 <= anchor < len(names) else ""
 
 
-def kind_of(result: Factorization) -> str:
-    """What the result is about: topics, communities, unmixing, parts, or just a matrix."""
-    kind = str(result.extras["kind"]) if "kind" in result.extras else "matrix"
-    return kind if kind in WORDS else "matrix"
-
-
 def answer_of(result: Factorization) -> Answer:
     """Read the answer from a record."""
-    kind = kind_of(result)
+    kind = result.kind if result.kind in WORDS else "matrix"
     extras = result.extras
     in_weights, in_components, in_anchors, in_rows, in_columns = PLACES[kind]
     component_word, row_word, column_word = WORDS[kind]
@@ -137,10 +131,15 @@ def _with_image(
     return weights, (1, pixels)
 
 
+def evenly(n: int, count: int) -> NDArray[np.intp]:
+    """At most `count` different places spread evenly over 0 … n − 1: a sample to show."""
+    return np.unique(np.linspace(0, n - 1, min(n, count)).astype(np.intp))
+
+
 def factorized(result: Factorization) -> str:
     """The matrix that the certificate speaks of, in words; empty if it is the user's own."""
     rows, columns = len(result.weights), result.components.shape[1]
-    kind, extras = kind_of(result), result.extras
+    kind, extras = result.kind, result.extras
     if kind == "topics" and "anchor_columns" in extras:
         return (
             f"{rows:,} words as points, each the scaled co-occurrence of a word in {columns} "

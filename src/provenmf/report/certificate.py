@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from provenmf.records import Certificate, Check, Measure
+from provenmf.records import Certificate, Check, in_digits
 from provenmf.report.elements import Element, Paragraph, Statement, Statements, Table
 
 # What the measured quantities mean.
@@ -31,6 +31,37 @@ MEANING = {
     "size_angles": "size angles of the cones, in radians",
     "smallest_axis_angle": "smallest angle between two axes, in radians",
     "largest_sine": "largest sine of a size angle",
+    "size_angles_slack": "by how much a size angle could be smaller at the most, in radians",
+    "relative_distance_from_axes": "distance of the rows from the axes of their cones, relative to "
+    "their length",
+    "rows_coded_outside_their_cluster": "rows whose nearest component is not their cluster's",
+    "angle_of_last_centroid": "angle at which the last centroid was chosen, in radians",
+    "largest_angle_to_centroid": "largest angle of a row to its centroid, in radians",
+    "drop_over_largest_other_drop": "how clearly the angles speak for this number of cones (above "
+    "1: more than for any other)",
+    "core_size_angle": "size angle with which equal cones around the mean directions would be far "
+    "enough apart",
+    "core_share_of_rows": "share of the rows that lie in these cones",
+    "core_share_of_energy": "share of the squared length of all rows that lies in them",
+    "kappa": "κ: least distance of an anchor to the mixtures of the other anchors",
+    "purest_other_row": "largest weight of an anchor in a row that is none (1: pure as well)",
+    "delta": "δ: largest distance of a row to the mixtures of the anchors",
+    "rho": "ρ: the largest squared distance over the mean one",
+    "gamma": "γ: length of the longest anchor",
+    "robustness": "γ: least distance of a component to the affine hull of the others, as a share "
+    "of the longest row",
+    "gcc_r": "r: largest sum of the weights of a row, each component's largest weight being 1",
+    "gcc_k": "k: the mean squared weight of each of the D components is at most 2k/D",
+    "gcc_m": "m: the mean product of two components' weights is at most m/D²",
+    "gcc_lambda": "λ: the second moments of the weights have no eigenvalue below λk/D",
+    "estimated_error_per_stage": "estimated error of the components at the beginning of a stage",
+    "contraction_per_stage": "factor by which that error shrinks in a stage",
+    "C1": "C₁: k times the largest mean of a weight, weights in [0, 1]",
+    "c2": "c₂: k times the smallest mean square of a weight",
+    "C2": "C₂: k times the largest mean square of a weight",
+    "C_nu": "C_ν: largest entry of the noise, features having size one",
+    "inverse_infinity_norm": "‖A†‖_∞: by how much decoding can enlarge the noise",
+    "inverse_infinity_norm_moore_penrose": "the same for the Moore-Penrose inverse",
     "noise_level": "root mean square length of what is left of a row",
     "noise_blow_up": "factor by which noise can be enlarged (Theorem 5)",
     "decay_order_q": "order q of decay of the weights",
@@ -46,6 +77,8 @@ PROVED = {
     "anchors is at most",
     "distance_to_optimal_objective": "the objective is above its optimum by at most",
     "distance_to_optimal_fit": "the fit is at a distance from the optimal fit of at most",
+    "weight_error_per_unit_of_noise": "noise with entries up to 1 moves any decoded weight by at "
+    "most",
 }
 # So many of the proved statements go into the headline.
 IN_HEADLINE = 2
@@ -61,22 +94,12 @@ def proved(name: str) -> str:
     return PROVED.get(name, meaning(name))
 
 
-def number(value: Measure | None) -> str:
-    """A number for readers; for several the range."""
-    if value is None:
-        return "–"
-    if isinstance(value, tuple):
-        finite = [v for v in value if not math.isnan(v)]
-        return f"{min(finite):.4g} to {max(finite):.4g}" if finite else "–"
-    return f"{value:.4g}"
-
-
 def headline(certificate: Certificate) -> list[str]:
     """What can be believed, in a few sentences, most important first."""
     sentences = []
     if certificate.bounds:
         first = list(certificate.bounds.items())[:IN_HEADLINE]
-        listed = "; ".join(f"{proved(name)} {number(value)}" for name, value in first)
+        listed = "; ".join(f"{proved(name)} {in_digits(value)}" for name, value in first)
         sentences.append(f"Proved for this data: {listed}.")
     else:
         sentences.append("Nothing is proved by the method's theory for this data.")
@@ -144,9 +167,9 @@ def certificate_elements(certificate: Certificate | None, matrix: str = "") -> l
         if checks:
             elements.append(Statements(title, [_statement(c) for c in checks], caption))
     if certificate.bounds:
-        rows = [(proved(name), number(value)) for name, value in certificate.bounds.items()]
+        rows = [(proved(name), in_digits(value)) for name, value in certificate.bounds.items()]
         elements.append(Table("What follows", ("proved for this data", "value"), rows))
-    rows = [(meaning(name), number(value)) for name, value in certificate.measures.items()]
+    rows = [(meaning(name), in_digits(value)) for name, value in certificate.measures.items()]
     elements.append(
         Table(
             "Measured",
@@ -170,7 +193,7 @@ def margin(check: Check) -> str:
 
 
 def _statement(check: Check) -> Statement:
-    measured = f"measured {number(check.value)}" if check.value is not None else "not measured"
+    measured = f"measured {in_digits(check.value)}" if check.value is not None else "not measured"
     if check.threshold is not None and math.isinf(check.threshold):
         measured += ", and no value would be enough here"
     elif check.threshold is not None:
@@ -178,5 +201,5 @@ def _statement(check: Check) -> Statement:
         if check.status != "unknown" and check.value is not None and check.value != check.threshold:
             above = (check.value > check.threshold) == (check.status == "holds")
             side = "at least " if above else "at most "
-        measured += f", needed {side}{number(check.threshold)}{margin(check)}"
+        measured += f", needed {side}{in_digits(check.threshold)}{margin(check)}"
     return Statement(check.status, check.name, check.theorem, measured, check.note)

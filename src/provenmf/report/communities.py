@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from provenmf.records import Factorization
 from provenmf.report import figures
-from provenmf.report.answer import Answer
+from provenmf.report.answer import Answer, evenly
 from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Paragraph
 
 NODES_DRAWN = 400
@@ -23,7 +23,7 @@ def found(result: Factorization, answer: Answer) -> list[Element]:
     mixed = float(np.mean(memberships.max(axis=1) < 0.9))
     summary = (
         f"{answer.n_components} communities among {len(memberships):,} nodes. {mixed:.0%} of the "
-        "nodes belong to several: no community has 90% of them."
+        "nodes belong to several: their largest share is below 90%."
     )
     return [
         Paragraph(summary),
@@ -95,11 +95,6 @@ def _map(answer: Answer, edges: NDArray[np.int64], degree: NDArray[np.int64]) ->
     return [Chart("Map of memberships", figure, caption, height=540, narrow=True)]
 
 
-def evenly(n: int, count: int) -> NDArray[np.intp]:
-    """`count` places spread evenly over 0 … n − 1."""
-    return np.linspace(0, n - 1, count).astype(np.intp)
-
-
 def _hover(answer: Answer, node: int) -> str:
     row = answer.weights[node]
     largest = [c for c in np.argsort(-row, kind="stable")[:4] if row[c] > 0.005]
@@ -131,7 +126,7 @@ def _spectrum(result: Factorization, answer: Answer) -> list[Element]:
     values = values[np.isfinite(values)]
     if len(values) < 2:
         return []
-    names = [f"{i}. eigenvalue" for i in range(1, len(values) + 1)]
+    names = [f"eigenvalue {i}" for i in range(1, len(values) + 1)]
     caption = (
         f"The communities rest on the first {answer.n_components}; the more the next one falls "
         "behind, the better their number is founded."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from provenmf.estimators import CATALOGUE
 from provenmf.records import Factorization
@@ -28,7 +29,7 @@ def convergence(result: Factorization) -> list[Element]:
     charts = [
         _curve(result, name)
         for name in result.trace.columns
-        if name != "seconds" and np.isfinite(result.trace[name]).any()
+        if name != "seconds" and _changes(np.asarray(result.trace[name], dtype=float))
     ]
     if charts and steps > 1:
         elements.append(ChartGrid("Trace", charts))
@@ -51,11 +52,17 @@ def method_name(result: Factorization) -> str:
     return CATALOGUE.get(result.method, result.method)
 
 
+def _changes(values: NDArray[np.float64]) -> bool:
+    """Whether there is a curve to draw."""
+    finite = values[np.isfinite(values)]
+    return finite.size > 0 and bool(np.ptp(finite) > 0)
+
+
 def _curve(result: Factorization, name: str) -> Chart:
     values = np.asarray(result.trace[name], dtype=float)
     positive = values[np.isfinite(values) & (values > 0)]
     wide = len(positive) > 0.9 * len(values) and positive.max() > 30 * positive.min()
     iterations = np.arange(1, len(values) + 1)
     label = name.replace("_", " ")
-    figure = figures.lines([(label, iterations, values)], "iteration", label, log_y=wide)
+    figure = figures.lines([(label, iterations, values)], "iteration", "", log_y=wide)
     return Chart(label, figure, height=280)

@@ -6,8 +6,7 @@ import numpy as np
 
 from provenmf.records import Factorization
 from provenmf.report import figures
-from provenmf.report.answer import Answer
-from provenmf.report.communities import evenly
+from provenmf.report.answer import Answer, evenly
 from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Paragraph
 
 COLUMNS = 12
@@ -48,7 +47,7 @@ def _card(answer: Answer, component: int) -> Card:
 
 def _curves(answer: Answer) -> Chart:
     n = answer.components.shape[1]
-    shown = np.unique(evenly(n, min(n, POINTS_IN_CURVE)))
+    shown = evenly(n, POINTS_IN_CURVE)
     series = [(name, shown + 1, c[shown]) for name, c in zip(answer.names, answer.components)]
     return Chart("Components, entry by entry", figures.lines(series, "column", "entry"))
 

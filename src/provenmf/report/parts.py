@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from provenmf.records import Factorization
 from provenmf.report import figures
-from provenmf.report.answer import Answer
-from provenmf.report.communities import evenly
+from provenmf.report.answer import Answer, evenly
 from provenmf.report.elements import Chart, Element, Gallery, Paragraph, Picture
 from provenmf.report.pictures import data_uri
 
@@ -30,31 +27,29 @@ def found(result: Factorization, answer: Answer) -> list[Element]:
     return [
         Paragraph(summary),
         Gallery("Parts", parts, "Each part is scaled from black (zero) to white (its largest)."),
-        *_originals(result, answer),
-        _rebuilt(answer),
+        _examples(result, answer),
         _weights(answer),
     ]
 
 
-def _originals(result: Factorization, answer: Answer) -> list[Element]:
-    """The stored example images, each followed by what its parts make of it."""
+def _examples(result: Factorization, answer: Answer) -> Gallery:
+    """Stored images, each followed by what its parts make of it; only the latter if none are."""
     originals, rebuilt = result.extras.get("example_images"), result.extras.get("example_rebuilt")
     if originals is None or rebuilt is None:
-        return []
+        return _rebuilt(answer)
     pictures = []
     for name, before, after in zip(answer.row_names, originals, rebuilt):
         pictures += [Picture(data_uri(before), name), Picture(data_uri(after), name, "from parts")]
-    return [Gallery("Images and what their parts make of them", pictures)]
+    return Gallery("Images and what their parts make of them", pictures)
 
 
 def _rebuilt(answer: Answer) -> Gallery:
-    n = len(answer.weights)
     pictures = [
         Picture(
             data_uri((answer.weights[i] @ answer.components).reshape(answer.image_shape)),
             answer.row_names[i],
         )
-        for i in np.unique(evenly(n, min(REBUILT, n)))
+        for i in evenly(len(answer.weights), REBUILT)
     ]
     caption = "Weights times parts, for images spread evenly over the collection."
     return Gallery("Images put together from parts", pictures, caption)
@@ -62,7 +57,7 @@ def _rebuilt(answer: Answer) -> Gallery:
 
 def _weights(answer: Answer) -> Chart:
     n = len(answer.weights)
-    order = evenly(n, min(IMAGES_IN_MAP, n))
+    order = evenly(n, IMAGES_IN_MAP)
     figure = figures.heat_map(
         answer.weights[order],
         [answer.row_names[i] for i in order],

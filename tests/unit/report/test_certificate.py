@@ -1,7 +1,9 @@
+import numpy as np
 import pytest
 
+from provenmf.estimators import CATALOGUE, estimator_class
 from provenmf.records import Certificate, Check
-from provenmf.report.certificate import certificate_elements, headline, margin
+from provenmf.report.certificate import certificate_elements, headline, margin, meaning, proved
 from provenmf.report.elements import Statements
 
 
@@ -16,6 +18,18 @@ def test_headline_separates_proved_from_measured():
 def test_headline_says_what_could_be_gained():
     measures = {"relative_error": 0.5, "relative_error_lower_bound": 0.4}
     assert "at most 0.1 could be gained" in headline(Certificate("spa", measures=measures))[1]
+
+
+@pytest.mark.parametrize("method", CATALOGUE)
+@pytest.mark.filterwarnings("ignore::provenmf.errors.DegenerateData")
+def test_no_quantity_is_a_bare_symbol(method):
+    """A reader who does not know the paper can tell what was measured."""
+    data = np.random.default_rng(0).random((30, 6)) + np.tile(3 * np.eye(3, 6), (10, 1))
+    certificate = estimator_class(method)(n_components=3, random_state=0).fit(data).certificate_
+    for name in certificate.measures:
+        assert " " in meaning(name), name
+    for name in certificate.bounds:
+        assert proved(name).endswith("at most"), name
 
 
 def test_unknown_is_never_counted_as_met():
