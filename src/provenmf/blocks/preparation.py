@@ -26,9 +26,14 @@ from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks, as_blocks
 from provenmf.errors import InvalidInput
-from provenmf.linalg.cooccurrence import Cooccurrence, with_fixed_signs
+from provenmf.linalg.cooccurrence import Cooccurrence
 from provenmf.linalg.norms import row_sums, squared_row_norms
-from provenmf.linalg.spectral import GRAM_COLUMNS, gram_of_columns, leading_eigenpairs
+from provenmf.linalg.spectral import (
+    GRAM_COLUMNS,
+    gram_of_columns,
+    leading_eigenpairs,
+    with_fixed_signs,
+)
 
 
 class Factors(NamedTuple):

@@ -22,6 +22,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq, minimize_scalar
 
+from provenmf.records import Check
+
+PAPER = "Liu17"
 # Gauss and Legendre's rule; the integrand is smooth, 40 nodes leave nothing but rounding.
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(40)
 
@@ -69,6 +72,28 @@ def theorem_5_bound(
         return theorem_5_failure(bound, angles, rates, n_rows) - (1.0 - probability)
 
     return float(brentq(excess_failure, lower, upper, xtol=1e-12)) + 1e-12
+
+
+def fitted_model(angles: ArrayLike, rates: ArrayLike, n_rows: int, distance: float) -> Check:
+    """Theorem 5's limit if the model is fitted to the measured cones.
+
+    Refuted if rows of the fitted model would come this far from the axes with a probability below
+    one in a million; otherwise not known, since a model that fits need not be the truth.
+    """
+    refuted = theorem_5_failure(distance, angles, rates, n_rows) < 1e-6
+    note = (
+        "the rows lie farther from the axes than uniform angles would put them"
+        if refuted
+        else "a model fitted to these cones is not refuted; its limit would be the one needed"
+    )
+    return Check(
+        "angles uniform, lengths random",
+        f"{PAPER} Theorem 5",
+        "fails" if refuted else "unknown",
+        distance,
+        theorem_5_limit(angles, rates),
+        note,
+    )
 
 
 def _squared_sines(angles: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -31,14 +31,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from provenmf.blocks import Blocks
 from provenmf.guarantees.caps import cosines_to_own_axis, direction_sums, smallest_caps
-from provenmf.guarantees.cone_model import theorem_5_bound, theorem_5_failure, theorem_5_limit
+from provenmf.guarantees.cone_model import PAPER, fitted_model, theorem_5_bound, theorem_5_limit
 from provenmf.guarantees.optimality import frobenius_error
 from provenmf.linalg.angles import angle_at_least, angle_at_most
 from provenmf.linalg.norms import squared_row_norms
 from provenmf.linalg.scaling import unit_rows
 from provenmf.records import Certificate, Check, Factorization, Measure, Status
-
-PAPER = "Liu17"
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,8 @@ def certify(
         measures["theorem_5_bound_with_probability_0.99"] = theorem_5_bound(
             size_angles, rates, blocks.n_rows, probability=0.99
         )
-    model = theorem_5_fitted(caps.angles, clusters, distance)
+    rates_found = clusters.sizes / clusters.energy
+    model = fitted_model(caps.angles, rates_found, int(clusters.sizes.sum()), distance)
     checks = (separated, lemma_1(caps.angles, between), achieved, model)
     return Certificate(factorization.method, checks=checks, bounds=bounds, measures=measures)
 
@@ -211,26 +210,6 @@ def error_check(error: float, bound: float, rounding: float) -> Check:
     note = "" if status == "holds" else "not the rank-one fits of these clusters: no bound follows"
     return Check(
         "error within the cones' bound", f"{PAPER} (5) and (6)", status, error, bound, note
-    )
-
-
-def theorem_5_fitted(angles: NDArray[np.float64], clusters: Clusters, distance: float) -> Check:
-    """Theorem 5's limit if the model is fitted to the measured cones.
-
-    Refuted if rows of the fitted model would come this far from the axes with a probability below
-    one in a million; otherwise not known, since a model that fits need not be the truth.
-    """
-    rates = clusters.sizes / clusters.energy
-    limit = theorem_5_limit(angles, rates)
-    refuted = theorem_5_failure(distance, angles, rates, int(clusters.sizes.sum())) < 1e-6
-    note = (
-        "the rows lie farther from the axes than uniform angles would put them"
-        if refuted
-        else "a model fitted to these cones is not refuted; its limit would be the one needed"
-    )
-    status: Status = "fails" if refuted else "unknown"
-    return Check(
-        "angles uniform, lengths random", f"{PAPER} Theorem 5", status, distance, limit, note
     )
 
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from provenmf.linalg.norms import squared_row_norms
 from provenmf.linalg.scaling import inverse_where_positive
-from provenmf.linalg.spectral import Spectrum, leading_eigenpairs
+from provenmf.linalg.spectral import Spectrum, leading_eigenpairs, with_fixed_signs
 
 # Entries of P that may be held at a time while its rows are visited.
 PART_ENTRIES = 2**24
@@ -90,10 +90,3 @@ class Cooccurrence:
         directions = with_fixed_signs(self.scaled_spectrum(k).vectors)
         scales = inverse_where_positive(self.row_sums())
         return scales[:, None] * (self @ directions.T), directions
-
-
-def with_fixed_signs(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows with their largest entry made positive, so that two runs agree."""
-    largest = np.abs(vectors).argmax(axis=1)
-    signs = np.sign(vectors[np.arange(len(vectors)), largest])
-    return vectors * np.where(signs == 0, 1.0, signs)[:, None]

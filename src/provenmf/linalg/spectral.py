@@ -61,6 +61,13 @@ def leading_eigenpairs(
     return _lanczos(product, size, k)
 
 
+def with_fixed_signs(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows with their largest entry made positive, so that two runs agree."""
+    largest = np.abs(vectors).argmax(axis=1)
+    signs = np.sign(vectors[np.arange(len(vectors)), largest])
+    return vectors * np.where(signs == 0, 1.0, signs)[:, None]
+
+
 def _lanczos(product: Callable[[Any], Any], size: int, k: int) -> Spectrum:
     def multiply(vector: NDArray[np.float64]) -> NDArray[np.float64]:
         return product(vector.reshape(size, -1)).reshape(vector.shape)

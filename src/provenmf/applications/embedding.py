@@ -1,0 +1,83 @@
+"""Nodes of a graph as points: rows of the leading eigenvectors of its adjacency."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import eigsh
+
+from provenmf.errors import InvalidInput
+from provenmf.linalg.spectral import with_fixed_signs
+
+# Eigenvalues, and squared row lengths, that differ by less than this fraction are equal.
+TIE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """Eigenvectors (n, k) with the nodes kept for the search, and what there is to say."""
+
+    vectors: NDArray[np.float64]
+    eigenvalues: NDArray[np.float64]
+    kept: NDArray[np.intp]
+    notes: tuple[str, ...]
+
+
+def embed(adjacency: sp.csr_array, k: int, *, energy: float = 0.99) -> Embedding:
+    """Rows of the k leading eigenvectors, and the nodes that hold `energy` of their squares."""
+    n = adjacency.shape[0]
+    if not 1 <= k < n:
+        raise InvalidInput(f"n_communities={k} must be at least 1 and less than the {n} nodes")
+    if not 0 < energy <= 1:
+        raise InvalidInput(f"energy={energy} must be more than 0 and at most 1")
+    notes: list[str] = []
+    values, vectors = _leading_eigenvectors(adjacency, k + 1)
+    supported = int(np.count_nonzero(np.abs(values) > n * np.finfo(float).eps * abs(values[0])))
+    if supported < k:
+        raise InvalidInput(
+            f"n_communities={k} is more than the spectrum supports: the adjacency has "
+            f"{supported} nonzero eigenvalues; choose n_communities <= {supported}"
+        )
+    if len(values) > k and abs(values[k - 1]) - abs(values[k]) < TIE * abs(values[0]):
+        notes.append(
+            f"eigenvalues {k} and {k + 1} are equal in size: which communities are found is "
+            "arbitrary; try another number"
+        )
+    pieces = connected_components(adjacency, directed=False)[0]
+    if pieces > 1:
+        notes.append(f"the graph falls into {pieces} separate pieces")
+    kept, tied = _nodes_with_energy(vectors[:, :k], energy)
+    if tied:
+        notes.append(f"{tied} nodes tie at the cut of {energy:.0%} energy; all were kept")
+    eigenvalues = np.full(k + 1, np.nan)
+    eigenvalues[: len(values)] = values
+    return Embedding(vectors[:, :k], eigenvalues, kept, tuple(notes))
+
+
+def _leading_eigenvectors(
+    adjacency: sp.csr_array, k: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Eigenpairs with largest |eigenvalue|, signs fixed so that two runs agree."""
+    n = adjacency.shape[0]
+    if n <= max(200, 2 * k):
+        values, vectors = np.linalg.eigh(adjacency.toarray())
+    else:
+        start = np.random.default_rng(0).standard_normal(n)
+        values, vectors = eigsh(adjacency, k=k, which="LM", v0=start, tol=0)
+    order = np.argsort(-np.abs(values), kind="stable")[:k]
+    return values[order], np.ascontiguousarray(with_fixed_signs(vectors[:, order].T).T)
+
+
+def _nodes_with_energy(vectors: NDArray[np.float64], energy: float) -> tuple[NDArray[np.intp], int]:
+    """Longest rows until their squares pass the share; nodes tied with the last are kept too."""
+    squared = np.einsum("ij,ij->i", vectors, vectors)
+    ordered = np.sort(squared)[::-1]
+    needed = int(np.searchsorted(np.cumsum(ordered), energy * ordered.sum())) + 1
+    last = ordered[min(needed, len(ordered)) - 1]
+    kept = np.flatnonzero((squared >= last * (1 - TIE)) & (squared > 0))
+    tied = int(np.count_nonzero(np.abs(squared - last) <= TIE * last)) if last > 0 else 0
+    return kept, tied if len(kept) > needed else 0
