@@ -28,10 +28,10 @@ from provenmf.datasets.and_descent import (
     topic_components,
 )
 from provenmf.metrics.recovery import total_squared_correlation_error
+from provenmf.reproduce.and_courses import PAPER
 from provenmf.solvers.and_descent import and_descent
 from provenmf.solvers.and_stage import StageRule
 
-PAPER = StageRule(schedule="paper", steps="paper", normalize=False)
 NAMES = ("DIR", "CTM fresh", "CTM one 10", "CTM one k", "NEG")
 STALLED = 1e-6  # a final error above this, after 200 stages
 

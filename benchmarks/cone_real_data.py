@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from rich.console import Console
 from rich.table import Table
 
+from provenmf.applications.words import document_frequency, tf_idf
 from provenmf.blocks import as_blocks
 from provenmf.errors import DegenerateData
 from provenmf.guarantees.cones import certify
@@ -28,14 +29,10 @@ from provenmf.records import Factorization
 from provenmf.solvers.cones import cones, nearest_component_weights
 
 
-def tf_idf(counts):
-    """(1 + log tf) · log(n / df), no row normalisation; words in one document at most left out."""
+def features(counts):
+    """tf-idf, no row normalisation; words in one document at most left out."""
     counts = sp.csr_array(counts, dtype=np.float64)
-    frequency = np.bincount(counts.indices, minlength=counts.shape[1])
-    kept = np.flatnonzero(frequency > 1)
-    counts = sp.csr_array(counts[:, kept])
-    counts.data = 1 + np.log(counts.data)
-    return sp.csr_array(counts * np.log(counts.shape[0] / frequency[kept])[None, :])
+    return tf_idf(sp.csr_array(counts[:, document_frequency(counts) > 1]))
 
 
 def load_all(folder):
@@ -49,8 +46,8 @@ def load_all(folder):
             labels = np.load(folder / corpus / "labels.npz")["labels"]
             rows = np.isin(labels, np.argsort(-np.bincount(labels))[:largest])
             counts = sp.load_npz(folder / corpus / "counts.npz").tocsr()[rows]
-            yield f"{name}, {largest} classes, tf-idf", tf_idf(counts), largest
-            yield f"{name}, words by co-occurrence", co_occurrence(tf_idf(counts)), largest
+            yield f"{name}, {largest} classes, tf-idf", features(counts), largest
+            yield f"{name}, words by co-occurrence", co_occurrence(features(counts)), largest
     for name, path, key, transpose, k in (
         ("leukemia, patients", "leukemia/all_aml.npz", "X", True, 3),
         ("leukemia, genes", "leukemia/all_aml.npz", "X", False, 3),

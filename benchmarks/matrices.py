@@ -8,6 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 
+from provenmf.applications.words import tf_idf
+
 
 def planted(n: int, d: int, k: int, *, noise: float = 0.0475, seed: int = 0) -> np.ndarray:
     """Uniform factors with half of their entries zero, plus normal noise, clipped at zero.
@@ -24,14 +26,9 @@ def planted(n: int, d: int, k: int, *, noise: float = 0.0475, seed: int = 0) -> 
 
 
 def text(path: Path) -> sp.csr_array:
-    """Counts to (1 + log count) * log(documents / document frequency), rows at unit length."""
-    counts = sp.csr_array(sp.load_npz(path)).astype(np.float64)
-    frequency = np.bincount(counts.indices, minlength=counts.shape[1])
-    counts.data = 1.0 + np.log(counts.data)
-    rarity = np.log(counts.shape[0] / np.maximum(frequency, 1))
-    scaled = sp.csr_array(counts @ sp.diags_array(rarity))
-    scaled = scaled[np.flatnonzero(np.diff(scaled.indptr))]
-    return sp.csr_array(normalize(scaled))
+    """Counts to tf-idf features, rows at unit length; documents without words are left out."""
+    scaled = tf_idf(sp.csr_array(sp.load_npz(path)).astype(np.float64))
+    return sp.csr_array(normalize(scaled[np.flatnonzero(np.diff(scaled.indptr))]))
 
 
 def real(data: Path) -> dict[str, tuple[object, int]]:
