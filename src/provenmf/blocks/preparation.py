@@ -111,13 +111,13 @@ def prepare(data: Any) -> Prepared:
     return Prepared(data)
 
 
-def prepare_cooccurrence(counts: Any, k: int, *, divisor: float | None = None) -> Prepared:
-    """Words as points: rows of P = FᵀF/c scaled to sum one, on k leading directions.
+def prepare_cooccurrence(counts: Any, k: int) -> Prepared:
+    """Words as points: rows of P = FᵀF/n scaled to sum one, on k leading directions.
 
     The same as ``prepare(P).without_zero_rows().with_unit_row_sums().projected(k)``, but P is
     never formed. F = `counts` (n_documents, n_words), sparse; see `linalg.cooccurrence`.
     """
-    cooccurrence = Cooccurrence(counts, divisor=divisor)
+    cooccurrence = Cooccurrence(counts)
     sums = cooccurrence.row_sums()
     kept = np.flatnonzero(sums > 0)
     if len(kept) == 0:

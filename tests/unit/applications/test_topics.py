@@ -121,7 +121,6 @@ def test_bad_corpora():
 
 
 def test_topics_from_documents():
-    pytest.importorskip("provenmf.estimators.hals")
     result = find_topics(count_words(small_corpus()[0]), 3, method="hals", random_state=0)
     found = {frozenset(words) for words in result.top_words(8)}
     assert found == {frozenset(words) for words in SUBJECTS.values()}

@@ -76,11 +76,6 @@ def test_a_dask_array_gives_the_same_answer(sample):
     np.testing.assert_allclose(cluster.components_, memory.components_, atol=1e-9)
 
 
-def test_certificate_can_be_left_out(sample):
-    model = ConeNMF(5, certify=False).fit(sample.data)
-    assert not hasattr(model, "certificate_") and model.factorization_.certificate is None
-
-
 def test_parameters_reach_the_solver(sample):
     assert ConeNMF(5, first=7, certify=False).fit(sample.data).anchors_[0] == 7
     starts = {
