@@ -84,6 +84,15 @@ def diagnose(
     n_components : number of components to try the methods with; None takes what the evidence
         agrees on, or else the suggestion with the largest drop.
     methods : the methods to try, in the order of preference.
+
+    Examples
+    --------
+    >>> from provenmf import diagnose
+    >>> from provenmf.datasets.separable import dirichlet_mixtures
+    >>> sample = dirichlet_mixtures(n_rows=100, n_columns=20, n_components=4, random_state=0)
+    >>> found = diagnose(sample.data, methods=["spa"])
+    >>> found.n_components, found.agreed, found.recommended
+    (4, True, 'spa')
     """
     blocks = as_blocks(X)
     evidence = rank_evidence(blocks)

@@ -46,6 +46,17 @@ def factorize(
     n_components : how many components; None or "auto" lets the method find out where it can.
     method : "merit", "spa", "cones", "and_descent", … (see `CATALOGUE`).
     options : parameters of the method's estimator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import factorize
+    >>> X = np.array([[4.0, 0.0], [0.0, 3.0], [2.0, 1.5], [1.0, 2.25]])
+    >>> result = factorize(X, 2, method="spa")
+    >>> (result.weights @ result.components).round(6).tolist() == X.tolist()
+    True
+    >>> result.certificate.checks[0].status
+    'holds'
     """
     estimator = estimator_class(method)(n_components=n_components, **options)
     return estimator.fit(X).factorization_

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -41,6 +42,14 @@ class AlternatingFactorizer(Factorizer):
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
         As in every estimator. The relative errors of `trace_` never increase.
     """
+
+    def __init_subclass__(cls) -> None:
+        """Let the help of HALS and ANLS list the parameters that they share."""
+        super().__init_subclass__()
+        shared = inspect.cleandoc(AlternatingFactorizer.__doc__ or "")
+        own, _, examples = inspect.cleandoc(cls.__doc__ or "").partition("Examples\n")
+        parameters = shared[shared.index("Parameters\n") :]
+        cls.__doc__ = f"{own}{parameters}\n\nExamples\n{examples}"
 
     _solver: ClassVar[Callable[..., Solution]]
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -74,6 +74,18 @@ class AND(Factorizer):
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
         As in every estimator. `trace_` has per stage: alpha, support, movement, error, watched,
         restarts, seconds.
+
+    Examples
+    --------
+    Documents that mix three topics, none of them pure.
+
+    >>> from provenmf import AND
+    >>> from provenmf.datasets.and_descent import sample_dirichlet, topic_components
+    >>> topics = topic_components(n_components=3, n_columns=12, random_state=0)
+    >>> sample = sample_dirichlet(200, topics, random_state=1)
+    >>> model = AND(n_components=3).fit(sample.data)
+    >>> bool(model.reconstruction_err_ < 1e-8)
+    True
     """
 
     _method = "and_descent"

@@ -9,7 +9,16 @@ class ANLS(AlternatingFactorizer):
 
     Solves for either factor exactly in turn, with extrapolation (Ang & Gillis 2019). There is no
     bound on the error; `certificate_` says how nearly the result is stationary.
-    Parameters and attributes are those of `AlternatingFactorizer`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import ANLS
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((60, 3)) @ rng.random((3, 20))
+    >>> model = ANLS(n_components=3, random_state=0).fit(X)
+    >>> bool(model.certificate_.measures["relative_error"] < 0.05)
+    True
     """
 
     _method = "anls"

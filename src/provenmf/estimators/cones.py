@@ -56,6 +56,18 @@ class ConeNMF(Factorizer):
     -----
     A row has one nonzero weight, its projection on the nearest component, in `fit_transform` and
     `transform` alike. After a refinement the weights are nonnegative least squares.
+
+    Examples
+    --------
+    Two bundles of directions; the bound is proved for this very data.
+
+    >>> import numpy as np
+    >>> from provenmf import ConeNMF
+    >>> model = ConeNMF().fit(np.array([[9.0, 1.0], [5.0, 0.5], [0.2, 3.0], [0.5, 8.0]]))
+    >>> model.labels_.tolist()
+    [0, 0, 1, 1]
+    >>> bool(model.certificate_.bounds["relative_error"] < 0.05)
+    True
     """
 
     _method = "cones"

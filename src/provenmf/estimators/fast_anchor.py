@@ -45,6 +45,16 @@ class FastAnchor(Factorizer):
     anchors_ : rows of the data that became the components, in the order of their choice.
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
         As in every estimator.
+
+    Examples
+    --------
+    Corners of a triangle and its middle; where the origin lies does not matter.
+
+    >>> import numpy as np
+    >>> from provenmf import FastAnchor
+    >>> X = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0], [4 / 3, 1.0]])
+    >>> sorted(FastAnchor(n_components=3).fit(X - 1.0).anchors_.tolist())
+    [0, 1, 2]
     """
 
     _method = "fast_anchor"

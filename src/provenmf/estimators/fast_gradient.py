@@ -50,6 +50,14 @@ class FastGradient(Factorizer):
     anchors_ : rows of the data that became the components, by falling diagonal entry.
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
         As in every estimator; the record's extras hold the `diagonal` and the `gap`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import FastGradient
+    >>> X = np.array([[4.0, 0.0], [0.0, 3.0], [2.0, 1.5], [1.0, 2.25]])
+    >>> sorted(FastGradient(n_components=2, random_state=0).fit(X).anchors_.tolist())
+    [0, 1]
     """
 
     _method = "fast_gradient"

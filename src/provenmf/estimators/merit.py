@@ -64,6 +64,17 @@ class MERIT(Factorizer):
     anchors_ : rows of the data that became the components, the clearest first.
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
         As in every estimator.
+
+    Examples
+    --------
+    Noise that hides the anchors from successive projection.
+
+    >>> from provenmf import MERIT
+    >>> from provenmf.datasets.separable import middle_points
+    >>> sample = middle_points(n_components=10, n_columns=50, snr=15, random_state=0)
+    >>> model = MERIT(n_components=10, random_state=0).fit(sample.data)
+    >>> sorted(model.anchors_.tolist()) == sorted(sample.anchors.tolist())
+    True
     """
 
     _method = "merit"

@@ -40,6 +40,16 @@ class SPA(Factorizer):
     anchors_ : rows of the data that became the components, in the order of their choice.
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
         As in every estimator.
+
+    Examples
+    --------
+    The last two rows mix the first two.
+
+    >>> import numpy as np
+    >>> from provenmf import SPA
+    >>> X = np.array([[4.0, 0.0], [0.0, 3.0], [2.0, 1.5], [1.0, 2.25]])
+    >>> SPA(n_components=2).fit(X).anchors_.tolist()
+    [0, 1]
     """
 
     _method = "spa"

@@ -37,6 +37,16 @@ class XRAY(Factorizer):
     anchors_ : rows of the data that became the components, in the order of their choice.
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
         As in every estimator.
+
+    Examples
+    --------
+    Rows of any length that combine the first two.
+
+    >>> import numpy as np
+    >>> from provenmf import XRAY
+    >>> X = np.array([[4.0, 0.0], [0.0, 3.0], [20.0, 15.0], [0.2, 0.1]])
+    >>> sorted(XRAY(n_components=2).fit(X).anchors_.tolist())
+    [0, 1]
     """
 
     _method = "xray"
