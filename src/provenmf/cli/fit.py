@@ -29,7 +29,8 @@ def fit(
 ) -> None:
     """Factorize any matrix: rows are data points, X ≈ weights × components.
 
-    A matrix in an .npy file is read block by block and never loaded as a whole.
+    A matrix in an .npy file is read block by block, unless the method needs
+    all of it at once, as merit does.
     Ctrl-C ends an iterative method early and keeps the best answer so far.
 
     \b
