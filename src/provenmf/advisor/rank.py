@@ -20,6 +20,8 @@ from provenmf.linalg.storage import stored_values
 
 # A drop by less than this factor is what noise shows too.
 CLEAR_DROP = 2.0
+# Singular values looked at.
+MOST_DIRECTIONS = 50
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,9 @@ class RankEvidence:
         return self.drop >= CLEAR_DROP
 
 
-def rank_evidence(blocks: Blocks, *, largest: int = 50) -> list[RankEvidence]:
-    """Suggestions for the number of components, up to `largest`."""
-    largest = min(largest, *blocks.shape)
-    evidence = [*_from_singular_values(blocks, largest), _from_anchors(blocks)]
+def rank_evidence(blocks: Blocks) -> list[RankEvidence]:
+    """Suggestions for the number of components."""
+    evidence = [*_from_singular_values(blocks), _from_anchors(blocks)]
     if not blocks.map_reduce(_count_negative):
         evidence.append(_from_cones(blocks))
     return evidence
@@ -61,7 +62,8 @@ def largest_ratio(values: NDArray[np.float64]) -> tuple[int, float]:
     return place + 1, float(ratios[place])
 
 
-def _from_singular_values(blocks: Blocks, largest: int) -> list[RankEvidence]:
+def _from_singular_values(blocks: Blocks) -> list[RankEvidence]:
+    largest = min(MOST_DIRECTIONS, *blocks.shape)
     if blocks.n_columns > GRAM_COLUMNS or largest < 2:
         return []
     gram = blocks.map_reduce(gram_of_columns)

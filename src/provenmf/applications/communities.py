@@ -87,22 +87,26 @@ def find_communities(
     memberships : "scaled" solves V = M V[pure], sets negative entries to zero and scales rows to
         sum one; "floored" raises them to the machine epsilon instead of zero; "simplex" takes the
         nearest point of the simplex spanned by V[pure].
-    random_state, options : passed to the method's estimator.
+    random_state, options : passed to the method's estimator. "geonmf" is deterministic and has the
+        option `spread`: pure nodes are at least 1 − spread as long as the longest.
     """
     graph = as_graph(graph)
     if method not in METHODS:
         raise InvalidInput(
             f"method={method!r} does not find pure nodes: choose one of {', '.join(METHODS)}"
         )
-    if method == "geonmf" and options.keys() - {"callback", "certify"}:
-        raise InvalidInput(f"method='geonmf' takes no options: leave out {', '.join(options)}")
+    refused = options.keys() - {"spread", "callback", "certify"} if method == "geonmf" else ()
+    if refused:
+        raise InvalidInput(
+            f"method='geonmf' has only the option spread: leave out {', '.join(sorted(refused))}"
+        )
     if method == "spoc":
         method, energy, scale, memberships = "spa", 1.0, False, "floored"
     embedding = embed(graph.adjacency, n_communities, energy=energy)
     notes = [*graph.notes, *embedding.notes]
     points, nodes = node_problem(embedding, scale=scale and method != "geonmf")
     if method == "geonmf":
-        factorization = _geonmf(graph.adjacency, embedding)
+        factorization = _geonmf(graph.adjacency, embedding, options.get("spread", 0.75))
     else:
         given = {**simplex_weights(method), "random_state": random_state, **options}
         factorization = fit_matrix(points, n_communities, method, given)
@@ -144,12 +148,12 @@ def node_problem(
     return rows[certain] / weights[certain, None], embedding.kept[certain]
 
 
-def _geonmf(adjacency: sp.csr_array, embedding: Embedding) -> Factorization:
+def _geonmf(adjacency: sp.csr_array, embedding: Embedding, spread: float) -> Factorization:
     """Pure nodes by GeoNMF; the factorization is that of the degree-scaled rows."""
     degrees = np.asarray(adjacency.sum(axis=1))[embedding.kept]
     scaled = embedding.vectors[embedding.kept] * np.sqrt(np.abs(embedding.eigenvalues[:-1]))
     blocks = as_blocks(scaled / np.sqrt(degrees)[:, None])
-    solution = geo_nmf(blocks, scaled.shape[1])
+    solution = geo_nmf(blocks, scaled.shape[1], spread=spread)
     return Factorization(
         method="geo_nmf",
         weights=encode(blocks, solution.components),

@@ -22,7 +22,7 @@ class ArrayBlocks(Blocks):
     ) -> None:
         dtype = np.dtype(source.dtype)
         if len(source.shape) != 2:
-            raise InvalidInput(f"X has shape {tuple(source.shape)}; a matrix is needed")
+            raise InvalidInput(f"X has shape {tuple(source.shape)}: store it as a matrix")
         n_rows, n_columns = (int(length) for length in source.shape)
         if block_rows is None:
             block_rows = max(1, BLOCK_BYTES // max(1, n_columns * dtype.itemsize))

@@ -36,7 +36,9 @@ def demo(
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InvalidInput(f"cannot make the folder {output} ({error.strerror})") from error
+        raise InvalidInput(
+            f"cannot make the folder {output} ({error.strerror}): choose another with --output"
+        ) from error
     jobs: dict[str, tuple[str, Callable[[Progress], Factorization]]] = {
         "topics": ("Topics of the docstrings of Python's standard library", _topics),
         "communities": ("Overlapping communities of a generated network", _communities),

@@ -67,7 +67,7 @@ def reproduce(
     if not wanted and not write_docs:
         raise InvalidInput("name an experiment, or use --list to see them all")
     if data is not None and not data.is_dir():
-        raise InvalidInput(f"--data {data} is not a folder")
+        raise InvalidInput(f"--data {data} is not a folder: give the one that holds the data sets")
     for name in wanted:
         _run(available[name], quick, data, seed, output, as_json)
     if write_docs:

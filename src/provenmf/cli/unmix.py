@@ -77,7 +77,10 @@ def read_truth(path: Path, cube: Any) -> dict[str, Any]:
     def turned(name: str, size: int, first: bool) -> Any:
         matrix = read_matrix(path, name)
         if size not in matrix.shape:
-            raise InvalidInput(f"{path}: {name} has shape {matrix.shape}, which does not fit")
+            raise InvalidInput(
+                f"{path}: {name} has shape {matrix.shape}, but one side must be {size}, as in the "
+                "data: give the truth that belongs to them"
+            )
         return matrix if (matrix.shape[0] == size) == first else matrix.T
 
     return {

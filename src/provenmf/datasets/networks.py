@@ -41,7 +41,7 @@ def mixed_membership_network(
             f"inside={inside}, outside={outside}: 0 <= outside <= inside <= 1 needed"
         )
     if n_nodes < n_communities:
-        raise InvalidInput(f"n_nodes={n_nodes} is less than n_communities={n_communities}")
+        raise InvalidInput(f"n_nodes={n_nodes} must be at least n_communities={n_communities}")
     rng = np.random.default_rng(random_state)
     n_pure = max(n_communities, round(pure_share * n_nodes))
     memberships = rng.dirichlet(np.full(n_communities, concentration), size=n_nodes)

@@ -102,7 +102,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         weights = np.asarray(X)
         if weights.ndim != 2 or weights.shape[1] != self.n_components_:
             raise InvalidInput(
-                f"X has shape {weights.shape}; weights (n, {self.n_components_}) are needed"
+                f"X has shape {weights.shape}: give weights of shape (n, {self.n_components_})"
             )
         return weights @ self.components_
 
@@ -167,7 +167,8 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise InvalidInput(f"X contains {invalid} NaN or infinite entries: remove or fill them")
         if negative and not self._allows_negative_data:
             raise InvalidInput(
-                f"Negative values in data passed to {type(self).__name__}: {negative} entries"
+                f"Negative values in data passed to {type(self).__name__}: {negative} entries; set "
+                "them to zero, or use a method that allows them, such as SPA, MERIT or AND"
             )
         return blocks
 

@@ -23,7 +23,10 @@ def certify(X: Any, factorization: Factorization) -> Certificate:
     InvalidInput : the shapes do not fit, so the result does not belong to X.
     """
     if factorization.method not in CATALOGUE:
-        raise InvalidInput(f"method={factorization.method!r} of this result is not known here")
+        raise InvalidInput(
+            f"there is no certificate for method={factorization.method!r} of this result, only for "
+            f"{', '.join(sorted(CATALOGUE))}"
+        )
     estimator = _estimator_of(factorization)
     blocks = estimator._blocks(X, reset=True)
     needed = (len(factorization.weights), factorization.components.shape[1])

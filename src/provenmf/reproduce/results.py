@@ -57,7 +57,9 @@ def write_result(result: Result, folder: Path) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InvalidInput(f"cannot make the folder {folder} ({error.strerror})") from error
+        raise InvalidInput(
+            f"cannot make the folder {folder} ({error.strerror}): choose another"
+        ) from error
     name = result.experiment.name
     files = {folder / f"{name}.html": page_of(result)}
     files[folder / f"{name}.json"] = json.dumps(result.to_dict(), indent=1)

@@ -27,13 +27,14 @@ from provenmf.records import Solution
 from provenmf.solvers.anchors import dense_rows
 
 
-def geo_nmf(blocks: Blocks, n_components: int, *, spread: float = 0.75) -> Solution:
+def geo_nmf(blocks: Blocks, n_components: int, *, spread: float) -> Solution:
     """Anchors among the rows whose length is at least (1 − spread) of the largest."""
     lengths = np.sqrt(blocks.map_rows(squared_row_norms))
     candidates = np.flatnonzero(lengths >= (1 - spread) * lengths.max())
     if len(candidates) < n_components:
         raise InvalidInput(
-            f"only {len(candidates)} rows are long enough to be pure: raise spread={spread}"
+            f"only {len(candidates)} rows are long enough to be pure: raise spread={spread} "
+            "towards 1"
         )
     rows = dense_rows(blocks, candidates)
     chosen = [int(np.argmax(lengths[candidates]))]

@@ -110,3 +110,5 @@ def test_more_communities_than_the_spectrum_supports():
 def test_geonmf_refuses_options_that_it_would_drop(network):
     with pytest.raises(InvalidInput, match="geonmf.*leave out tol"):
         find_communities(network[0], 3, method="geonmf", tol=0.1)
+    with pytest.raises(InvalidInput, match="raise spread=0.0 towards 1"):
+        find_communities(network[0], 3, method="geonmf", spread=0.0)
