@@ -9,8 +9,9 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 # Products with fewer entries than this (16 MB) take a few milliseconds on one core.
 SMALL_MATRIX = 2_000_000
@@ -22,7 +23,18 @@ def blas_threads_for(entries: int) -> AbstractContextManager[object]:
     The threads of BLAS wait for each other by spinning. Beside another busy process that made
     fits of small matrices up to twenty times slower than one thread, and it never gained much.
     """
-    return threadpool_limits(1, user_api="blas") if entries < SMALL_MATRIX else nullcontext()
+    return one_blas_thread() if entries < SMALL_MATRIX else nullcontext()
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """No threads of BLAS inside the context."""
+    return blas_controller().limit(limits=1, user_api="blas")
+
+
+@cache
+def blas_controller() -> ThreadpoolController:
+    """Looking for the libraries takes milliseconds, so once is enough."""
+    return ThreadpoolController()
 
 
 def available_threads() -> int:
@@ -38,13 +50,16 @@ def available_threads() -> int:
 
 
 def for_row_slices(function: Callable[[slice], object], n_rows: int, *, slice_rows: int) -> None:
-    """Call ``function(slice)`` for consecutive slices that cover ``n_rows`` rows."""
+    """Call ``function(slice)`` for consecutive slices that cover ``n_rows`` rows.
+
+    Products inside get one BLAS thread: ours already use every core.
+    """
     slices = [slice(i, min(i + slice_rows, n_rows)) for i in range(0, n_rows, slice_rows)]
     threads = min(available_threads(), len(slices))
     if threads <= 1:
         for rows in slices:
             function(rows)
         return
-    with ThreadPoolExecutor(threads) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
         for _ in pool.map(function, slices):
             pass

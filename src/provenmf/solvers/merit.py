@@ -14,9 +14,9 @@ on the simplex, phi_mu the log-mean-exp smoothing of the largest entry. Anchors 
 the largest max_l C[l, n].
 
 `step="open-loop"` is Algorithm 1. `step="pairwise"`, the default, differs in three ways, each with
-its reason in docs/decisions.md: lam follows the noise of one row and not of the whole matrix; the
-vertices are a dictionary of extreme rows (all rows if they are few); and after the open-loop steps
-single rows make pairwise steps with an exact line search.
+its reason in docs/decisions.md: lam follows the noise of one row and not of the whole matrix;
+single rows make pairwise steps with an exact line search, after open-loop steps if the rows are
+few, else from what anchors chosen greedily explain; then the vertices are a few extreme rows.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks import Blocks
+from provenmf.blocks import Blocks, as_blocks
 from provenmf.errors import InvalidInput, TooLarge
 from provenmf.records import Solution
 from provenmf.solvers.anchors import dense_rows
@@ -34,19 +34,17 @@ from provenmf.solvers.merit_dictionary import candidate_rows, representatives
 from provenmf.solvers.merit_gap import duality_gap
 from provenmf.solvers.merit_mixture import Mixture
 from provenmf.solvers.merit_number import choose_anchors
-from provenmf.solvers.merit_start import Start, penalty_weight, start_from_spa
+from provenmf.solvers.merit_start import Start, penalty_weight, start_from_anchors
 from provenmf.solvers.run import Callback, Run
 
 Step = Literal["pairwise", "open-loop"]
 
-# Up to this many rows all of them may be vertices; beyond, this many extreme ones.
-DICTIONARY = 400
+# Up to this many rows all of them are vertices, and the steps start from C = 0.
+FEW_ROWS = 2000
+DICTIONARY = 400  # beyond, this many extreme rows are vertices
 # Open-loop steps after which pairwise steps take over at the latest, and the least number of
 # them after which they may do so because the leading rows have not changed for half of the time.
-# A dictionary that is only part of the rows needs fewer: there the rows decide in the end (see
-# `merit_number`).
 OPEN_LOOP_STEPS = 300
-PARTIAL_OPEN_LOOP_STEPS = 150
 SETTLED_STEPS = 100
 PAIRWISE_STEPS = 10  # at most, in each row and sweep
 DEFAULT_ITERATIONS = {"open-loop": 100, "pairwise": 1000}
@@ -79,14 +77,15 @@ def merit(
     """
     X = dense_matrix(blocks)
     plain = lam in ("paper", "authors") or warm_start_from == "spa"
-    start = start_from_spa(blocks, n_components, plain=plain)
+    start = start_from_anchors(as_blocks(X), n_components, plain=plain)
     lam = penalty_weight(lam, start)
     radius = start.duplicate_radius if group_duplicates == "auto" else float(group_duplicates)
     # Without a penalty the optimum is C = I whatever the data; what tells anchors apart is then
     # the path of Frank-Wolfe (Nguyen22, Theorems 1 and 2), so that MERIT(0) has no pairwise steps.
     open_loop = step == "open-loop" or lam == 0
+    all_rows = step == "open-loop" or len(X) <= FEW_ROWS
     dictionary = np.arange(len(X))
-    if step != "open-loop":
+    if not all_rows:
         size = max(DICTIONARY, 4 * len(start.anchors))
         dictionary = candidate_rows(X, start.anchors, start.squared_residuals, size, rng)
     dictionary = representatives(X, dictionary, radius)
@@ -100,28 +99,25 @@ def merit(
         max_iter or DEFAULT_ITERATIONS[step], callback=callback, verbose=verbose, name="MERIT"
     )
     mixture = Mixture(X, dictionary, exact=step == "open-loop")
-    first_step = warm_start(mixture, start) if warm_start_from == "spa" else 0
-    most_open = OPEN_LOOP_STEPS if len(X) <= DICTIONARY else PARTIAL_OPEN_LOOP_STEPS
-    progress = Progress(most_open if not open_loop else None, first_step)
+    steps = Steps(None if open_loop else OPEN_LOOP_STEPS if all_rows else 0)
+    if warm_start_from == "spa" or not (open_loop or all_rows):
+        steps.begin_at(mix_anchors(mixture, start))
     for _ in run:
         penalties = mixture.penalties(lam, mu)
         vertex, lowest, inner = mixture.search(penalties)
         objective = 0.5 * float(mixture.squared_residuals().sum()) + penalties.total()
         gap = float((inner - lowest).sum()) if mixture.count[0] else np.nan
         used = float(np.count_nonzero(penalties.top))
-        run.record(objective=objective, gap=gap, used=used, pairwise=progress.phase)
+        run.record(objective=objective, gap=gap, used=used, pairwise=float(steps.pairwise))
         if gap <= tol * objective:
             run.stop("converged")
-            continue
-        if progress.steps_openly(penalties.top, n_components):
-            mixture.move(vertex, 2 / (progress.t + 2))
-        elif progress.settled(objective, tol):
+        elif steps.next_is_open_loop(penalties.top, n_components):
+            mixture.move(vertex, 2 / (steps.t + 2))
+        elif steps.no_longer_lower(objective, tol):
             missed = overlooked_rows(mixture, lam, radius)
             if len(missed) == 0:
                 run.stop("converged")
-                continue
-            mixture = Mixture(X, np.sort(np.append(mixture.dictionary, missed)))
-            progress = Progress(most_open, 0)
+            mixture.extend_dictionary(missed)
         else:
             mixture.sweep(lam, tol * lam, PAIRWISE_STEPS)
 
@@ -152,21 +148,28 @@ def merit(
     )
 
 
-class Progress:
-    """Which kind of step comes next: open-loop ones first, then pairwise ones."""
+class Steps:
+    """Which kind of step comes next: open-loop ones first, then pairwise ones.
 
-    def __init__(self, most_open_loop: int | None, first_step: int) -> None:
-        self.phase = 0  # 0 open-loop, 1 pairwise
-        self.t = first_step - 1
-        self._most = most_open_loop  # None: no other steps
-        self._first = first_step
+    After `most_open_loop` steps the pairwise ones begin at the latest; None is never.
+    """
+
+    def __init__(self, most_open_loop: int | None) -> None:
+        self.t = -1
+        self.pairwise = False
+        self._most = most_open_loop
+        self._first = 0
         self._leaders: frozenset[int] = frozenset()
-        self._unchanged_since = first_step
+        self._unchanged_since = 0
         self._objective = np.inf
 
-    def steps_openly(self, maxima: NDArray[np.float64], n_components: int | None) -> bool:
+    def begin_at(self, first_step: int) -> None:
+        """Count on from a step, as after a warm start."""
+        self._first, self.t = first_step, first_step - 1
+
+    def next_is_open_loop(self, maxima: NDArray[np.float64], n_components: int | None) -> bool:
         """Count one open-loop step, or find that it is time for pairwise ones."""
-        if self.phase == 1:
+        if self.pairwise:
             return False
         self.t += 1
         made = self.t - self._first
@@ -174,19 +177,18 @@ class Progress:
         if leaders != self._leaders:
             self._leaders, self._unchanged_since = leaders, made
         settled = made >= SETTLED_STEPS and made >= 2 * self._unchanged_since
-        if self._most is not None and (settled or made >= self._most):
-            self.phase = 1
-        return self.phase == 0
+        self.pairwise = self._most is not None and (settled or made >= self._most)
+        return not self.pairwise
 
-    def settled(self, objective: float, tol: float) -> bool:
+    def no_longer_lower(self, objective: float, tol: float) -> bool:
         """Whether the last sweep lowered the objective by less than a fraction tol."""
         done = self._objective - objective <= tol * objective
-        self._objective = objective
+        self._objective = np.inf if done else objective
         return done
 
 
-def warm_start(mixture: Mixture, start: Start) -> int:
-    """Set C to the mixtures of SPA's anchors; the step number to go on from (Nguyen22, V-B)."""
+def mix_anchors(mixture: Mixture, start: Start) -> int:
+    """Set C to the mixtures of the start's anchors; the step to go on from (Nguyen22, V-B)."""
     kept = np.flatnonzero(np.isin(start.anchors, mixture.dictionary))
     columns = np.searchsorted(mixture.dictionary, start.anchors[kept])
     mixture.start_from(columns, start.weights_of(kept))

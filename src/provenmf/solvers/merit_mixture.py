@@ -34,17 +34,27 @@ class Mixture:
 
     def __init__(self, X: Array, dictionary: NDArray[np.intp], *, exact: bool = False) -> None:
         self.X = X
-        self.dictionary = dictionary
-        self.atoms = X[dictionary].astype(np.float64)
-        n, m = len(X), len(dictionary)
+        n = len(X)
         self.fitted = np.zeros((n, X.shape[1]))
         self.index = np.zeros((n, ROOM), dtype=np.int32)
         self.value = np.zeros((n, ROOM))
         self.count = np.zeros(n, dtype=np.int32)
-        single = not exact and n * m > DOUBLE_PRECISION_SCORES
+        single = not exact and n * len(dictionary) > DOUBLE_PRECISION_SCORES
         self._search_type = np.float32 if single else np.float64
+        self._set_dictionary(dictionary)
+
+    def _set_dictionary(self, dictionary: NDArray[np.intp]) -> None:
+        self.dictionary = dictionary
+        self.atoms = self.X[dictionary].astype(np.float64)
         self._search_atoms = np.ascontiguousarray(self.atoms.T.astype(self._search_type))
-        self.slice_rows = max(1, SLICE_SCORES // m)
+        self.slice_rows = max(1, SLICE_SCORES // len(dictionary))
+
+    def extend_dictionary(self, rows: NDArray[np.intp]) -> None:
+        """Let more rows be vertices; C stays as it is."""
+        dictionary = np.union1d(self.dictionary, rows)
+        moved = np.searchsorted(dictionary, self.dictionary).astype(np.int32)
+        self.index = moved[self.index]
+        self._set_dictionary(dictionary)
 
     def start_from(self, columns: NDArray[np.intp], weights: NDArray[np.float64]) -> None:
         """Set C to `weights` on the given columns of the dictionary."""

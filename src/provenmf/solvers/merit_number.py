@@ -9,18 +9,14 @@ from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks, as_blocks
 from provenmf.errors import DegenerateData
+from provenmf.solvers.hull_growth import squared_distances
 from provenmf.solvers.merit_dictionary import representatives
 from provenmf.solvers.merit_mixture import Mixture
-from provenmf.solvers.merit_start import squared_distances
 
 Rows = NDArray[np.intp]
 
-# A row that holds at least this much of some row is a strong candidate. So is, where the rows are
-# many and tell well which candidate they miss, one that holds this fraction of what the last of
-# those asked for holds.
+# A row that holds at least this much of some row is a strong candidate.
 STRONG = 0.5
-NEARLY = 0.85
-MANY = 2  # rows for each row of the dictionary
 SURPLUS = 12  # strong candidates compared at the most, beyond the number asked for
 SAMPLE_ROWS = 3000  # rows on which they are compared
 
@@ -47,10 +43,7 @@ def choose_anchors(
     drops = sorted_maxima[:-1] - sorted_maxima[1:]
     if n_components is None:
         n_components = int(np.argmax(drops)) + 1
-    enough = STRONG
-    if len(mixture.X) >= MANY * len(mixture.dictionary):
-        enough = min(STRONG, NEARLY * sorted_maxima[min(n_components, len(used)) - 1])
-    strong = used[maxima[used] >= enough][: n_components + SURPLUS]
+    strong = used[maxima[used] >= STRONG][: n_components + SURPLUS]
     if len(strong) > n_components and not by_maxima:
         chosen = best_explaining(mixture, mixture.dictionary[strong], n_components)
         return chosen, float(drops[n_components - 1])

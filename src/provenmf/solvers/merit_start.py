@@ -1,22 +1,22 @@
-"""Where MERIT starts: what successive projection explains, and the penalty that follows from it."""
+"""Where MERIT starts: what anchors chosen greedily explain, and the penalty that follows."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks import Block, Blocks, as_blocks
+from provenmf.blocks import Blocks, as_blocks
 from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.linalg.nnls import simplex_least_squares
-from provenmf.linalg.norms import squared_residual_rows, squared_row_norms
+from provenmf.linalg.norms import squared_row_norms
 from provenmf.solvers.anchors import dense_rows, number_to_try
+from provenmf.solvers.hull_growth import grow_hull, squared_distances
 from provenmf.solvers.spa import spa
 
-# lam = NOISE_MULTIPLE * mean squared distance of a row to the hull of SPA's anchors. A row's gain
+# lam = NOISE_MULTIPLE * mean squared distance of a row to the hull of the start. A row's gain
 # from representing itself is its squared noise; lam must be a little above that, whatever n.
 NOISE_MULTIPLE = 1.35
 # Rows closer than this fraction of the typical residual cannot be told apart.
@@ -28,7 +28,7 @@ SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96)
 
 @dataclass(frozen=True)
 class Start:
-    """SPA's explanation of the data: anchors, and each row's mixture of them."""
+    """An explanation of the data: anchors, and each row's mixture of them."""
 
     blocks: Blocks
     anchors: NDArray[np.intp]
@@ -52,12 +52,11 @@ class Start:
         return mixtures(self.blocks, dense_rows(self.blocks, self.anchors[kept]))
 
 
-def start_from_spa(blocks: Blocks, n_components: int | None, *, plain: bool = False) -> Start:
-    """Run SPA for the number asked for, or for a number whose residual looks like noise.
+def start_from_anchors(blocks: Blocks, n_components: int | None, *, plain: bool = False) -> Start:
+    """What a greedy choice of anchors explains, for the number asked for or a plausible one.
 
-    SPA looks for k linearly independent rows. Rows that mix k anchors need only span k - 1
-    dimensions, as they do after centering, so SPA also runs on the rows seen from their mean, with
-    a constant appended; whichever explains the rows better is kept (not with `plain`).
+    Of SPA's anchors and the corners of a growing hull those are kept that explain the rows better;
+    `plain` takes SPA's.
     """
     if n_components is not None:
         number_to_try(blocks, n_components)  # refuses more than there are rows
@@ -66,7 +65,7 @@ def start_from_spa(blocks: Blocks, n_components: int | None, *, plain: bool = Fa
     if not plain:
         sample = np.unique(np.linspace(0, blocks.n_rows - 1, SAMPLE_ROWS).astype(np.intp))
         some = as_blocks(blocks.take(sample))
-        both = (anchors, spa_anchors(lifted(blocks), most))
+        both = (anchors, grow_hull(blocks, most))
         anchors = min(both, key=lambda a: squared_distances(some, dense_rows(blocks, a)).mean())
     squared_scale = float(blocks.map_rows(squared_row_norms).max())
     residuals = squared_residuals(blocks, anchors)
@@ -82,16 +81,6 @@ def spa_anchors(blocks: Blocks, most: int) -> NDArray[np.intp]:
         anchors = spa(blocks, min(most, *blocks.shape)).anchors
     assert anchors is not None
     return anchors
-
-
-def lifted(blocks: Blocks) -> Blocks:
-    """Rows seen from their mean, with their typical distance from it as one more entry."""
-    X = blocks.everything()
-    X = X.toarray() if blocks.is_sparse else np.asarray(X)
-    out = np.empty((X.shape[0], X.shape[1] + 1), dtype=X.dtype)
-    np.subtract(X, X.mean(axis=0), out=out[:, :-1])
-    out[:, -1] = np.sqrt(np.einsum("ij,ij->i", out[:, :-1], out[:, :-1]).mean())
-    return as_blocks(out)
 
 
 def plausible_start(
@@ -129,18 +118,6 @@ def penalty_weight(lam: float | str, start: Start) -> float:
 def squared_residuals(blocks: Blocks, anchors: NDArray[np.intp]) -> NDArray[np.float64]:
     """Squared distance of each row to the hull of the given rows."""
     return squared_distances(blocks, dense_rows(blocks, anchors))
-
-
-def squared_distances(blocks: Blocks, corners: NDArray[Any]) -> NDArray[np.float64]:
-    """Squared distance of each row to the hull of the corners."""
-    corners = corners.astype(np.float64)
-    gram = corners @ corners.T
-
-    def measure(block: Block) -> NDArray[np.float64]:
-        weights = simplex_least_squares(gram, np.asarray(block @ corners.T, dtype=np.float64))
-        return squared_residual_rows(block, weights, corners)
-
-    return blocks.map_rows(measure)
 
 
 def mixtures(blocks: Blocks, corners: NDArray[np.float64]) -> NDArray[np.float64]:
