@@ -32,6 +32,29 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     A subclass names its method and gives `_solve`; `_certify` adds the statements of its paper to
     those that need no assumption. A parameter `weights` says what the weights must satisfy.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None
+        How many components; None and "auto" let the method find out where it can.
+    random_state : int, RandomState or None
+        Where random numbers start; the same number gives the same answer.
+    certify : bool
+        Whether to compute the certificate, which takes a few more passes over the data.
+    verbose : int
+        1 writes a line for each iteration to the logger "provenmf", which is shown on standard
+        error unless the program has set up logging.
+    callback : callable or None
+        Called with each row of the trace, a dict of numbers; returning True ends the fit.
+
+    Attributes
+    ----------
+    components_ : (k, d); n_components_ : k, which can be less than asked for.
+    n_iter_ : iterations made; trace_ : what happened in each, as columns by name.
+    reconstruction_err_ : ‖X − weights @ components‖_F.
+    certificate_ : what can be believed about the result; not with certify=False.
+    factorization_ : all of it as one record that can be saved.
+    anchors_, labels_ : row numbers of the components, cluster of each row; where they exist.
     """
 
     _method: ClassVar[str]

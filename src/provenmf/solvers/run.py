@@ -28,7 +28,8 @@ class Run:
     ----------
     max_iter : how many iterations at the most.
     callback : called with each row of the trace; returning True ends the run.
-    verbose : 0 is silent; 1 logs every iteration to the logger "provenmf".
+    verbose : 0 is silent; 1 logs every iteration to the logger "provenmf", and shows it on standard
+        error if the program has not set up logging.
     name : of the solver, for the log.
     """
 
@@ -44,6 +45,8 @@ class Run:
         self.stop_reason = ""
         self._callback = callback
         self._verbose = verbose
+        if verbose:
+            _let_the_log_be_seen()
         self._name = name
         self._rows: list[dict[str, float]] = []
         self._started = time.perf_counter()
@@ -98,3 +101,11 @@ class Run:
 
         signal.signal(signal.SIGINT, interrupt)
         return previous
+
+
+def _let_the_log_be_seen() -> None:
+    """Python drops messages of this level by default; who asked for them shall see them."""
+    if not logger.hasHandlers():
+        logger.addHandler(logging.StreamHandler())
+    if not logger.isEnabledFor(logging.INFO) and logger.level == logging.NOTSET:
+        logger.setLevel(logging.INFO)

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -51,6 +53,22 @@ def test_a_second_interruption_is_raised():
             os.kill(os.getpid(), signal.SIGINT)
             os.kill(os.getpid(), signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_verbose_is_seen_by_who_has_not_set_up_logging():
+    program = (
+        "import numpy as np; from provenmf import SPA; "
+        "SPA(2, verbose={verbose}, certify=False).fit(np.eye(3))"
+    )
+    for verbose, lines in ((0, 0), (1, 2)):
+        ran = subprocess.run(
+            [sys.executable, "-c", program.format(verbose=verbose)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert len([line for line in ran.stderr.splitlines() if line.startswith("SPA ")]) == lines
+        assert ran.stdout == ""
 
 
 def test_log_only_when_verbose(caplog):
