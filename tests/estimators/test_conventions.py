@@ -116,6 +116,16 @@ def test_no_certificate_on_request(method):
     assert not hasattr(fitted, "certificate_") and fitted.factorization_.certificate is None
 
 
+def test_nothing_is_left_of_an_earlier_fit(method):
+    estimator = make(method).fit(separable_data())
+    estimator.set_params(certify=False).fit(separable_data()[::-1])
+    assert not hasattr(estimator, "certificate_")
+    if hasattr(estimator, "partial_fit"):
+        estimator.partial_fit(separable_data(n=40))
+        for name in ("factorization_", "certificate_", "reconstruction_err_"):
+            assert not hasattr(estimator, name), name
+
+
 def test_record_survives_the_disk(method, tmp_path):
     record = make(method).fit(separable_data()).factorization_
     record.save(tmp_path / "fit.npz")

@@ -197,6 +197,7 @@ class AND(Factorizer):
             start = self._start(blocks, self._generator())
             self._stream = Stream(blocks, start, self._rule(), keep=1.0 - self.forget)
         self._stream.feed(blocks)
+        self._forget()
         self.components_ = self._stream.components.astype(blocks.dtype, copy=False)
         self.n_components_ = self.components_.shape[0]
         self.trace_ = self._stream.trace

@@ -26,6 +26,8 @@ from provenmf.linalg.threads import blas_threads_for
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.weights import Constraint, encode
 
+_OF_ONE_FIT = ("factorization_", "certificate_", "reconstruction_err_", "anchors_", "labels_")
+
 
 class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of all estimators: data (n, d) ≈ weights (n, k) @ components (k, d).
@@ -129,8 +131,14 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             )
         return weights @ self.components_
 
+    def _forget(self) -> None:
+        """Drop what an earlier fit found and the next one may not: it would speak of other data."""
+        for name in _OF_ONE_FIT:
+            self.__dict__.pop(name, None)
+
     def _remember(self, blocks: Blocks, solution: Solution) -> None:
         """End of every fit: weights, certificate, record, fitted attributes."""
+        self._forget()
         factorization = Factorization(
             method=self._method,
             weights=self._encode(blocks, solution.components),

@@ -190,6 +190,7 @@ class Purification(Factorizer):
         )
         state = state if following is None else following
         self._online_state = state
+        self._forget()
         self.n_iter_ += 1
         self.components_ = state.components.astype(blocks.dtype)
         self.n_components_ = len(self.components_)
