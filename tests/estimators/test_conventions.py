@@ -92,7 +92,11 @@ def test_fitted_attributes(method):
     assert fitted.certificate_ is fitted.factorization_.certificate
     assert fitted.certificate_.method == method
     assert {"relative_error", "relative_error_lower_bound"} <= fitted.certificate_.measures.keys()
-    assert fitted.inverse_transform(fitted.transform(X)).shape == X.shape
+    rebuilt = fitted.inverse_transform(fitted.transform(X))
+    assert rebuilt.shape == X.shape
+    np.testing.assert_allclose(
+        fitted.inverse_transform(sp.csr_array(fitted.transform(X))), rebuilt, atol=1e-12
+    )
     assert fitted.factorization_.stop_reason
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from provenmf.advisor.rank import RankEvidence, agreed_number, rank_evidence
 from provenmf.blocks import as_blocks
-from provenmf.estimators import CATALOGUE, estimator_class
+from provenmf.estimators import estimator_class
 from provenmf.records import Certificate
 
 METHODS = ("cones", "spa", "merit", "and_descent")
@@ -66,7 +66,8 @@ class Diagnosis:
 
     def _advice(self) -> str:
         if self.recommended is not None:
-            return f"The theory of {CATALOGUE[self.recommended]} applies to this data: use it."
+            name = estimator_class(self.recommended).__name__
+            return f"The theory of {name} applies to this data: use it."
         return (
             "No method's conditions are all established on this data. The results may still\n"
             "be good: compare errors with the lower bound, and read the certificates."
@@ -74,7 +75,7 @@ class Diagnosis:
 
 
 def diagnose(
-    X: Any, n_components: int | None = None, *, methods: Sequence[str] = METHODS
+    X: Any, n_components: int | None = None, *, methods: str | Sequence[str] = METHODS
 ) -> Diagnosis:
     """Say how many components the data support and which method's theory applies.
 
@@ -94,6 +95,8 @@ def diagnose(
     >>> found.n_components, found.agreed, found.recommended
     (4, True, 'spa')
     """
+    names = [methods] if isinstance(methods, str) else methods
+    estimators = {method: estimator_class(method) for method in names}
     blocks = as_blocks(X)
     evidence = rank_evidence(blocks)
     agreed = agreed_number(evidence)
@@ -101,10 +104,9 @@ def diagnose(
         clearest = max(evidence, key=lambda item: item.drop)
         n_components = agreed or clearest.n_components
     certificates, refusals = {}, {}
-    for method in methods:
+    for method, estimator in estimators.items():
         try:
-            fitted = estimator_class(method)(n_components=n_components).fit(X)
-            certificates[method] = fitted.certificate_
+            certificates[method] = estimator(n_components=n_components).fit(X).certificate_
         except ValueError as error:  # scikit-learn's word for data that a method refuses
             refusals[method] = str(error)
     return Diagnosis(

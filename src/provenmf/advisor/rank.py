@@ -40,7 +40,8 @@ class RankEvidence:
 
 def rank_evidence(blocks: Blocks) -> list[RankEvidence]:
     """Suggestions for the number of components."""
-    evidence = [*_from_singular_values(blocks), _from_anchors(blocks)]
+    anchors = _from_anchors(blocks)  # first, since it refuses data that no method can use
+    evidence = [*_from_singular_values(blocks), anchors]
     if not blocks.map_reduce(_count_negative):
         evidence.append(_from_cones(blocks))
     return evidence

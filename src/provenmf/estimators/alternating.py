@@ -10,11 +10,11 @@ import numpy as np
 
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
-from provenmf.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, StrOptions
+from provenmf.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE
 from provenmf.guarantees import stationarity
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.run import Callback
-from provenmf.solvers.starts import NAMES, Init
+from provenmf.solvers.starts import Init
 
 
 class AlternatingFactorizer(Factorizer):
@@ -54,7 +54,7 @@ class AlternatingFactorizer(Factorizer):
     _solver: ClassVar[Callable[..., Solution]]
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
-        "init": [StrOptions(set(NAMES)), np.ndarray, tuple],
+        "init": [str, "array-like"],
         "coarse": ["boolean"],
         "max_iter": [AT_LEAST_ONE],
         "tol": [NOT_NEGATIVE],

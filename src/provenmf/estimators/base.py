@@ -21,7 +21,7 @@ from provenmf.blocks import Blocks, as_blocks, is_outside_memory
 from provenmf.errors import InvalidInput
 from provenmf.estimators.parameters import AT_LEAST_ONE, StrOptions
 from provenmf.guarantees import optimality
-from provenmf.linalg.storage import stored_values
+from provenmf.linalg.storage import as_dense, stored_values
 from provenmf.linalg.threads import blas_threads_for
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.weights import Constraint, encode
@@ -124,7 +124,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def inverse_transform(self, X: Any) -> NDArray[Any]:
         """Data rows from weights: weights @ components."""
         check_is_fitted(self)
-        weights = np.asarray(X)
+        weights = as_dense(X)
         if weights.ndim != 2 or weights.shape[1] != self.n_components_:
             raise InvalidInput(
                 f"X has shape {weights.shape}: give weights of shape (n, {self.n_components_})"

@@ -8,6 +8,7 @@ import pytest
 from provenmf import diagnose
 from provenmf.advisor.rank import RankEvidence, agreed_number, largest_ratio, rank_evidence
 from provenmf.blocks import as_blocks
+from provenmf.errors import InvalidInput
 
 
 def narrow_cones(k=4, per_cone=20, d=12, spread=1e-3):
@@ -39,6 +40,20 @@ def test_a_given_number_is_used():
 def test_a_method_that_refuses_is_listed():
     diagnosis = diagnose(narrow_cones() - 0.5, 4, methods=("cones", "spa"))
     assert "egative" in diagnosis.refusals["cones"] and "spa" in diagnosis.certificates
+
+
+def test_an_unknown_method_is_an_error_and_one_name_is_enough():
+    with pytest.raises(InvalidInput, match="magic"):
+        diagnose(narrow_cones(), methods=("cones", "magic"))
+    assert list(diagnose(narrow_cones(), 4, methods="spa").certificates) == ["spa"]
+    assert "ConeNMF applies" in str(diagnose(narrow_cones(), methods=["ConeNMF"]))
+
+
+def test_missing_values_are_named():
+    data = narrow_cones()
+    data[3, 2] = np.nan
+    with pytest.raises(InvalidInput, match="X contains 1 NaN"):
+        diagnose(data)
 
 
 def test_signed_data_get_no_cone_evidence():
