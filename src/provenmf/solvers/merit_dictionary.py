@@ -71,6 +71,9 @@ def representatives(X: NDArray[Any], rows: Rows, radius: float) -> Rows:
     Nguyen22, Theorem 1, excludes repeated anchors: they share the weight that one would get.
     """
     points = X[rows].astype(np.float64)
+    if radius == 0.0:
+        _, first = np.unique(points, axis=0, return_index=True)
+        return rows[np.sort(first)]
     points = points - points.mean(axis=0)
     squared = np.einsum("ij,ij->i", points, points)
     undecided = np.argsort(-squared, kind="stable")

@@ -26,6 +26,8 @@ SLICE_SCORES = 2**18
 # Beyond this many scores a step is a large matrix product; single precision halves its time. The
 # fitted rows, the pairs and all sums stay in double precision.
 DOUBLE_PRECISION_SCORES = 2**24
+SINGLE_EPS = float(np.finfo(np.float32).eps)
+EXACT_SLICE = 256  # rows that visit a strip of columns together
 ROOM = 16
 
 
@@ -39,7 +41,8 @@ class Mixture:
         self.index = np.zeros((n, ROOM), dtype=np.int32)
         self.value = np.zeros((n, ROOM))
         self.count = np.zeros(n, dtype=np.int32)
-        single = not exact and n * len(dictionary) > DOUBLE_PRECISION_SCORES
+        self._exact = exact
+        single = exact or n * len(dictionary) > DOUBLE_PRECISION_SCORES
         self._search_type = np.float32 if single else np.float64
         self._set_dictionary(dictionary)
 
@@ -99,7 +102,12 @@ class Mixture:
     def search(
         self, penalties: Penalties
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
-        """Each row's best vertex, the gradient there, and <c, gradient> (Algorithm 1, l. 13-17)."""
+        """Each row's best vertex, the gradient there, and <c, gradient> (Algorithm 1, l. 13-17).
+
+        `exact` decides in double precision; ties then go to the lowest index.
+        """
+        if self._exact:
+            return self._search_exactly(penalties)
         from provenmf.kernels.merit_pairs import price_in_place
 
         n = len(self.X)
@@ -118,6 +126,32 @@ class Mixture:
             lowest[rows] = np.take_along_axis(scores, vertex[rows, None], axis=1)[:, 0]
 
         for_row_slices(search_slice, n, slice_rows=self.slice_rows)
+        return vertex, lowest, inner
+
+    def _search_exactly(
+        self, penalties: Penalties
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+        """`search` for a large dictionary of which no score is kept."""
+        from provenmf.kernels.merit_search import search_in_place
+
+        n, d = self.X.shape
+        vertex = np.empty(n, dtype=np.int32)
+        lowest, inner = np.empty(n), np.empty(n)
+        unused = penalties.lam * penalties.of_absent_rows()
+        longest = float(np.sqrt(np.einsum("ij,ij->i", self.atoms, self.atoms).max()))
+
+        def search_slice(rows: slice) -> None:
+            residual = self.fitted[rows] - self.X[rows]
+            lengths = np.sqrt(np.einsum("ij,ij->i", residual, residual))
+            error = SINGLE_EPS * ((d + 4) * longest * lengths + 2 * penalties.lam)
+            search_in_place(
+                residual, self.atoms, self._search_atoms, unused,
+                self.index[rows], self.value[rows], self.count[rows],
+                penalties.top, penalties.mass, penalties.lam, penalties.mu,
+                error, vertex[rows], lowest[rows], inner[rows],
+            )  # fmt: skip
+
+        for_row_slices(search_slice, n, slice_rows=EXACT_SLICE)
         return vertex, lowest, inner
 
     def move(self, vertex: NDArray[np.int32], alpha: float) -> None:

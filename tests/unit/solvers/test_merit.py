@@ -9,6 +9,7 @@ from provenmf.datasets.separable import dirichlet_mixtures, middle_points
 from provenmf.errors import DegenerateData, InvalidInput, TooLarge
 from provenmf.solvers import merit as module
 from provenmf.solvers.merit import merit
+from provenmf.solvers.merit_dictionary import representatives
 from provenmf.solvers.merit_gap import duality_gap
 from provenmf.solvers.merit_mixture import Mixture
 
@@ -269,6 +270,42 @@ def test_single_precision_search_finds_the_same(monkeypatch):
     double = solve(X, 6).anchors
     monkeypatch.setattr("provenmf.solvers.merit_mixture.DOUBLE_PRECISION_SCORES", 0)
     assert set(solve(X, 6).anchors) == set(double)
+
+
+def test_exact_search_finds_what_the_plain_one_does():
+    """Strips of columns, pairs of a row, and ties between equal rows (the lowest index wins)."""
+    rng = np.random.default_rng(0)
+    X = rng.random((600, 7)) * np.geomspace(1, 1e-3, 600)[:, None]
+    X[500:] = X[:100]
+    exact, plain = (Mixture(X, np.arange(600), exact=exact) for exact in (True, False))
+    for t in range(12):
+        penalties = exact.penalties(1e-3, 1e-2)
+        vertex, lowest, inner = exact.search(penalties)
+        _, plain_lowest, plain_inner = plain.search(penalties)
+        np.testing.assert_allclose(lowest, plain_lowest, atol=1e-15)
+        np.testing.assert_allclose(inner, plain_inner, atol=1e-15)
+        scores = plain.gradient(slice(None))
+        np.testing.assert_allclose(
+            scores[np.arange(600), vertex] + 1e-3 * full_prices(exact, penalties, vertex),
+            lowest,
+            atol=1e-15,
+        )
+        if t == 0:  # nothing is used yet: equal rows have equal scores
+            assert vertex.max() < 500
+        exact.move(vertex, 2 / (t + 2))
+        plain.move(vertex, 2 / (t + 2))
+
+
+def full_prices(mixture, penalties, vertex):
+    """y of every row at its vertex, from the formula."""
+    C = mixture.weights(slice(0, len(mixture.X))).toarray()
+    y = np.exp((C - penalties.top) / penalties.mu) / penalties.mass
+    return y[np.arange(len(C)), vertex]
+
+
+def test_equal_rows_have_one_representative_at_radius_zero():
+    X = np.array([[1.0, 2.0], [0.0, 1.0], [1.0, 2.0], [1.0, 2.0 + 1e-9], [0.0, 1.0]])
+    np.testing.assert_array_equal(representatives(X, np.arange(5), 0.0), [0, 1, 3])
 
 
 def test_interruption_keeps_the_best_so_far():
