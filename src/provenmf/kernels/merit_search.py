@@ -111,4 +111,4 @@ def least(scores: Singles, width: int) -> float:
     smallest = np.float32(np.inf)
     for c in range(width):
         smallest = min(smallest, scores[c])
-    return smallest
+    return float(smallest)
