@@ -42,7 +42,8 @@ def reproduce(
     """Run tables and figures of the four papers again, with the paper's claim beside ours.
 
     Each writes NAME.html (figures and tables), NAME.json and NAME-*.csv into the
-    output folder, and prints a verdict.
+    output folder, and prints a verdict. An experiment of hours (merit-table2) keeps its
+    trials there as they come, in NAME.finished.jsonl, and goes on from them if run again.
 
     \b
     Examples:
@@ -82,7 +83,8 @@ def _run(
 
     started = time.perf_counter()
     with Progress(experiment.name, steps=1) as progress:
-        settings = Settings(quick=quick, data=data, seed=seed, progress=progress.fraction)
+        keep = None if quick else output
+        settings = Settings(quick, data, seed, progress.fraction, keep)
         outcome = experiment.run(settings)
     result = Result(experiment, outcome, quick, seed, time.perf_counter() - started)
     files = write_result(result, output)

@@ -14,12 +14,16 @@ def silent(fraction: float, text: str) -> None:
 
 @dataclass(frozen=True)
 class Settings:
-    """How to run an experiment: small or at the paper's size, on which data, from which seed."""
+    """How to run an experiment: small or at the paper's size, on which data, from which seed.
+
+    Long experiments keep what is finished in the folder `keep`, and go on from there.
+    """
 
     quick: bool = False
     data: Path | None = None
     seed: int = 0
     progress: Callable[[float, str], None] = silent
+    keep: Path | None = None
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,10 @@ class Collection:
             read_npz(existing(folder / "splits.npz")),
         )
 
+    def n_words(self, k: int, number: int) -> int:
+        """How many words a trial has."""
+        return self.counts.shape[1] - len(self.splits[f"zero_diff_{k}_{number}"])
+
     def trial(self, k: int, number: int) -> tuple[sp.csr_array, NDArray[np.integer[Any]]]:
         """Counts and classes of one trial: documents of k classes, words in at least two."""
         rows = np.cumsum(self.splits[f"sample_diff_{k}_{number}"], dtype=np.int64)

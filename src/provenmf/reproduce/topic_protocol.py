@@ -9,7 +9,8 @@ program does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +23,6 @@ from sklearn.decomposition import LatentDirichletAllocation
 from provenmf.applications.answers import fit_matrix
 from provenmf.applications.topics import (
     TopicResult,
-    WordProblem,
     document_weights,
     find_topics,
     topics_from_anchors,
@@ -38,57 +38,62 @@ MEASURES = ("Coherence", "SimCount", "ClustAcc")
 
 @dataclass(frozen=True)
 class Contender:
-    """A method with its options.
+    """A method with its options, and the trials it takes part in.
 
-    most_words keeps it from problems that take too much memory or time, most_trials from too many.
+    most_words keeps it from problems that take too much memory or time.
     """
 
     method: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    trials: Sequence[int] = ()
     most_words: int | None = None
-    most_trials: int | None = None
 
 
-def measure_trial(
-    counts: sp.csr_array,
-    classes: NDArray[Any],
-    k: int,
-    contenders: Mapping[str, Contender],
-    *,
-    seed: int = 0,
-    k_means_runs: int = 10,
-) -> dict[str, tuple[float, float, float]]:
-    """Coherence, SimCount and ClustAcc of each contender on one trial."""
-    problem = word_problem(counts, k, 2)
-    results = {}
-    for name, contender in contenders.items():
-        if contender.most_words is not None and counts.shape[1] > contender.most_words:
-            continue
-        topics, weights = _topics_and_weights(counts, k, contender, problem, seed)
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """Documents of k classes, with their classes."""
+
+    counts: sp.csr_array
+    classes: NDArray[Any]
+    k: int
+    seed: int = 0
+    k_means_runs: int = 10
+
+    def measure(self, contender: Contender) -> dict[str, float]:
+        """Coherence, SimCount and ClustAcc; seconds of the processor up to the weights."""
+        started = time.process_time()
+        topics, weights = self.topics_and_weights(contender)
+        seconds = time.process_time() - started
         best = top_words(topics, N_TOP_WORDS)
-        results[name] = (
-            2 * float(topic_coherence(best, counts).mean()),
-            float(similarity_count(best)),
-            k_means_accuracy(weights, classes, k, runs=k_means_runs, seed=seed),
+        coherence = 2 * float(topic_coherence(best, self.counts).mean())
+        accuracy = k_means_accuracy(
+            weights, self.classes, self.k, runs=self.k_means_runs, seed=self.seed
         )
-    return results
+        return {
+            "Coherence": coherence,
+            "SimCount": float(similarity_count(best)),
+            "ClustAcc": accuracy,
+            "words": self.counts.shape[1],
+            "seconds": round(seconds, 2),
+        }
 
-
-def _topics_and_weights(
-    counts: sp.csr_array, k: int, contender: Contender, problem: WordProblem, seed: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    if contender.method == "lda":
-        model = LatentDirichletAllocation(k, random_state=seed, **contender.options)
-        weights = model.fit_transform(counts)
-        return model.components_, weights
-    if contender.method == "find_topics":
-        result = find_topics(counts, k, random_state=seed, certify=False, **contender.options)
-        return in_all_columns(result, counts.shape[1]), result.document_weights
-    options = {"random_state": seed, "certify": False, **contender.options}
-    anchors = fit_matrix(problem.points, k, contender.method, options).anchors
-    assert anchors is not None  # every method here chooses rows
-    topics = topics_from_anchors(problem.cooccurrence, problem.candidates[anchors])
-    return topics, document_weights(counts, topics, "tfidf")
+    def topics_and_weights(
+        self, contender: Contender
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Topics over all words, and the weights of the documents."""
+        if contender.method == "lda":
+            model = LatentDirichletAllocation(self.k, random_state=self.seed, **contender.options)
+            weights = model.fit_transform(self.counts)
+            return model.components_, weights
+        options = {"random_state": self.seed, "certify": False, **contender.options}
+        if contender.method == "find_topics":
+            result = find_topics(self.counts, self.k, **options)
+            return in_all_columns(result, self.counts.shape[1]), result.document_weights
+        problem = word_problem(self.counts, self.k, 2)
+        anchors = fit_matrix(problem.points, self.k, contender.method, options).anchors
+        assert anchors is not None  # every method here chooses rows
+        topics = topics_from_anchors(problem.cooccurrence, problem.candidates[anchors])
+        return topics, document_weights(self.counts, topics, "tfidf")
 
 
 def in_all_columns(result: TopicResult, n_words: int) -> NDArray[np.float64]:

@@ -5,13 +5,15 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.errors import InvalidInput
-from provenmf.reproduce import and_real, merit_real, published
+from provenmf.reproduce import and_real, merit_real, merit_topics, published
 from provenmf.reproduce.experiment import Settings
+from provenmf.reproduce.finished import Finished
 from provenmf.reproduce.memory import peak_megabytes
+from provenmf.reproduce.merit_topics import measure, topic_outcome
 from provenmf.reproduce.real_data import Collection
-from provenmf.reproduce.topic_protocol import Contender, measure_trial
+from provenmf.reproduce.topic_protocol import Contender, Trial
 
-EXPERIMENTS = merit_real.EXPERIMENTS + and_real.EXPERIMENTS
+EXPERIMENTS = merit_real.EXPERIMENTS + merit_topics.EXPERIMENTS + and_real.EXPERIMENTS
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
@@ -34,15 +36,15 @@ def made_up_collection(folder, rng, n_classes=4, n_words=60):
     np.savez(folder / "labels.npz", labels=labels)
     np.savez(
         folder / "splits.npz",
-        sample_diff_3_1=np.diff(rows, prepend=0),
-        zero_diff_3_1=np.diff(rare, prepend=0),
+        sample_diff_3_9=np.diff(rows, prepend=0),
+        zero_diff_3_9=np.diff(rare, prepend=0),
     )
     return counts, labels, rows, rare
 
 
 def test_trials_are_the_documents_and_words_of_the_split(tmp_path):
     counts, labels, rows, rare = made_up_collection(tmp_path / "c", np.random.default_rng(0))
-    read, classes = Collection.read(tmp_path / "c").trial(3, 1)
+    read, classes = Collection.read(tmp_path / "c").trial(3, 9)
     np.testing.assert_array_equal(read.toarray(), np.delete(counts[rows], rare, axis=1))
     np.testing.assert_array_equal(classes, labels[rows])
     assert np.count_nonzero(read.toarray(), axis=0).min() >= 2
@@ -53,31 +55,47 @@ def test_protocol_and_table(tmp_path):
     contenders = {
         "SPA": Contender("spa"),
         "LDA": Contender("lda"),
-        "FastGradient": Contender("fast_gradient", {}, most_words=10),
+        "FastGradient": Contender("fast_gradient", most_words=10),
         "find_topics": Contender("find_topics", {"method": "spa"}),
     }
-    scores = merit_real.topic_scores(tmp_path / "tdt2", 3, [1], 0, contenders)
-    assert scores.keys() == {"SPA", "LDA", "find_topics"}
-    for rows in scores.values():
-        coherence, shared, accuracy = rows[0]
-        assert coherence < 0 and shared >= 0 and accuracy > 0.9
-    scores |= {"MERIT": scores["SPA"], "our MERIT": scores["SPA"]}
-    outcome = merit_real.topic_outcome({"tdt2": {3: scores}})
-    table = outcome.tables["ClustAcc on tdt2: ours (paper's)"]
+    rows = []
+    for name, contender in contenders.items():
+        found = measure(tmp_path / "tdt2", name, contender, [3], [9], 0, Finished(None))
+        assert len(found) == (name != "FastGradient")
+        rows += found
+    for row in rows:
+        assert row["Coherence"] < 0 and row["SimCount"] >= 0 and row["ClustAcc"] > 0.9
+    ours = next(row["ClustAcc"] for row in rows if row["method"] == "find_topics")
+    outcome = topic_outcome(rows)
+    table = outcome.tables["ClustAcc on tdt2, trials 9 to 18: ours (paper's 50 trials)"]
     spa = next(row for row in table if row["method"] == "SPA")
-    assert spa["K=3"] == f"{scores['SPA'][0][2]:.2f} (0.87)"
-    gradient = next(row for row in table if row["method"] == "FastGradient")
-    assert gradient["K=3"] == "not run"
-    assert outcome.holds is (scores["find_topics"][0][2] >= 0.88)
+    assert spa["K=3"] == f"{rows[0]['ClustAcc']:.2f} (0.87)"
+    assert spa["K=4"] == "not run" and spa["trials"] == "1"
+    assert outcome.holds is (ours >= 0.88)
+    # Trials on which settings were chosen count for nothing in the verdict.
+    chosen = [{**row, "trial": 1, "ClustAcc": 0.0} for row in rows]
+    again = topic_outcome([*rows, *chosen])
+    assert (again.holds, again.verdict) == (outcome.holds, outcome.verdict)
+    held_out = again.tables["ClustAcc minus that of the paper's MERIT, all trials, mean over K"]
+    assert [row["tdt2"] for row in held_out[:2]] == ["-0.880", f"{ours - 0.88:+.3f}"]
+
+
+def test_finished_measurements_are_not_made_again(tmp_path):
+    path, key = tmp_path / "results" / "x.finished.jsonl", {"K": 3, "trial": 1}
+    assert Finished(path).measure(key, lambda: {"a": 0.1})["a"] == 0.1
+    assert Finished(path).measure({"trial": 1, "K": 3}, lambda: {"a": 2})["a"] == 0.1
+    assert Finished(path).measure({**key, "K": 4}, lambda: {"a": 2}) == {"K": 4, "trial": 1, "a": 2}
+    path.write_text(path.read_text() + '{"key": {')
+    with pytest.raises(InvalidInput, match="line 3 is not a finished measurement: remove"):
+        Finished(path)
 
 
 def test_a_trial_measures_what_it_says():
     counts = sp.csr_array(np.kron(np.eye(2), np.ones((10, 6))) * 3)
     noise = np.random.default_rng(0).random((20, 12)) < 0.1
     counts = sp.csr_array(counts.toarray() + noise)
-    classes = np.repeat([0, 1], 10)
-    result = measure_trial(counts, classes, 2, {"SPA": Contender("spa")}, k_means_runs=1)
-    assert result["SPA"][2] == 1.0
+    trial = Trial(counts, np.repeat([0, 1], 10), 2, k_means_runs=1)
+    assert trial.measure(Contender("spa"))["ClustAcc"] == 1.0
 
 
 def test_printed_tables_are_complete():
