@@ -78,10 +78,10 @@ def certify(
     achieved = error_check(error, weighted, 16 * float(np.finfo(blocks.dtype).eps))
     bounds = {}
     if achieved.status == "holds":
-        bounds["relative_error_of_these_clusters"] = weighted
         if separated.status == "holds":
             bounds["relative_error"] = weighted
             bounds["relative_error_max_form"] = max_bound(caps.angles)
+        bounds["relative_error_of_these_clusters"] = weighted
     measures: dict[str, Measure] = {
         "size_angles": tuple(caps.angles),
         "size_angles_slack": float((caps.angles - caps.least_angles).max()),
