@@ -8,19 +8,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from provenmf.estimators import CATALOGUE
+
 __version__ = "0.1.0"
 
-_PUBLIC = {
-    "AND": "provenmf.estimators.and_descent",
-    "Purification": "provenmf.estimators.purification",
-    "ConeNMF": "provenmf.estimators.cones",
-    "MERIT": "provenmf.estimators.merit",
-    "SPA": "provenmf.estimators.spa",
-    "XRAY": "provenmf.estimators.xray",
-    "FastAnchor": "provenmf.estimators.fast_anchor",
-    "FastGradient": "provenmf.estimators.fast_gradient",
-    "HALS": "provenmf.estimators.hals",
-    "ANLS": "provenmf.estimators.anls",
+_PUBLIC = {name: f"provenmf.estimators.{stem}" for stem, name in CATALOGUE.items()} | {
     "factorize": "provenmf.estimators",
     "diagnose": "provenmf.advisor.diagnose",
     "load": "provenmf.io",

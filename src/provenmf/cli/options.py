@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from provenmf.errors import InvalidInput
+from provenmf.estimators import CATALOGUE
 
 Rank = Annotated[
     int | None,
@@ -15,14 +16,7 @@ Rank = Annotated[
 ]
 KnownRank = Annotated[int, typer.Option("--rank", "-k", metavar="K", help="How many components.")]
 Method = Annotated[
-    str,
-    typer.Option(
-        "--method",
-        "-m",
-        metavar="NAME",
-        help="merit, spa, xray, fast_anchor, fast_gradient, and_descent, purification, cones, "
-        "hals, anls.",
-    ),
+    str, typer.Option("--method", "-m", metavar="NAME", help=f"{', '.join(CATALOGUE)}.")
 ]
 Output = Annotated[
     Path | None,
