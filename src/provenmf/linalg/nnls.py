@@ -24,7 +24,7 @@ from provenmf.linalg.threads import for_row_slices
 Array = NDArray[np.floating]
 
 ROUNDING = float(np.finfo(np.float64).eps)
-SLICE_ENTRIES = 1 << 18  # entries of cross handled by one thread at a time: 2 MB
+SLICE_ENTRIES = 1 << 16  # entries of cross handled by one thread at a time: 512 kB
 
 
 def nonnegative_least_squares(gram: Array, cross: Array, *, start: Array | None = None) -> Array:

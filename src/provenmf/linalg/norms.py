@@ -22,8 +22,9 @@ def squared_frobenius_norm(block: Any) -> float:
 def squared_row_norms(block: Any) -> NDArray[np.float64]:
     """Squared length of each row of a dense or sparse block."""
     if sp.issparse(block):
-        wide = block.astype(np.float64, copy=False)
-        return np.asarray(wide.multiply(wide).sum(axis=1)).reshape(-1)
+        squares = block.data.astype(np.float64) ** 2
+        squared = sp.csr_array((squares, block.indices, block.indptr), shape=block.shape)
+        return np.asarray(squared.sum(axis=1)).reshape(-1)
     return np.einsum("ij,ij->i", block, block, dtype=np.float64)
 
 

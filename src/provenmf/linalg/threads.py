@@ -6,6 +6,7 @@ which a cluster worker or a user's thread pool does.
 """
 
 import os
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -52,14 +53,40 @@ def available_threads() -> int:
 def for_row_slices(function: Callable[[slice], object], n_rows: int, *, slice_rows: int) -> None:
     """Call ``function(slice)`` for consecutive slices that cover ``n_rows`` rows.
 
-    Products inside get one BLAS thread: ours already use every core.
+    The calling thread works too and never waits for a helper that has not begun, so that calls
+    may be nested and a busy pool delays nobody. Products inside get one BLAS thread: ours already
+    use every core.
     """
-    slices = [slice(i, min(i + slice_rows, n_rows)) for i in range(0, n_rows, slice_rows)]
+    slices = deque(slice(i, min(i + slice_rows, n_rows)) for i in range(0, n_rows, slice_rows))
+
+    def work() -> None:
+        while slices:
+            try:
+                rows = slices.popleft()
+            except IndexError:  # another thread was faster
+                return
+            function(rows)
+
     threads = min(available_threads(), len(slices))
     if threads <= 1:
-        for rows in slices:
-            function(rows)
+        work()
         return
-    with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(function, slices):
-            pass
+    with one_blas_thread():
+        helpers = [_pool().submit(work) for _ in range(threads - 1)]
+        try:
+            work()
+        finally:
+            slices.clear()
+            for helper in helpers:
+                if not helper.cancel():
+                    helper.result()
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """One pool for the process: starting threads anew takes longer than many a kernel."""
+    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="provenmf")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork

@@ -34,7 +34,7 @@ from provenmf.linalg.norms import squared_frobenius_norm
 from provenmf.linalg.products import product, transposed_product
 from provenmf.linalg.threads import available_threads, for_row_slices
 from provenmf.records import Solution
-from provenmf.solvers.coarse import components_from_sample, worth_sampling
+from provenmf.solvers.coarse import SolveSample, components_from_sample, worth_sampling
 from provenmf.solvers.run import Run
 from provenmf.solvers.starts import Init, start_pair
 from provenmf.solvers.weights import encode
@@ -43,8 +43,8 @@ FIRST_LENGTH = 0.5
 GROW = 1.05
 GROW_LIMIT = 1.01
 SHRINK = 1.5
-COARSE_TOL = 1e-3  # a sample need not be solved better
 WINDOW = 10  # iterations over which the decrease of the error is judged
+COARSE_WINDOW, COARSE_TOL = 5, 1e-3  # a sample need not be solved better
 
 # rows of one factor: (gram (k, k), cross (m, k), start (m, k)) -> better rows (m, k)
 ImproveRows = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], NDArray[Any]]
@@ -52,19 +52,20 @@ ImproveRows = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], NDArray[Any]]
 
 def alternate(
     blocks: Blocks,
-    weights: NDArray[Any],
+    weights: NDArray[Any] | None,
     components: NDArray[Any],
     *,
     improve_weights: ImproveRows,
     improve_components: ImproveRows,
     tol: float,
+    window: int = WINDOW,
     run: Run,
 ) -> Solution:
-    """Alternate until ten iterations lower the relative error by less than ``tol`` of itself.
+    """Alternate until ``window`` iterations lower the relative error by less than ``tol`` of it.
 
     Parameters
     ----------
-    weights, components : where to start, (n, k) and (k, d).
+    weights, components : where to start, (n, k) and (k, d); None asks for the best weights.
     run : its trace gets `relative_error` and the extrapolation `length` for each iteration.
 
     Returns
@@ -73,13 +74,18 @@ def alternate(
     """
     squared_norm = blocks.map_reduce(squared_frobenius_norm)
     features = np.ascontiguousarray(components.T, dtype=blocks.dtype)
-    weights = np.ascontiguousarray(weights, dtype=blocks.dtype)
+    best_possible = weights is None
+    start = encode(blocks, components) if weights is None else weights
+    weights = np.ascontiguousarray(start, dtype=blocks.dtype)
     best = weights, features
     weights_ahead, features_ahead = weights, features
     length, limit, accepted_length = FIRST_LENGTH, 1.0, FIRST_LENGTH
     errors = [math.inf]
     for _ in run:
-        new_weights = better_weights(blocks, weights_ahead, features_ahead, improve_weights)
+        new_weights = weights
+        if not best_possible:
+            new_weights = better_weights(blocks, weights_ahead, features_ahead, improve_weights)
+        best_possible = False
         candidate = look_ahead(new_weights, weights, length if len(errors) > 1 else 0.0)
         cross = blocks.map_reduce(transposed_product, candidate)
         gram = double(candidate.T @ candidate)
@@ -97,7 +103,7 @@ def alternate(
             length, limit = min(limit, GROW * length), min(1.0, GROW_LIMIT * limit)
             errors.append(error)
         run.record(relative_error=errors[-1], length=length)
-        if errors[-1] == 0.0 or stalled(errors, tol):
+        if errors[-1] == 0.0 or stalled(errors, tol, window):
             run.stop("converged")
     return Solution(
         components=np.ascontiguousarray(best[1].T),
@@ -114,15 +120,15 @@ def start_for(
     rng: np.random.Generator,
     *,
     coarse: bool,
-    factorize: Callable[[Blocks], Solution],
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Weights and components to start from; ``factorize`` solves a sample if that is wanted."""
+    solve_sample: SolveSample,
+) -> tuple[NDArray[Any] | None, NDArray[Any]]:
+    """Weights, if the start has any, and components; on a sample of the data where wanted."""
     if coarse and isinstance(init, str) and n_components and worth_sampling(blocks, n_components):
-        init = components_from_sample(blocks, n_components, factorize, rng)
+        init = components_from_sample(blocks, n_components, init, solve_sample, rng)
     weights, components = start_pair(blocks, n_components, init, rng)
-    if weights is None:
-        return encode(blocks, components), components
-    return weights, scaled_to_data(blocks, weights, components)
+    if weights is not None:
+        components = scaled_to_data(blocks, weights, components)
+    return weights, components
 
 
 def better_weights(
@@ -170,9 +176,9 @@ def scaled_to_data(blocks: Blocks, weights: NDArray[Any], components: NDArray[An
     return components * components.dtype.type(aligned / fitted)
 
 
-def stalled(errors: list[float], tol: float) -> bool:
-    """Whether the last WINDOW iterations lowered the error by less than ``tol`` of itself."""
-    return len(errors) > WINDOW + 1 and errors[-1 - WINDOW] - errors[-1] <= tol * errors[-1]
+def stalled(errors: list[float], tol: float, window: int) -> bool:
+    """Whether the last ``window`` iterations lowered the error by less than ``tol`` of itself."""
+    return len(errors) > window + 1 and errors[-1 - window] - errors[-1] <= tol * errors[-1]
 
 
 def rows_per_thread(n_rows: int) -> int:

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from provenmf.blocks import Blocks
 from provenmf.linalg.nnls import nonnegative_least_squares
 from provenmf.records import Solution
-from provenmf.solvers.alternating import COARSE_TOL, alternate, start_for
+from provenmf.solvers.alternating import alternate, start_for
+from provenmf.solvers.hals import solve_sample
 from provenmf.solvers.run import Callback, Run
 from provenmf.solvers.starts import Init
 
@@ -45,11 +46,8 @@ def anls(
     rng = rng if rng is not None else np.random.default_rng(0)
     run = Run(max_iter, callback=callback, verbose=verbose, name="ANLS")
 
-    def factorize(sample: Blocks) -> Solution:
-        return anls(sample, n_components, init=init, coarse=False, tol=COARSE_TOL, rng=rng)
-
     weights, components = start_for(
-        blocks, n_components, init, rng, coarse=coarse, factorize=factorize
+        blocks, n_components, init, rng, coarse=coarse, solve_sample=solve_sample
     )
     return alternate(
         blocks,

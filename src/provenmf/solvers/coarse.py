@@ -23,11 +23,13 @@ from provenmf.linalg.nnls import nonnegative_least_squares
 from provenmf.linalg.norms import squared_row_norms
 from provenmf.linalg.products import transposed_product
 from provenmf.records import Solution
-from provenmf.solvers.starts import filled_up
+from provenmf.solvers.starts import Init, filled_up
 
 PER_COMPONENT = 10  # rows and columns of the sample for each component, at least
 FRACTION = 5  # and at least one in so many
 WORTH_IT = 4  # the sample must be smaller than the data by this factor
+
+SolveSample = Callable[[Blocks, int, Init, np.random.Generator], Solution]
 
 
 def sample_size(blocks: Blocks, n_components: int) -> tuple[int, int]:
@@ -47,7 +49,8 @@ def worth_sampling(blocks: Blocks, n_components: int) -> bool:
 def components_from_sample(
     blocks: Blocks,
     n_components: int,
-    factorize: Callable[[Blocks], Solution],
+    init: Init,
+    solve_sample: SolveSample,
     rng: np.random.Generator,
 ) -> NDArray[Any]:
     """Components (k, d) that extend the factorization of a sample to all columns."""
@@ -57,7 +60,7 @@ def components_from_sample(
     chosen = blocks.take(rows)
     sample = chosen[:, columns]
     sample = sp.csr_array(sample) if sp.issparse(sample) else np.ascontiguousarray(sample)
-    weights = factorize(as_blocks(sample)).extras["weights"]
+    weights = solve_sample(as_blocks(sample), n_components, init, rng).extras["weights"]
     features = nonnegative_least_squares(weights.T @ weights, transposed_product(chosen, weights))
     alive = features.any(axis=0)
     return filled_up(blocks, features.T[alive], n_components, rng)

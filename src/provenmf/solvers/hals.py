@@ -9,13 +9,14 @@ and hierarchical ALS algorithms for nonnegative matrix factorization", Neural Co
     M, U, V               data, weights, components
     A = M V', B = V V'    cross, gram
     rho_U, rho_V          cost of products with the data over cost of one sweep, per factor
-    alpha, epsilon        EFFORT, ENOUGH
+    alpha                 EFFORT
 
 Objective: 1/2 ||X - weights @ components||_F^2, all nonnegative. One sweep minimises it exactly
-over each column of a factor in turn. The columns' updates do not mix rows of the factor, so we run
-the same sweep row by row, where it stays in the processor's cache.
+over each column of a factor in turn. The columns' updates do not mix rows of the factor, so we
+sweep a few rows at a time, which stay in the processor's cache.
 
-Differs: GG12 stops the inner sweeps for the whole factor at once; here every row stops by itself.
+Differs: GG12 also stop the inner sweeps of a factor when they gain little; here their number is
+fixed, so that a row's answer does not depend on the rows beside it.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from provenmf.linalg.threads import for_row_slices
 from provenmf.records import Solution
 from provenmf.solvers.alternating import (
     COARSE_TOL,
+    COARSE_WINDOW,
+    WINDOW,
     ImproveRows,
     alternate,
     rows_per_thread,
@@ -39,7 +42,6 @@ from provenmf.solvers.run import Callback, Run
 from provenmf.solvers.starts import Init
 
 EFFORT = 0.5
-ENOUGH = 0.01
 MOST_SWEEPS = 20
 
 
@@ -51,6 +53,7 @@ def hals(
     coarse: bool = True,
     max_iter: int = 500,
     tol: float = 1e-4,
+    window: int = WINDOW,
     rng: np.random.Generator | None = None,
     callback: Callback | None = None,
     verbose: int = 0,
@@ -63,16 +66,13 @@ def hals(
     init : a name of `solvers.starts`, components (k, d), or a pair (weights, components).
     coarse : with a named start and large data, start on a sample and solve that first
         (`solvers.coarse`).
-    tol : stop when ten iterations lower the relative error by less than this fraction of it.
+    tol, window : stop when `window` iterations lower the relative error by less than `tol` of it.
     """
     rng = rng if rng is not None else np.random.default_rng(0)
     run = Run(max_iter, callback=callback, verbose=verbose, name="HALS")
 
-    def factorize(sample: Blocks) -> Solution:
-        return hals(sample, n_components, init=init, coarse=False, tol=COARSE_TOL, rng=rng)
-
     weights, components = start_for(
-        blocks, n_components, init, rng, coarse=coarse, factorize=factorize
+        blocks, n_components, init, rng, coarse=coarse, solve_sample=solve_sample
     )
     k, entries = len(components), nonzeros(blocks)
     return alternate(
@@ -82,7 +82,23 @@ def hals(
         improve_weights=coordinate_descent(sweeps_for(entries, blocks.n_rows, k)),
         improve_components=coordinate_descent(sweeps_for(entries, blocks.n_columns, k)),
         tol=tol,
+        window=window,
         run=run,
+    )
+
+
+def solve_sample(
+    sample: Blocks, n_components: int, init: Init, rng: np.random.Generator
+) -> Solution:
+    """Factorize a sample as well as it deserves: its optimum is not that of all the data."""
+    return hals(
+        sample,
+        n_components,
+        init=init,
+        coarse=False,
+        tol=COARSE_TOL,
+        window=COARSE_WINDOW,
+        rng=rng,
     )
 
 
@@ -107,9 +123,7 @@ def coordinate_descent(sweeps: int) -> ImproveRows:
         rows_gram = gram.astype(cross.dtype)
         new = start.copy()
         for_row_slices(
-            lambda rows: descend_coordinates_in_place(
-                rows_gram, cross[rows], new[rows], sweeps, ENOUGH
-            ),
+            lambda rows: descend_coordinates_in_place(rows_gram, cross[rows], new[rows], sweeps),
             len(new),
             slice_rows=rows_per_thread(len(new)),
         )

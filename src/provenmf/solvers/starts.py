@@ -32,6 +32,7 @@ Init = Name | NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]
 Pair = tuple[NDArray[Any] | None, NDArray[Any]]
 
 NAMES = get_args(Name)
+START_TOL = 1e-2  # residual of the cones' directions; their energy is exact to its square
 FINDS_NUMBER = ("cones", "spa", "anchors")
 
 
@@ -96,7 +97,7 @@ def _cones(blocks: Blocks, n_components: int | None, rng: np.random.Generator) -
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateData)  # too few components are filled up here
-        return cones(blocks, n_components, rng=rng).components
+        return cones(blocks, n_components, tol=START_TOL, rng=rng).components
 
 
 def _spa(blocks: Blocks, n_components: int | None, rng: np.random.Generator) -> NDArray[Any]:

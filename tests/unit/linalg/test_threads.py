@@ -1,9 +1,15 @@
-"""BLAS threads: one for small matrices, as many as before for large ones."""
+"""BLAS threads: one for small matrices, as many as before for large ones; and our own threads."""
 
+import multiprocessing
+import os
+import threading
+import time
+
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from provenmf.linalg.threads import SMALL_MATRIX, blas_threads_for
+from provenmf.linalg.threads import SMALL_MATRIX, blas_threads_for, for_row_slices
 
 
 def blas_threads():
@@ -21,3 +27,59 @@ def test_small_matrices_get_one_thread(entries, inside):
         with blas_threads_for(entries):
             assert blas_threads() == {inside}
         assert blas_threads() == before
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_every_slice_is_visited_once(monkeypatch, threads):
+    monkeypatch.setattr("provenmf.linalg.threads.available_threads", lambda: threads)
+    visits = np.zeros(103, dtype=int)
+
+    def visit(rows):
+        visits[rows] += 1
+
+    for_row_slices(visit, 103, slice_rows=7)
+    assert (visits == 1).all()
+
+
+def test_calls_may_be_nested(monkeypatch):
+    monkeypatch.setattr("provenmf.linalg.threads.available_threads", lambda: 8)
+    visits = np.zeros((40, 40), dtype=int)
+
+    def visit(outer):
+        def inner(rows):
+            visits[outer, rows] += 1
+
+        for_row_slices(inner, 40, slice_rows=1)
+
+    for_row_slices(visit, 40, slice_rows=1)
+    assert (visits == 1).all()
+
+
+def test_an_error_reaches_the_caller(monkeypatch):
+    monkeypatch.setattr("provenmf.linalg.threads.available_threads", lambda: 3)
+
+    def fail(rows):
+        if rows.start == 5:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        for_row_slices(fail, 20, slice_rows=1)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_process_has_its_own_threads(monkeypatch):
+    monkeypatch.setattr("provenmf.linalg.threads.available_threads", lambda: 2)
+    for_row_slices(lambda rows: time.sleep(0.01), 4, slice_rows=1)  # the parent's threads exist
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply_async(threads_used).get(timeout=60) == 2
+
+
+def threads_used():
+    names = set()
+
+    def note(rows):
+        time.sleep(0.05)
+        names.add(threading.current_thread().name)
+
+    for_row_slices(note, 6, slice_rows=1)
+    return len(names)

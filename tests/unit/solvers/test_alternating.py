@@ -136,16 +136,19 @@ def test_zero_data_rows_and_columns(solver):
     np.testing.assert_allclose(found.components[:, 5], 0.0, atol=1e-12)
 
 
-def test_sweeps_equal_the_literal_update_of_columns():
-    """Row-wise sweeps are the paper's column updates: W[:, j] = max(0, W[:, j] + ...)."""
-    data, (weights, components) = planted(), start()
+@pytest.mark.parametrize(("n", "k"), [(1, 1), (63, 4), (64, 5), (130, 8), (1000, 11)])
+def test_sweeps_equal_the_literal_update_of_columns(n, k):
+    """Sweeps over tiles of rows are the paper's column updates: W[:, j] = max(0, W[:, j] + ...)."""
+    data, (weights, components) = planted(n, 60, k), start(n, 60, k)
+    components[0] = 0.0 if k > 1 else 1.0  # a zero component: its column stays as it is
     gram, cross = components @ components.T, data @ components.T
     expected = weights.copy()
-    for j in range(5):
-        step = (cross[:, j] - expected @ gram[:, j]) / gram[j, j]
-        expected[:, j] = np.maximum(expected[:, j] + step, 0.0)
+    for _ in range(3):
+        for j in np.flatnonzero(np.diag(gram)):
+            step = (cross[:, j] - expected @ gram[:, j]) / gram[j, j]
+            expected[:, j] = np.maximum(expected[:, j] + step, 0.0)
     before = weights.copy()
-    np.testing.assert_allclose(coordinate_descent(1)(gram, cross, weights), expected, atol=1e-12)
+    np.testing.assert_allclose(coordinate_descent(3)(gram, cross, weights), expected, atol=1e-12)
     np.testing.assert_array_equal(weights, before)
 
 
