@@ -22,6 +22,7 @@ import numpy as np
 
 from provenmf.errors import InvalidInput
 from provenmf.estimators import estimator_class
+from provenmf.estimators.xray import XRAY, SignedXRAY
 from provenmf.records import Factorization
 
 
@@ -30,11 +31,10 @@ def fit_matrix(
 ) -> Factorization:
     """Factorize with one of the estimators; options that are None keep its defaults."""
     given = {name: value for name, value in options.items() if value is not None}
-    found = estimator_class(method)
-    if found._method == "xray" and np.all(matrix.sum(axis=1) > 0):
-        # XRAY divides rows by their sums: it needs these to be positive, not every entry.
-        found = type(found.__name__, (found,), {"_allows_negative_data": True})
-    return found(n_components=n_components, **given).fit(matrix).factorization_
+    estimator = estimator_class(method)
+    if estimator is XRAY and np.all(matrix.sum(axis=1) > 0):
+        estimator = SignedXRAY
+    return estimator(n_components=n_components, **given).fit(matrix).factorization_
 
 
 def check_number(name: str, value: int | None, most: int, what: str) -> None:

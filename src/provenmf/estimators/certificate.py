@@ -6,6 +6,7 @@ from typing import Any
 
 from provenmf.errors import InvalidInput
 from provenmf.estimators import CATALOGUE, estimator_class
+from provenmf.estimators.xray import SignedXRAY
 from provenmf.guarantees import optimality
 from provenmf.records import Certificate, Factorization
 
@@ -43,9 +44,11 @@ def certify(X: Any, factorization: Factorization) -> Certificate:
 def _estimator_of(factorization: Factorization) -> Any:
     """The estimator with the parameters of the result, as far as they could be stored.
 
-    Text where the default is none describes what JSON cannot hold, such as an array.
+    Text where the default is none describes what JSON cannot hold, such as an array. XRAY may have
+    seen rows with negative entries, which its certificate can speak of.
     """
-    estimator = estimator_class(factorization.method)()
+    method = factorization.method
+    estimator = SignedXRAY() if method == "xray" else estimator_class(method)()
     defaults = estimator.get_params()
     stored = {
         name: value

@@ -84,3 +84,12 @@ class XRAY(Factorizer):
 
     def _certify(self, blocks: Blocks, factorization: Factorization) -> Certificate:
         return separable.certify_cone(blocks, factorization)
+
+
+class SignedXRAY(XRAY):
+    """XRAY for rows whose entries may be negative but not their sums, by which it divides.
+
+    Words after a projection and a turn of the axes are like that (`applications.topics`).
+    """
+
+    _allows_negative_data = True

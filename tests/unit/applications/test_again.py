@@ -14,7 +14,9 @@ from provenmf.applications import (
     matrix_again,
     unmix,
 )
+from provenmf.applications.topics import ANCHOR_METHODS
 from provenmf.errors import InvalidInput
+from provenmf.estimators.certificate import certify
 from provenmf.io import Corpus
 
 
@@ -39,6 +41,19 @@ def test_topics_from_texts_and_from_counts():
     fits(result, matrix_again(result, counts))
     with pytest.raises(InvalidInput, match="are not in the data"):
         matrix_again(result, np.ones((3, 2)))
+
+
+@pytest.mark.parametrize("method", [*sorted(ANCHOR_METHODS), "and_descent"])
+def test_topics_by_every_method_can_be_certified_again(method):
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(30, 0.2), 3)
+    mixtures = rng.dirichlet(np.full(3, 0.3), 80)
+    counts = sp.csr_array(np.array([rng.multinomial(60, row) for row in mixtures @ topics]))
+    result = find_topics(counts, 3, method=method, random_state=0).factorization
+    again = certify(matrix_again(result, counts), result)
+    assert again.measures.keys() == result.certificate.measures.keys()
+    for name, value in result.certificate.measures.items():
+        np.testing.assert_allclose(again.measures[name], value, rtol=1e-6, atol=1e-9)
 
 
 def test_communities():
