@@ -74,7 +74,11 @@ def open_npy(path: str | Path, **options: Any) -> ArrayBlocks:
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError) as error:
-        raise UnreadableFile(f"{path} is not a readable .npy matrix ({error})") from error
+        # NumPy's own words advise to unpickle, which would run what the file says.
+        raise UnreadableFile(
+            f"{path} is not a .npy matrix of plain numbers: save it again with numpy.save, "
+            "without Python objects"
+        ) from error
     return from_memmap(mapped, **options)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from typing import Any
@@ -102,7 +103,29 @@ def one_line(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return f"not enough memory ({error}): use fewer columns, or a matrix on disk (.npy)"
     text = str(error).strip() or type(error).__name__
-    return text.splitlines()[0]
+    return with_options(text.splitlines()[0])
+
+
+# Arguments of the library that have another name on the command line.
+OPTIONS = {
+    "n_components": "--rank",
+    "n_topics": "--rank",
+    "n_communities": "--rank",
+    "random_state": "--seed",
+    "method": "--method",
+    "encoding": "--encoding",
+    "field": "--field",
+    "key": "--key",
+    "max_iter": "--max-iter",
+    "min_documents": "--min-documents",
+    "skip_unreadable": "--skip-unreadable",
+}
+
+
+def with_options(message: str) -> str:
+    """The library's message for somebody who typed options: `field='a'` becomes `--field 'a'`."""
+    pattern = rf"\b({'|'.join(OPTIONS)})(?:=(True\b)?| (?=<=))"
+    return re.sub(pattern, lambda found: OPTIONS[found[1]] + ("" if found[2] else " "), message)
 
 
 def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:

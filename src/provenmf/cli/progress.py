@@ -126,9 +126,24 @@ class Progress:
         return max(pace * (self.steps - self._last[0]) - (now - self._last[1]), 0.0)
 
 
-def reading(path: Path) -> Progress:
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Put the file's name before a message about its contents that does not give it."""
+    from provenmf.errors import InvalidInput
+
+    try:
+        yield
+    except InvalidInput as error:
+        if path.name in str(error):
+            raise
+        raise type(error)(f"{path}: {error}") from error
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[Progress]:
     """Progress of reading a file."""
-    return Progress(f"Reading {path.name}")
+    with naming(path), Progress(f"Reading {path.name}") as progress:
+        yield progress
 
 
 @dataclass(frozen=True)
@@ -150,7 +165,8 @@ def fitting(path: Path, method: str, rank: int | None, max_iter: int | None) -> 
     if max_iter is not None and "max_iter" not in known:
         raise InvalidInput(f"{estimator.__name__} makes no iterations: leave out --max-iter")
     steps = max_iter or known.get("max_iter", rank)
-    with Progress(f"{estimator.__name__} on {path.name}", steps=steps) as progress:
+    title = f"{estimator.__name__} on {path.name}"
+    with naming(path), Progress(title, steps=steps) as progress:
         options: dict[str, Any] = {"callback": progress.row}
         if max_iter is not None:
             options["max_iter"] = max_iter

@@ -166,14 +166,15 @@ def read_bytes(path: Path) -> bytes:
                 return packed.read()
         return path.read_bytes()
     except (OSError, EOFError, lzma.LZMAError) as error:
-        raise UnreadableFile(f"{path} is damaged or cannot be read ({error})") from error
+        raise UnreadableFile(f"{path} is damaged or cannot be read ({error}): check it") from error
 
 
 def decoded(path: Path, content: bytes, encoding: str) -> str:
     """Text from bytes, or an error that says whether the file is binary or another encoding."""
     if b"\x00" in content[:4096] and not encoding.lower().startswith("utf-16"):
         raise UnreadableFile(
-            f"{path} is a binary file, not text: take it out of the corpus, or skip such files"
+            f"{path} is a binary file, not text: take it out of the corpus, or skip such files "
+            "of a folder with skip_unreadable=True"
         )
     try:
         return content.decode(encoding)

@@ -106,7 +106,9 @@ def _from_graphml(path: Path) -> Graph:
     try:
         graph = networkx.read_graphml(path)
     except Exception as error:  # XML parser and networkx fail in many ways on foreign bytes
-        raise UnreadableFile(f"{path} is not a readable GraphML file ({error})") from error
+        raise UnreadableFile(
+            f"{path} is not a readable GraphML file ({error}): give an edge list instead"
+        ) from error
     return _from_networkx(graph, str(path))
 
 

@@ -144,10 +144,13 @@ def _is_numeral(cell: str) -> bool:
 def _from_mtx(path: Path, key: str | None) -> Any:
     import scipy.io
 
+    content = read_bytes(path)
     try:
-        return scipy.io.mmread(io.BytesIO(read_bytes(path)))
+        return scipy.io.mmread(io.BytesIO(content))
     except (ValueError, OverflowError, TypeError) as error:
-        raise UnreadableFile(f"{path} is not a valid Matrix Market file ({error})") from error
+        raise UnreadableFile(
+            f"{path} is not a valid Matrix Market file ({error}): write it again"
+        ) from error
 
 
 def _from_parquet(path: Path, key: str | None) -> NDArray[Any]:

@@ -102,12 +102,14 @@ def _from_jsonl(path: Path, field: str, encoding: str) -> Iterator[tuple[str, st
         try:
             content = json.loads(line)
         except json.JSONDecodeError as error:
-            raise UnreadableFile(f"{path}, line {number} is not JSON ({error})") from error
+            raise UnreadableFile(
+                f"{path}, line {number} is not JSON ({error}): put one object on each line"
+            ) from error
         if not isinstance(content, dict) or not isinstance(content.get(field), str):
             fields = ", ".join(content) if isinstance(content, dict) else type(content).__name__
             raise InvalidInput(
                 f"{path}, line {number} has no text in field {field!r}: it has {fields}; "
-                "name the right field"
+                f"name the right one, as in field={fields.split(', ')[0]!r}"
             )
         yield str(content.get("id", f"line {number}")), content[field]
 

@@ -126,3 +126,31 @@ def test_control_characters_do_not_reach_the_terminal(run, tmp_path):
     ran = run("topics", "counts.npy", "--vocabulary", "words.txt", "-k", 2, "-m", "spa")
     assert ran.code == 0, ran
     assert "\x1b" not in ran.out
+
+
+def test_messages_name_the_file_and_the_option(run, tmp_path):
+    """What the library calls encoding='latin-1' is --encoding 'latin-1' to who typed a command."""
+    (tmp_path / "old.txt").write_bytes("one\nbl\xe9".encode("latin-1"))
+    assert_refused(run("topics", "old.txt", "-k", 2), "old.txt", "--encoding 'latin-1'")
+    (tmp_path / "one.txt").write_text("a single document\n")
+    assert_refused(run("topics", "one.txt", "-k", 2), "one.txt: the corpus has 1 document")
+    (tmp_path / "stop.txt").write_text("the and\nand of\nof the\n")
+    assert_refused(run("topics", "stop.txt", "-k", 2), "stop.txt: no word is left")
+    folder = tmp_path / "letters"
+    folder.mkdir()
+    (folder / "a.bin").write_bytes(b"\x00\x01")
+    assert_refused(run("topics", "letters", "-k", 2), "a.bin", "with --skip-unreadable")
+    np.save(tmp_path / "x.npy", np.eye(4))
+    ran = run("fit", "x.npy", "-k", 9, "-m", "spa")
+    assert_refused(ran, "x.npy: --rank 9 exceeds 4", "choose --rank <= 4")
+
+
+@pytest.mark.parametrize("content", [b"not an array", None])
+def test_npy_that_is_no_matrix_of_numbers(run, tmp_path, content):
+    if content is None:
+        np.save(tmp_path / "x.npy", np.array([{"a": 1}], dtype=object))
+    else:
+        (tmp_path / "x.npy").write_bytes(content)
+    ran = run("fit", "x.npy", "-k", 1, "-m", "spa")
+    assert_refused(ran, "x.npy", "save it again")
+    assert "allow_pickle" not in ran.err
