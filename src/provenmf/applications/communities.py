@@ -35,11 +35,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf import __version__
 from provenmf.applications.answers import fit_matrix, found_fewer, simplex_weights, with_answer
 from provenmf.applications.embedding import Embedding, embed
 from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
+from provenmf.estimators.provenance import versions
 from provenmf.io.graphs import as_graph
 from provenmf.linalg.nnls import simplex_least_squares
 from provenmf.records import Factorization
@@ -160,7 +160,7 @@ def _geonmf(adjacency: sp.csr_array, embedding: Embedding, spread: float) -> Fac
         components=solution.components,
         anchors=solution.anchors,
         stop_reason=solution.stop_reason,
-        versions={"provenmf": __version__, "numpy": np.__version__},
+        versions=versions(),
     )
 
 

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import platform
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy
-import sklearn
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-import provenmf
 from provenmf.blocks import Blocks, as_blocks, is_outside_memory
 from provenmf.errors import InvalidInput
 from provenmf.estimators.parameters import AT_LEAST_ONE, StrOptions
+from provenmf.estimators.provenance import plain_parameters, versions
 from provenmf.guarantees import optimality
 from provenmf.linalg.storage import as_dense, stored_values
 from provenmf.linalg.threads import blas_threads_for
@@ -147,8 +142,8 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             labels=solution.labels,
             trace=solution.trace,
             stop_reason=solution.stop_reason,
-            parameters=_plain_parameters(self.get_params(deep=False)),
-            versions=_versions(),
+            parameters=plain_parameters(self.get_params(deep=False)),
+            versions=versions(),
             extras=solution.extras,
         )
         error = optimality.frobenius_error(blocks, factorization.weights, factorization.components)
@@ -233,27 +228,3 @@ def check_n_components(n_components: int, available: int, what: str) -> int:
 def _count_invalid(block: Any) -> NDArray[np.int64]:
     values = stored_values(block)
     return np.array([np.count_nonzero(~np.isfinite(values)), np.count_nonzero(values < 0)])
-
-
-def _plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as JSON can hold them, arrays by a short description; a callback says nothing."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, np.ndarray):
-            return f"array of shape {value.shape}"
-        try:
-            return json.loads(json.dumps(value))
-        except TypeError:
-            return repr(value)
-
-    return {name: plain(value) for name, value in parameters.items() if name != "callback"}
-
-
-def _versions() -> dict[str, str]:
-    return {
-        "provenmf": provenmf.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-    }

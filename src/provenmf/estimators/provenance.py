@@ -1,0 +1,39 @@
+"""How a result was made, for its record: parameters and versions."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+
+import provenmf
+
+
+def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as JSON can hold them, arrays by a short description; a callback says nothing."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            return f"array of shape {value.shape}"
+        try:
+            return json.loads(json.dumps(value))
+        except TypeError:
+            return repr(value)
+
+    return {name: plain(value) for name, value in parameters.items() if name != "callback"}
+
+
+def versions() -> dict[str, str]:
+    """Of everything whose release may change a result."""
+    return {
+        "provenmf": provenmf.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
