@@ -1,11 +1,13 @@
-"""Every script in examples/ has a `run()`, and it runs."""
+"""Every script in examples/ has a `run()`, and it runs; so does what the README shows."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
 
-SCRIPTS = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+ROOT = Path(__file__).parents[2]
+SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
@@ -15,3 +17,11 @@ def test_example_runs(script, capsys):
     spec.loader.exec_module(module)
     module.run()
     assert capsys.readouterr().out
+
+
+def test_the_readme_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    [code] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    exec(compile(code, "README.md", "exec"), {})
+    shown = capsys.readouterr().out
+    assert "Certificate of spa" in shown and (tmp_path / "result.npz").exists()
