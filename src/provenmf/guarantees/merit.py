@@ -46,6 +46,7 @@ def certify(blocks: Blocks, factorization: Factorization) -> Certificate:
     )
     lam, mu = float(extras["lam"]), float(extras["mu"])
     gap = float(extras["duality_gap"])
+    objective = float(extras["objective"]) or 1.0  # an objective of zero has no gap
     e = explanation
     checks = (
         check_margins(e.delta, lower, upper),
@@ -66,9 +67,8 @@ def certify(blocks: Blocks, factorization: Factorization) -> Certificate:
         "anchors_beyond_twice_the_residual": float(np.count_nonzero(lower > 2 * e.delta)),
         "separability_residual": e.delta / e.scale,
         "typical_separability_residual": e.typical / e.scale,
-        "relative_duality_gap": gap / float(extras["objective"])
-        if extras["objective"] > 0
-        else 0.0,
+        "relative_duality_gap": gap / objective,
+        "relative_dictionary_gap": float(extras["dictionary_gap"]) / objective,
         "gap_searched_all_rows": float(extras["gap_searched"]),
         "number_margin": float(extras["number_margin"]),
         "kappa": e.kappa,

@@ -26,6 +26,7 @@ MEANING = {
     "anchors_beyond_twice_the_residual": "anchors that stand out by more than twice the largest "
     "residual",
     "relative_duality_gap": "how far the objective is from its optimum at the most, as a share",
+    "relative_dictionary_gap": "the same if only the candidate rows may be anchors",
     "gap_searched_all_rows": "whether the duality gap was searched over all rows (1 is yes)",
     "number_margin": "how clearly the anchors stand out from the next candidate",
     "size_angles": "size angles of the cones, in radians",

@@ -31,7 +31,7 @@ from provenmf.errors import InvalidInput, TooLarge
 from provenmf.records import Solution
 from provenmf.solvers.anchors import dense_rows
 from provenmf.solvers.merit_dictionary import candidate_rows, representatives
-from provenmf.solvers.merit_gap import duality_gap
+from provenmf.solvers.merit_gap import dictionary_gap, duality_gap
 from provenmf.solvers.merit_mixture import Mixture
 from provenmf.solvers.merit_number import choose_anchors
 from provenmf.solvers.merit_start import Start, penalty_weight, start_from_anchors
@@ -73,7 +73,8 @@ def merit(
     Solution whose trace has per iteration the `objective` and the duality `gap` over the dictionary
     (each before the step), `used`, the vertices in use, and whether the steps are `pairwise`.
     extras: `dictionary` and its `row_maxima`, `lam`, `mu`, `objective`, `duality_gap` over all n
-    vertices, `gap_searched` (0 if only bounded), `number_margin` and `group_radius`.
+    vertices, `gap_searched` (0 if only bounded), `dictionary_gap` with the dictionary as vertices,
+    `number_margin` and `group_radius`.
     """
     X = dense_matrix(blocks)
     plain = lam in ("paper", "authors") or warm_start_from == "spa"
@@ -124,6 +125,7 @@ def merit(
     penalties = mixture.penalties(lam, mu)
     in_a_hurry = run.stop_reason == "interrupted"
     gap, searched = duality_gap(mixture, penalties, quickly=in_a_hurry)
+    gap_within = gap if in_a_hurry else min(gap, dictionary_gap(mixture, penalties))
     anchors, margin = choose_anchors(
         mixture, penalties.top, n_components, start.anchors, radius, by_maxima=open_loop
     )
@@ -142,6 +144,7 @@ def merit(
             ),
             "duality_gap": np.array(gap),
             "gap_searched": np.array(float(searched)),
+            "dictionary_gap": np.array(gap_within),
             "number_margin": np.array(margin),
             "group_radius": np.array(radius),
         },

@@ -10,7 +10,7 @@ choices of y, from cheap to sharp:
 
 * the gradient of the penalty where the dictionary is used, and each other row's price on itself;
 * the same, with the search outside the dictionary replaced by a bound (very many rows);
-* dual ascent on the levels v themselves (few rows).
+* dual ascent on the levels v themselves (few rows, or the dictionary alone).
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from provenmf.solvers.merit_mixture import Mixture, Penalties
 
 Floats = NDArray[np.float64]
 
-# Above this many rows the search over all pairs takes minutes and is replaced by a bound.
-SEARCH_ROWS = 120_000
+# Above this many rows the search over all pairs is replaced by a bound. It takes minutes from
+# 10^5 rows on, and with so many rows proves little: any of them may serve a row by its noise.
+SEARCH_ROWS = 20_000
 # Up to this many rows we afford the dozen such searches of dual ascent.
 ASCENT_ROWS = 4000
 TILE = (1024, 4096)
@@ -53,8 +54,15 @@ def duality_gap(
         gap = float((inner - lowest).sum()) + smoothing
     objective = 0.5 * float(mixture.squared_residuals().sum()) + penalties.total()
     if n <= ASCENT_ROWS and not quickly:
-        gap = min(gap, objective - ascent_bound(mixture, penalties))
+        gap = min(gap, objective - ascent_bound(mixture, penalties, mixture.X))
     return max(min(gap, objective), 0.0), searched  # f is never negative
+
+
+def dictionary_gap(mixture: Mixture, penalties: Penalties) -> float:
+    """An upper bound of f(C) - min f where only the rows of the dictionary may be vertices."""
+    objective = 0.5 * float(mixture.squared_residuals().sum()) + penalties.total()
+    bound = ascent_bound(mixture, penalties, mixture.atoms)
+    return max(min(objective - bound, objective), 0.0)
 
 
 def own_products(mixture: Mixture) -> Floats:
@@ -120,8 +128,8 @@ def lowest_outside_bound(mixture: Mixture) -> Floats:
     return bound - single_precision_error(mixture)
 
 
-def ascent_bound(mixture: Mixture, penalties: Penalties) -> float:
-    """A lower bound of min f by dual ascent, in the spirit of Erlenkotter (1978).
+def ascent_bound(mixture: Mixture, penalties: Penalties, vertices: NDArray[Any]) -> float:
+    """A lower bound of min f over the given vertices by dual ascent, as of Erlenkotter (1978).
 
     Levels start on the line from min_n p_ln, where nothing is charged, towards <c_l, p_l>, as far
     as all columns can pay; then each row in turn is raised as far as its columns allow.
@@ -130,12 +138,12 @@ def ascent_bound(mixture: Mixture, penalties: Penalties) -> float:
 
     lam, n = penalties.lam, len(mixture.X)
     residual = mixture.fitted - mixture.X
-    floor = np.concatenate([p.min(axis=1) for _, p in product_slices(mixture.X, residual)])
+    floor = np.concatenate([p.min(axis=1) for _, p in product_slices(vertices, residual)])
     target = np.einsum("ij,ij->i", mixture.fitted, residual)
 
     def charges(levels: Floats) -> Floats:
-        total = np.zeros(n)
-        for rows, products in product_slices(mixture.X, residual):
+        total = np.zeros(len(vertices))
+        for rows, products in product_slices(vertices, residual):
             add_charges_in_place(products, levels[rows], total)
         return total
 
@@ -149,14 +157,17 @@ def ascent_bound(mixture: Mixture, penalties: Penalties) -> float:
     levels = floor + low * (target - floor)
     slack = lam - charges(levels)
     for fraction in RAISE:
-        for rows, products in product_slices(mixture.X, residual):
+        for rows, products in product_slices(vertices, residual):
             raise_levels_in_place(products, levels[rows], slack, fraction)
     fit = own_products(mixture) + 0.5 * np.einsum("ij,ij->i", residual, residual)
-    return float((levels - fit).sum()) - lam * penalties.mu * n * float(np.log(n))
+    smoothing = lam * penalties.mu * len(vertices) * float(np.log(n))
+    return float((levels - fit).sum()) - smoothing
 
 
-def product_slices(X: NDArray[Any], residual: Floats) -> Iterator[tuple[slice, Floats]]:
-    """<x_n, r_l> for all n, a slice of rows l at a time."""
-    for start in range(0, len(X), TILE[0]):
-        rows = slice(start, min(start + TILE[0], len(X)))
-        yield rows, residual[rows] @ X.T
+def product_slices(
+    vertices: NDArray[Any], residual: Floats
+) -> Iterator[tuple[slice, NDArray[np.floating]]]:
+    """<vertex, r_l> for all vertices, a slice of rows l at a time."""
+    for start in range(0, len(residual), TILE[0]):
+        rows = slice(start, min(start + TILE[0], len(residual)))
+        yield rows, residual[rows] @ vertices.T

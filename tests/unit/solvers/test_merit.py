@@ -10,7 +10,7 @@ from provenmf.errors import DegenerateData, InvalidInput, TooLarge
 from provenmf.solvers import merit as module
 from provenmf.solvers.merit import merit
 from provenmf.solvers.merit_dictionary import representatives
-from provenmf.solvers.merit_gap import duality_gap
+from provenmf.solvers.merit_gap import dictionary_gap, duality_gap
 from provenmf.solvers.merit_mixture import Mixture
 
 
@@ -162,6 +162,7 @@ def test_gap_with_a_small_dictionary_bounds_the_full_one(monkeypatch):
     penalties = mixture.penalties(0.3, 1e-5)
     C = np.zeros((150, 150))
     C[:, mixture.dictionary] = mixture.weights(slice(0, 150)).toarray()
+    value = objective(X, C, 0.3, 1e-5)
     better = solve(X, 5, lam=0.3, group_duplicates=0, tol=1e-9).extras["objective"]
     sharp, searched = duality_gap(mixture, penalties)
     assert searched
@@ -170,8 +171,28 @@ def test_gap_with_a_small_dictionary_bounds_the_full_one(monkeypatch):
     monkeypatch.setattr("provenmf.solvers.merit_gap.SEARCH_ROWS", 0)
     bounded, searched = duality_gap(mixture, penalties)
     assert not searched
-    true = objective(X, C, 0.3, 1e-5) - float(better)
+    true = value - float(better)
     assert true <= sharp <= plain <= bounded
+    within = dictionary_gap(mixture, penalties)
+    for _ in range(30):
+        mixture.sweep(0.3, 1e-9, 20)
+    C[:, mixture.dictionary] = mixture.weights(slice(0, 150)).toarray()
+    assert 0 < value - objective(X, C, 0.3, 1e-5) <= within <= sharp
+
+
+def test_a_longer_dictionary_leaves_the_mixture_as_it_is():
+    X = dirichlet_mixtures(60, 8, 4, snr=15, random_state=0).data
+    mixture = Mixture(X, np.array([3, 20, 41]))
+    for t in range(5):
+        vertex, _, _ = mixture.search(mixture.penalties(0.3, 1e-5))
+        mixture.move(vertex, 2 / (t + 2))
+    before = mixture.weights(slice(0, 60)).toarray()
+    mixture.extend_dictionary(np.array([30, 0]))
+    np.testing.assert_array_equal(mixture.dictionary, [0, 3, 20, 30, 41])
+    after = mixture.weights(slice(0, 60)).toarray()
+    np.testing.assert_array_equal(after[:, [1, 2, 4]], before)
+    np.testing.assert_array_equal(after[:, [0, 3]], 0)
+    np.testing.assert_allclose(mixture.fitted, after @ mixture.atoms, atol=1e-12)
 
 
 def test_sweeps_never_raise_the_objective():
