@@ -10,6 +10,7 @@ from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, WEIGHTS, StrOptions
 from provenmf.guarantees import merit as guarantees
+from provenmf.linalg.threads import one_blas_thread
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.merit import Step, merit
 from provenmf.solvers.run import Callback
@@ -123,20 +124,21 @@ class MERIT(Factorizer):
         self.callback = callback
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
-        return merit(
-            blocks,
-            self._number_wanted(blocks.n_rows),
-            step=self.step,
-            lam=self.lam,
-            mu=self.mu,
-            warm_start_from=self.warm_start_from,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            group_duplicates=self.group_duplicates,
-            rng=rng,
-            callback=self.callback,
-            verbose=self.verbose,
-        )
+        with one_blas_thread():  # its own threads share the rows
+            return merit(
+                blocks,
+                self._number_wanted(blocks.n_rows),
+                step=self.step,
+                lam=self.lam,
+                mu=self.mu,
+                warm_start_from=self.warm_start_from,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                group_duplicates=self.group_duplicates,
+                rng=rng,
+                callback=self.callback,
+                verbose=self.verbose,
+            )
 
     def _certify(self, blocks: Blocks, factorization: Factorization) -> Certificate:
         return guarantees.certify(blocks, factorization)
