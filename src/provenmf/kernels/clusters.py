@@ -38,6 +38,26 @@ def add_gram_products(
 
 
 @njit(cache=True, fastmath=FAST)
+def add_sparse_gram_products(
+    pointers: NDArray[Any],
+    columns: NDArray[Any],
+    values: NDArray[Any],
+    order: NDArray[Any],
+    labels: NDArray[Any],
+    vectors: NDArray[Any],
+    sums: NDArray[Any],
+) -> None:
+    """`add_gram_products` for the rows of a CSR matrix."""
+    for i in order:
+        vector, total = vectors[labels[i]], sums[labels[i]]
+        product = 0.0
+        for p in range(pointers[i], pointers[i + 1]):
+            product += values[p] * vector[columns[p]]
+        for p in range(pointers[i], pointers[i + 1]):
+            total[columns[p]] += product * values[p]
+
+
+@njit(cache=True, fastmath=FAST)
 def fill_products_with_own_vector(
     block: NDArray[Any],
     order: NDArray[Any],

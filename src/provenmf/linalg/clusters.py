@@ -35,13 +35,14 @@ def gram_products(
     block: Any, labels: NDArray[np.intp], vectors: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """X_kᵀ X_k v_k for the rows X_k of each cluster k, one row of the result per cluster."""
-    if sp.issparse(block):
-        products = products_with_own_vector(block, labels, vectors)
-        return combine_rows(block, labels, products, vectors.shape[0])
-    from provenmf.kernels.clusters import add_gram_products
+    from provenmf.kernels.clusters import add_gram_products, add_sparse_gram_products
 
-    sums = np.zeros(vectors.shape)
-    add_gram_products(row_major(block), cluster_order(labels), labels, vectors, sums)
+    sums, order = np.zeros(vectors.shape), cluster_order(labels)
+    if sp.issparse(block):
+        parts = block.indptr, block.indices, block.data
+        add_sparse_gram_products(*parts, order, labels, vectors, sums)
+    else:
+        add_gram_products(row_major(block), order, labels, vectors, sums)
     return sums
 
 

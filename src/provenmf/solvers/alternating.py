@@ -27,6 +27,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks
@@ -81,13 +82,14 @@ def alternate(
     weights_ahead, features_ahead = weights, features
     length, limit, accepted_length = FIRST_LENGTH, 1.0, FIRST_LENGTH
     errors = [math.inf]
+    transposed_times = transposed_multiplication(blocks)
     for _ in run:
         new_weights = weights
         if not best_possible:
             new_weights = better_weights(blocks, weights_ahead, features_ahead, improve_weights)
         best_possible = False
         candidate = look_ahead(new_weights, weights, length if len(errors) > 1 else 0.0)
-        cross = blocks.map_reduce(transposed_product, candidate)
+        cross = transposed_times(candidate)
         gram = double(candidate.T @ candidate)
         new_features = improve_components(gram, cross, features_ahead)
         error = relative_error(squared_norm, gram, cross, new_features)
@@ -137,6 +139,14 @@ def better_weights(
     """One pass: every row of the weights improved for the given features."""
     gram = double(features.T @ features)
     return blocks.map_rows(lambda block, rows: improve(gram, product(block, features), rows), start)
+
+
+def transposed_multiplication(blocks: Blocks) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    """left (n, k) -> X' @ left (d, k); with a transposed copy of sparse data, which is faster."""
+    if not (blocks.is_sparse and blocks.in_memory):
+        return lambda left: blocks.map_reduce(transposed_product, left)
+    transposed = sp.csr_array(blocks.everything().T)
+    return lambda left: product(transposed, left)
 
 
 def look_ahead(new: NDArray[Any], last: NDArray[Any], length: float) -> NDArray[Any]:
