@@ -32,14 +32,14 @@ class MERIT(Factorizer):
         they drop most; extras["number_margin"] is that drop, and a plot of the sorted
         extras["row_maxima"] shows it.
     step : {"pairwise", "open-loop"}
-        "open-loop" is the paper's Algorithm 1 over all rows. "pairwise" follows it over a
-        dictionary of extreme rows (all, if they are few), then moves single rows with an exact
-        line search: faster, and right where the number of rows is large.
+        "open-loop" is the paper's Algorithm 1 over all rows. "pairwise" moves single rows with an
+        exact line search: after open-loop steps up to 2000 rows; beyond, from anchors found
+        greedily and over some 400 extreme rows, which is faster and right where the paper's is not.
     lam : float, "auto", "paper" or "authors"
         Weight of the penalty beside half the squared error. "auto" is 1.35 times the mean squared
-        distance of a row to the hull of SPA's anchors; "paper" is ||X - C0 X||_F / n_components;
-        "authors" half of that, as the authors' program acts. 0 is MERIT(0), which always takes
-        open-loop steps.
+        distance of a row to the hull of greedily found anchors; "paper" is
+        ||X - C0 X||_F / n_components; "authors" half of that, as the authors' program acts. 0 is
+        MERIT(0), which always takes open-loop steps.
     mu : float
         Smoothing of the penalty's maximum.
     warm_start_from : {"spa"} or None
@@ -52,11 +52,11 @@ class MERIT(Factorizer):
         one lowers the objective by less.
     group_duplicates : float or "auto"
         Rows within this distance count as one when they compete to be anchors; "auto" is a tenth
-        of the typical distance to the hull of SPA's anchors.
+        of the typical distance to that hull.
     weights : {"simplex", "nonnegative"}
         What the weights of given components must satisfy.
     random_state
-        Of the random directions that choose the dictionary beyond 400 rows.
+        Of the random directions that choose the extreme rows beyond 2000 rows.
     certify, verbose, callback
         As in every estimator.
 

@@ -46,9 +46,8 @@ def start(tmp_path):
     """Start the command as a process of its own."""
 
     def start_command(*arguments: object) -> subprocess.Popen:
-        program = "from provenmf.cli.main import main; main()"
         return subprocess.Popen(
-            [sys.executable, "-c", program, *map(str, arguments)],
+            [sys.executable, "-m", "provenmf", *map(str, arguments)],
             cwd=tmp_path,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
