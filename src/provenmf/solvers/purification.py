@@ -151,7 +151,7 @@ def initial_state(
 ) -> State:
     """The start with its left inverse; one pass for the noise level where α is not given."""
     if blocks.n_rows < 2:
-        raise InvalidInput(f"X has {blocks.n_rows} row: at least two different rows are needed")
+        raise InvalidInput(f"n_samples={blocks.n_rows}: X must have at least two different rows")
     components = np.array(start, dtype=np.float64)
     inverse = left_inverse(components, pseudo_inverse)
     threshold = alpha if alpha != "auto" else 0.0

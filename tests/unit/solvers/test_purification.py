@@ -208,7 +208,7 @@ def test_weights_that_sum_to_one_end_with_a_warning_and_the_last_good_features()
 
 def test_data_that_say_nothing_are_refused(sample, start):
     for data, words in (
-        (sample.data[:1], "X has 1 row"),
+        (sample.data[:1], "n_samples=1: X must have"),
         (np.ones((20, 30)), "do not vary"),
         (np.zeros((20, 30)), "do not vary"),
     ):
