@@ -19,6 +19,7 @@ LAYERS = [
     {"estimators"},
     {"applications", "report", "advisor"},
     {"cli", "reproduce"},
+    {"__main__"},
 ]
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
 # Parts of one layer that may look at each other: records know how they are saved.
