@@ -92,7 +92,7 @@ def cones(
     lengths = row_lengths(blocks)
     if not lengths.any():
         return zero_solution(blocks)
-    start = first_centroid(first, lengths, rng)
+    start = first_centroid(first, lengths, similarity_decimals(blocks.dtype), rng)
     wanted = n_components or min(max_components, int(np.count_nonzero(lengths)))
     run = Run(wanted, callback=callback, verbose=verbose, name="ConeNMF")
     clusters = greedy_clusters(blocks, lengths, start, run, find_number=n_components is None)
@@ -193,11 +193,14 @@ def row_lengths(blocks: Blocks) -> NDArray[np.float64]:
 
 
 def first_centroid(
-    first: First, lengths: NDArray[np.float64], rng: np.random.Generator | None
+    first: First, lengths: NDArray[np.float64], decimals: int, rng: np.random.Generator | None
 ) -> int:
-    """Row number of the first centroid; it must have a direction."""
+    """Row number of the first centroid; it must have a direction.
+
+    Lengths that agree to ``decimals`` are equal: rows scaled to unit length differ by rounding.
+    """
     if first == "longest":
-        return int(np.argmax(lengths))
+        return int(np.argmax(lengths >= (1.0 - 10.0**-decimals) * lengths.max()))
     if first == "random":
         generator = rng if rng is not None else np.random.default_rng(0)
         return int(generator.choice(np.flatnonzero(lengths)))

@@ -143,3 +143,13 @@ def test_data_are_not_modified(sample):
     before = sample.data.copy()
     cones(as_blocks(sample.data), 6)
     np.testing.assert_array_equal(sample.data, before)
+
+
+def test_rounding_does_not_choose_the_first_centroid():
+    rng = np.random.default_rng(0)
+    rows = rng.random((50, 8))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    rows[30] *= 1.0 + 4e-16
+    assert cones(as_blocks(rows), 3).anchors[0] == 0
+    rows[30] *= 1.001
+    assert cones(as_blocks(rows), 3).anchors[0] == 30
