@@ -34,6 +34,9 @@ def reproduce(
         Path, typer.Option("--output", "-o", help="Folder for figures, data and verdicts.")
     ] = Path("results"),
     seed: Annotated[int, typer.Option("--seed", help="Start of the random numbers.")] = 0,
+    finished: Annotated[
+        bool, typer.Option("--finished", help="merit-table2: only the trials finished before.")
+    ] = False,
     write_docs: Annotated[
         bool, typer.Option("--write-docs", help="Write docs/reproduction.md from the results.")
     ] = False,
@@ -70,13 +73,19 @@ def reproduce(
     if data is not None and not data.is_dir():
         raise InvalidInput(f"--data {data} is not a folder: give the one that holds the data sets")
     for name in wanted:
-        _run(available[name], quick, data, seed, output, as_json)
+        _run(available[name], quick, data, seed, output, finished, as_json)
     if write_docs:
         _write_docs(output)
 
 
 def _run(
-    experiment: Experiment, quick: bool, data: Path | None, seed: int, output: Path, as_json: bool
+    experiment: Experiment,
+    quick: bool,
+    data: Path | None,
+    seed: int,
+    output: Path,
+    finished: bool,
+    as_json: bool,
 ) -> None:
     from provenmf.reproduce.experiment import Settings
     from provenmf.reproduce.results import Result, write_result
@@ -84,7 +93,7 @@ def _run(
     started = time.perf_counter()
     with Progress(experiment.name, steps=1) as progress:
         keep = None if quick else output
-        settings = Settings(quick, data, seed, progress.fraction, keep)
+        settings = Settings(quick, data, seed, progress.fraction, keep, finished)
         outcome = experiment.run(settings)
     result = Result(experiment, outcome, quick, seed, time.perf_counter() - started)
     files = write_result(result, output)

@@ -16,7 +16,8 @@ def silent(fraction: float, text: str) -> None:
 class Settings:
     """How to run an experiment: small or at the paper's size, on which data, from which seed.
 
-    Long experiments keep what is finished in the folder `keep`, and go on from there.
+    Long experiments keep what is finished in the folder `keep`, and go on from there, or with
+    `nothing_new` say what follows from it.
     """
 
     quick: bool = False
@@ -24,6 +25,7 @@ class Settings:
     seed: int = 0
     progress: Callable[[float, str], None] = silent
     keep: Path | None = None
+    nothing_new: bool = False
 
 
 @dataclass(frozen=True)

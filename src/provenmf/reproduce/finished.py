@@ -15,11 +15,13 @@ Measurement = dict[str, Any]
 class Finished:
     """Lines {"key": {...}, "row": {...}} of a file; without a path nothing is kept.
 
-    The file knows nothing of the program that measured: remove it to measure again.
+    The file knows nothing of the program that measured: remove it to measure again. With
+    `nothing_new` only what is in the file counts.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, *, nothing_new: bool = False) -> None:
         self._path = path
+        self._nothing_new = nothing_new
         self._rows: dict[str, Measurement] = {}
         if path is not None and path.exists():
             for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
@@ -32,10 +34,12 @@ class Finished:
                         "or the file to measure everything again"
                     ) from error
 
-    def measure(self, key: Measurement, function: Callable[[], Measurement]) -> Measurement:
+    def measure(self, key: Measurement, function: Callable[[], Measurement]) -> Measurement | None:
         """Key and row together: the row of the file, or that of the function, then kept."""
         name = _text(key)
         if name not in self._rows:
+            if self._nothing_new:
+                return None
             self._rows[name] = function()
             if self._path is not None:
                 self._path.parent.mkdir(parents=True, exist_ok=True)

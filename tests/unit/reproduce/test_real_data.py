@@ -85,6 +85,8 @@ def test_finished_measurements_are_not_made_again(tmp_path):
     assert Finished(path).measure(key, lambda: {"a": 0.1})["a"] == 0.1
     assert Finished(path).measure({"trial": 1, "K": 3}, lambda: {"a": 2})["a"] == 0.1
     assert Finished(path).measure({**key, "K": 4}, lambda: {"a": 2}) == {"K": 4, "trial": 1, "a": 2}
+    assert Finished(path, nothing_new=True).measure({**key, "K": 5}, lambda: {"a": 2}) is None
+    assert Finished(path, nothing_new=True).measure(key, lambda: {"a": 2})["a"] == 0.1
     path.write_text(path.read_text() + '{"key": {')
     with pytest.raises(InvalidInput, match="line 3 is not a finished measurement: remove"):
         Finished(path)
