@@ -33,7 +33,7 @@ class MERIT(Factorizer):
         extras["row_maxima"] shows it.
     step : {"pairwise", "open-loop"}
         "open-loop" is the paper's Algorithm 1 over all rows. "pairwise" moves single rows with an
-        exact line search: after open-loop steps up to 2000 rows; beyond, from anchors found
+        exact line search: after open-loop steps up to 1000 rows; beyond, from anchors found
         greedily and over some 400 extreme rows, which is faster and right where the paper's is not.
     lam : float, "auto", "paper" or "authors"
         Weight of the penalty beside half the squared error. "auto" is 1.35 times the mean squared
@@ -56,7 +56,7 @@ class MERIT(Factorizer):
     weights : {"simplex", "nonnegative"}
         What the weights of given components must satisfy.
     random_state
-        Of the random directions that choose the extreme rows beyond 2000 rows.
+        Of the random directions that choose the extreme rows beyond 1000 rows.
     certify, verbose, callback
         As in every estimator.
 

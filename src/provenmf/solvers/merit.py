@@ -40,7 +40,7 @@ from provenmf.solvers.run import Callback, Run
 Step = Literal["pairwise", "open-loop"]
 
 # Up to this many rows all of them are vertices, and the steps start from C = 0.
-FEW_ROWS = 2000
+FEW_ROWS = 1000
 DICTIONARY = 400  # beyond, this many extreme rows are vertices
 # Open-loop steps after which pairwise steps take over at the latest, and the least number of
 # them after which they may do so because the leading rows have not changed for half of the time.

@@ -211,8 +211,7 @@ def test_sweeps_never_raise_the_objective():
     assert values[-1] < values[0]
 
 
-def test_finds_anchors_with_few_of_the_rows_as_vertices(monkeypatch):
-    monkeypatch.setattr(module, "FEW_ROWS", 1000)
+def test_finds_anchors_with_few_of_the_rows_as_vertices():
     sample = dirichlet_mixtures(1500, 40, 20, snr=15, random_state=0)
     solution = solve(sample.data, 20)
     assert set(solution.anchors) == set(sample.anchors)
