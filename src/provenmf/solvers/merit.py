@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks, as_blocks
 from provenmf.errors import InvalidInput, TooLarge
+from provenmf.linalg.storage import as_dense
 from provenmf.records import Solution
 from provenmf.solvers.anchors import dense_rows
 from provenmf.solvers.merit_dictionary import candidate_rows, representatives
@@ -106,7 +107,7 @@ def merit(
     for _ in run:
         penalties = mixture.penalties(lam, mu)
         vertex, lowest, inner = mixture.search(penalties)
-        objective = 0.5 * float(mixture.squared_residuals().sum()) + penalties.total()
+        objective = mixture.objective(penalties)
         gap = float((inner - lowest).sum()) if mixture.count[0] else np.nan
         used = float(np.count_nonzero(penalties.top))
         run.record(objective=objective, gap=gap, used=used, pairwise=float(steps.pairwise))
@@ -139,9 +140,7 @@ def merit(
             "row_maxima": penalties.top,
             "lam": np.array(lam),
             "mu": np.array(mu),
-            "objective": np.array(
-                0.5 * float(mixture.squared_residuals().sum()) + penalties.total()
-            ),
+            "objective": np.array(mixture.objective(penalties)),
             "duality_gap": np.array(gap),
             "gap_searched": np.array(float(searched)),
             "dictionary_gap": np.array(gap_within),
@@ -221,5 +220,4 @@ def dense_matrix(blocks: Blocks) -> NDArray[Any]:
             f"X of shape {blocks.shape} takes {size / 1e9:.1f} GB as a dense matrix, and MERIT "
             f"keeps two: project the rows to a few times n_components dimensions first"
         )
-    X = blocks.everything()
-    return X.toarray() if blocks.is_sparse else np.asarray(X)
+    return as_dense(blocks.everything())

@@ -52,7 +52,7 @@ def duality_gap(
         lowest = np.minimum(lowest, np.minimum(others, own_products(mixture) + penalties.lam))
         smoothing = penalties.lam * penalties.mu * outside * np.log(n)
         gap = float((inner - lowest).sum()) + smoothing
-    objective = 0.5 * float(mixture.squared_residuals().sum()) + penalties.total()
+    objective = mixture.objective(penalties)
     if n <= ASCENT_ROWS and not quickly:
         gap = min(gap, objective - ascent_bound(mixture, penalties, mixture.X))
     return max(min(gap, objective), 0.0), searched  # f is never negative
@@ -60,7 +60,7 @@ def duality_gap(
 
 def dictionary_gap(mixture: Mixture, penalties: Penalties) -> float:
     """An upper bound of f(C) - min f where only the rows of the dictionary may be vertices."""
-    objective = 0.5 * float(mixture.squared_residuals().sum()) + penalties.total()
+    objective = mixture.objective(penalties)
     bound = ascent_bound(mixture, penalties, mixture.atoms)
     return max(min(objective - bound, objective), 0.0)
 

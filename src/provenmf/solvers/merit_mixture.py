@@ -86,6 +86,10 @@ class Mixture:
         for_row_slices(measure, len(self.X), slice_rows=self.slice_rows)
         return squared
 
+    def objective(self, penalties: Penalties) -> float:
+        """f(C), with the penalties of the present C."""
+        return 0.5 * float(self.squared_residuals().sum()) + penalties.total()
+
     def penalties(self, lam: float, mu: float) -> Penalties:
         """State of the columns that the gradient of the penalty needs."""
         from provenmf.kernels.merit_pairs import column_masses
