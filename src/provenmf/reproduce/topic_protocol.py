@@ -2,9 +2,9 @@
 
 Documents of K classes; words in at least two of them; tf-idf; co-occurrence; words scaled to sum
 one; projection on 2K singular vectors; anchors; topics by nonnegative least squares; document
-weights from tf-idf documents, scaled to unit length; ClustAcc is the mean over ten runs of k-means,
-each the best of ten starts. Coherence counts every pair of the 20 top words twice, as the authors'
-program does.
+weights from counts, as in the first version of the authors' program (the second takes tf-idf),
+scaled to unit length; ClustAcc is the mean over ten runs of k-means, each the best of ten starts.
+Coherence counts every pair of the 20 top words twice, as that program does.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Trial:
         anchors = fit_matrix(problem.points, self.k, contender.method, options).anchors
         assert anchors is not None  # every method here chooses rows
         topics = topics_from_anchors(problem.cooccurrence, problem.candidates[anchors])
-        return topics, document_weights(self.counts, topics, "tfidf")
+        return topics, document_weights(self.counts, topics)
 
 
 def in_all_columns(result: TopicResult, n_words: int) -> NDArray[np.float64]:

@@ -72,7 +72,8 @@ def merit(
     Returns
     -------
     Solution whose trace has per iteration the `objective` and the duality `gap` over the dictionary
-    (each before the step), `used`, the vertices in use, and whether the steps are `pairwise`.
+    (each before the step), `used`, the vertices in use, whether the steps are `pairwise`, and
+    `step`, how many open-loop steps there were with those that a warm start saves.
     extras: `dictionary` and its `row_maxima`, `lam`, `mu`, `objective`, `duality_gap` over all n
     vertices, `gap_searched` (0 if only bounded), `dictionary_gap` with the dictionary as vertices,
     `number_margin` and `group_radius`.
@@ -110,7 +111,9 @@ def merit(
         objective = mixture.objective(penalties)
         gap = float((inner - lowest).sum()) if mixture.count[0] else np.nan
         used = float(np.count_nonzero(penalties.top))
-        run.record(objective=objective, gap=gap, used=used, pairwise=float(steps.pairwise))
+        run.record(
+            objective=objective, gap=gap, used=used, pairwise=steps.pairwise, step=steps.t + 1
+        )
         if gap <= tol * objective:
             run.stop("converged")
         elif steps.next_is_open_loop(penalties.top, n_components):

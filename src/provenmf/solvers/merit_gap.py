@@ -61,6 +61,8 @@ def duality_gap(
 def dictionary_gap(mixture: Mixture, penalties: Penalties) -> float:
     """An upper bound of f(C) - min f where only the rows of the dictionary may be vertices."""
     objective = mixture.objective(penalties)
+    if len(mixture.dictionary) > ASCENT_ROWS:
+        return objective  # too many for dual ascent; f is never negative
     bound = ascent_bound(mixture, penalties, mixture.atoms)
     return max(min(objective - bound, objective), 0.0)
 

@@ -102,6 +102,7 @@ def test_warm_start_goes_on_from_spa():
         tol=0,
     )
     np.testing.assert_allclose(solution.extras["row_maxima"], C.max(axis=0), atol=1e-12)
+    np.testing.assert_array_equal(solution.trace["step"], first + np.arange(10))
 
 
 @pytest.mark.parametrize("rule, factor", [("paper", 1.0), ("authors", 0.5)])
