@@ -34,7 +34,7 @@ def group_rows(
     The rows are compared in the coordinates of their leading right singular vectors, where most of
     the noise is gone. `radius` is a share of the root mean square length of a row; None takes 5 %,
     or twice the noise left in those coordinates, estimated from the singular values that follow,
-    if that is more.
+    if that is more, and half of it as often as too few groups come out.
     """
     scale = math.sqrt(float(np.mean(np.einsum("ij,ij->i", rows, rows))))
     if scale == 0:
@@ -42,6 +42,7 @@ def group_rows(
     dimensions = min(2 * (n_components or 10), *rows.shape)
     values, vectors = np.linalg.eigh(rows.T @ rows)
     coordinates = rows @ vectors[:, ::-1][:, :dimensions]
+    automatic = radius is None
     if radius is None:
         noise_per_dimension = max(float(values[:-dimensions].sum()), 0.0) / max(
             rows.size - dimensions * len(rows), 1
@@ -50,6 +51,10 @@ def group_rows(
     if radius <= 0:
         raise InvalidInput(f"group_radius={radius} must be more than 0")
     labels, first = _leaders(coordinates, radius * scale)
+    wanted = min(2 * (n_components or 1), len(rows))
+    while automatic and len(first) < wanted and radius > LEAST_RADIUS / 1000:
+        radius /= 2
+        labels, first = _leaders(coordinates, radius * scale)
     sizes = np.bincount(labels)
     sums = np.zeros((len(first), rows.shape[1]))
     np.add.at(sums, labels, rows)

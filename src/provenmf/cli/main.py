@@ -111,6 +111,7 @@ OPTIONS = {
     "n_components": "--rank",
     "n_topics": "--rank",
     "n_communities": "--rank",
+    "n_endmembers": "--rank",
     "random_state": "--seed",
     "method": "--method",
     "encoding": "--encoding",
@@ -119,13 +120,18 @@ OPTIONS = {
     "max_iter": "--max-iter",
     "min_documents": "--min-documents",
     "skip_unreadable": "--skip-unreadable",
+    "group": "--group",
 }
 
 
 def with_options(message: str) -> str:
     """The library's message for somebody who typed options: `field='a'` becomes `--field 'a'`."""
-    pattern = rf"\b({'|'.join(OPTIONS)})(?:=(True\b)?| (?=<=))"
-    return re.sub(pattern, lambda found: OPTIONS[found[1]] + ("" if found[2] else " "), message)
+
+    def as_typed(found: re.Match[str]) -> str:
+        option = OPTIONS[found[1]]
+        return {"True": option, "False": option.replace("--", "--no-")}.get(found[2], f"{option} ")
+
+    return re.sub(rf"\b({'|'.join(OPTIONS)})(?:=(True\b|False\b)?| (?=<=))", as_typed, message)
 
 
 def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:

@@ -95,7 +95,7 @@ def test_numbers_of_endmembers(scene):
     with pytest.raises(InvalidInput, match="n_endmembers=0 must be .* 600 pixels"):
         unmix(cube, 0)
     with pytest.raises(InvalidInput, match="n_endmembers=599 must be .* groups of pixels"):
-        unmix(cube, 599)
+        unmix(cube, 599, group_radius=0.05)
 
 
 def test_groups_are_near_their_leader_and_means_are_means():
@@ -111,3 +111,10 @@ def test_groups_are_near_their_leader_and_means_are_means():
         group_rows(rows, 2, radius=-1.0)
     with pytest.raises(InvalidInput, match="all rows are zero"):
         group_rows(np.zeros((4, 3)), 2)
+
+
+def test_groups_become_smaller_where_too_few_would_be_left():
+    rows = np.random.default_rng(2).uniform(size=(100, 20))
+    assert len(group_rows(rows, 3).means) >= 6
+    assert len(group_rows(np.ones((30, 4)), 3).means) == 1  # identical rows stay one group
+    assert len(unmix(rows.reshape(10, 10, 20), 3).endmembers) == 3
