@@ -41,7 +41,7 @@ def found(result: Factorization, answer: Answer) -> list[Element]:
 
 def _card(answer: Answer, community: int, degree: NDArray[np.int64]) -> Card:
     member = answer.weights[:, community]
-    order = np.lexsort((-degree, -member.round(3)))[:MEMBERS]
+    order = np.lexsort((-degree, -member.round(2)))[:MEMBERS]  # as shown
     anchor = None if answer.anchors is None else int(answer.anchors[community])
     if anchor is not None and anchor not in order:
         order = np.append(order, anchor)
