@@ -1,6 +1,6 @@
 """From texts to topics: anchor words, top words, and the documents behind them."""
 
-from provenmf.applications import count_words, find_topics
+from provenmf.applications import find_topics
 
 SEA = "the fisher cast a net from the boat while waves and storm beat the harbour"
 SKY = "birds with wide wings and feathers fly on the wind above cloud and nest"
@@ -19,9 +19,8 @@ def corpus():
 
 
 def run():
-    """Count words, find three topics, and read the answer."""
-    counts = count_words(corpus())
-    result = find_topics(counts, 3)
+    """Find three topics, and read the answer."""
+    result = find_topics(corpus(), 3)
     for anchor, words in zip(result.anchor_words, result.top_words(6)):
         print(f"anchor word {anchor!r}: {', '.join(words)}")
     print("the first document is", result.document_weights[0].round(2))

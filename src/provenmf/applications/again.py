@@ -11,12 +11,11 @@ from provenmf.applications.answers import settings_of
 from provenmf.applications.communities import embed, node_problem
 from provenmf.applications.topics import unit_documents, word_problem
 from provenmf.applications.unmixing import pixel_problem
-from provenmf.applications.words import count_words
+from provenmf.applications.words import are_texts, as_word_counts, count_words
 from provenmf.errors import InvalidInput
 from provenmf.io.cubes import as_cube
 from provenmf.io.graphs import as_graph
 from provenmf.io.images import as_images
-from provenmf.io.texts import Corpus, Counts, as_counts
 from provenmf.records import Factorization
 
 
@@ -41,9 +40,9 @@ def matrix_again(factorization: Factorization, data: Any) -> Any:
 
 def _words_or_documents(factorization: Factorization, data: Any) -> Any:
     vocabulary = factorization.extras["vocabulary"]
-    if isinstance(data, Corpus):
+    if are_texts(data):
         data = count_words(data, vocabulary=vocabulary.tolist())
-    counts = data if isinstance(data, Counts) else as_counts(data)
+    counts = as_word_counts(data)
     column = {word: number for number, word in enumerate(counts.vocabulary)}
     missing = [word for word in vocabulary if word not in column]
     if missing:

@@ -16,6 +16,7 @@ import inspect
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,15 @@ def fit_matrix(
 
 def check_number(name: str, value: int | None, most: int, what: str) -> None:
     """Refuse a number of components that is not positive or exceeds what the data have."""
+    check_whole(name, value)
     if value is not None and not 1 <= value <= most:
         raise InvalidInput(f"{name}={value} must be at least 1 and at most the {most} {what}")
+
+
+def check_whole(name: str, value: Any) -> None:
+    """Refuse 2.5 or "3" components."""
+    if value is not None and not isinstance(value, Integral):
+        raise InvalidInput(f"{name}={value!r} is not a whole number")
 
 
 def found_fewer(factorization: Factorization, wanted: int | None, what: str) -> list[str]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 
+from provenmf.applications.answers import check_whole
 from provenmf.errors import InvalidInput
 from provenmf.linalg.spectral import with_fixed_signs
 
@@ -30,6 +31,7 @@ class Embedding:
 def embed(adjacency: sp.csr_array, k: int, *, energy: float = 0.99) -> Embedding:
     """Rows of the k leading eigenvectors, and the nodes that hold `energy` of their squares."""
     n = adjacency.shape[0]
+    check_whole("n_communities", k)
     if not 1 <= k < n:
         raise InvalidInput(f"n_communities={k} must be at least 1 and less than the {n} nodes")
     if not 0 < energy <= 1:

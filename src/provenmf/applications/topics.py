@@ -41,10 +41,10 @@ from provenmf.applications.answers import (
     simplex_weights,
     with_answer,
 )
-from provenmf.applications.words import document_frequency, tf_idf
+from provenmf.applications.words import as_word_counts, document_frequency, tf_idf
 from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
-from provenmf.io.texts import Counts, as_counts
+from provenmf.io.texts import Counts
 from provenmf.linalg.cooccurrence import Cooccurrence
 from provenmf.linalg.nnls import nonnegative_least_squares
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence
@@ -80,7 +80,7 @@ class TopicResult:
 
 
 def find_topics(
-    counts: Counts | Any,
+    documents: Any,
     n_topics: int | None,
     *,
     method: str = "spa",
@@ -94,17 +94,18 @@ def find_topics(
 
     Parameters
     ----------
-    counts : from `count_words` or `read_counts`, or a matrix (documents, words).
+    documents : texts, as a list or from `read_texts`; their counts, from `count_words` (which has
+        options) or `read_counts`; or a matrix of counts (documents, words).
     n_topics : how many; None lets the method find out where it can ("spa", "xray").
     method : "spa", "merit", "xray", "fast_anchor", "fast_gradient" find anchor words; any other
         method, such as "and_descent", factorizes the documents.
-    vocabulary : the words, where counts is a matrix.
+    vocabulary : the words of a matrix, or those to count in texts.
     min_anchor_documents : a word in fewer documents cannot become an anchor; None takes 1 % of
         the documents, at least 2. Rare words have noisy co-occurrences (docs/decisions.md).
     weights_from : "counts" or "tfidf": what the documents' weights are fitted to.
     random_state, options : passed to the method's estimator.
     """
-    corpus = counts if isinstance(counts, Counts) else as_counts(counts, vocabulary)
+    corpus = as_word_counts(documents, vocabulary)
     settings = {"n_topics": n_topics, "min_anchor_documents": min_anchor_documents}
     kept, notes = _usable_words(corpus)
     check_number("n_topics", n_topics, corpus.matrix.shape[0], "documents")

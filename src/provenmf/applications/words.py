@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 
 from provenmf.errors import InvalidInput
-from provenmf.io.texts import Corpus, Counts
+from provenmf.io.texts import Corpus, Counts, as_counts
 
 # Words of letters, digits allowed after the first letter; single letters say little.
 WORD = r"(?u)\b[^\W\d_][\w'-]*\w\b"
@@ -61,6 +62,25 @@ def count_words(
     words = np.array(vectorizer.get_feature_names_out(), dtype=np.str_)
     counts = sp.csr_array(matrix).astype(np.float64)
     return Counts(counts, words, corpus.texts, corpus.names, corpus.notes)
+
+
+def as_word_counts(documents: Any, vocabulary: Sequence[str] | None = None) -> Counts:
+    """Counts as they are, a matrix of counts with its vocabulary, or the counted words of texts."""
+    if isinstance(documents, Counts):
+        return documents
+    if are_texts(documents):
+        return count_words(documents, vocabulary=vocabulary)
+    return as_counts(documents, vocabulary, where="documents")
+
+
+def are_texts(documents: Any) -> bool:
+    """Whether documents is a corpus, or a list, array or series of strings."""
+    if isinstance(documents, str):
+        raise InvalidInput("documents is one text: give a list of texts, or read_texts of a path")
+    if isinstance(documents, Corpus):
+        return True
+    in_a_row = getattr(documents, "ndim", 1) == 1 and np.iterable(documents)
+    return in_a_row and all(isinstance(text, str) for text in documents)
 
 
 def tf_idf(counts: sp.csr_array) -> sp.csr_array:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.io.arrays import numbers
 from provenmf.io.files import existing, optional, read_mat, read_npy, read_npz
 from provenmf.io.matrices import choose_array
 
@@ -86,9 +87,7 @@ def as_cube(
     """See an array as a cube; bad bands and pixels are masked, and `notes` say so."""
     if isinstance(array, Cube):
         return array
-    values = np.asarray(array)
-    if values.dtype.kind not in "biuf":
-        raise InvalidInput(f"{where} has {values.dtype} entries: numbers are needed")
+    values = numbers(array, where)
     notes: list[str] = []
     if values.ndim == 3:
         shape = values.shape[0], values.shape[1]

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.io.arrays import sparse_numbers
 from provenmf.io.files import existing, optional, read_lines, without_compression
 from provenmf.io.matrices import read_matrix
 
@@ -56,12 +57,9 @@ def as_graph(
         return graph
     if hasattr(graph, "nodes") and hasattr(graph, "is_directed"):
         return _from_networkx(graph, where)
-    adjacency = sp.csr_array(graph)
+    adjacency = sparse_numbers(graph, where)
     if adjacency.shape[0] != adjacency.shape[1]:
         raise InvalidInput(f"{where} has shape {adjacency.shape}: an adjacency matrix is square")
-    if adjacency.dtype.kind not in "biuf" or not np.all(np.isfinite(adjacency.data)):
-        raise InvalidInput(f"{where} has weights that are not finite numbers: remove them")
-    adjacency = adjacency.astype(np.float64)
     notes: list[str] = []
     adjacency.eliminate_zeros()
     if adjacency.nnz and adjacency.data.min() < 0:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.io.arrays import numbers
 from provenmf.io.files import existing, optional, read_mat, read_npy, read_npz
 from provenmf.io.matrices import choose_array
 
@@ -65,9 +66,7 @@ def as_images(
     """See an array (images, rows, columns) or (images, pixels) as images in [0, 1]."""
     if isinstance(array, Images):
         return array
-    values = np.asarray(array)
-    if values.dtype.kind not in "biuf":
-        raise InvalidInput(f"{where} has {values.dtype} entries: numbers are needed")
+    values = numbers(array, where)
     if values.ndim == 3:
         shape = values.shape[1], values.shape[2]
         values = values.reshape(len(values), -1)

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.io.arrays import sparse_numbers
 from provenmf.io.files import decoded, existing, read_bytes, read_lines, without_compression
 from provenmf.io.matrices import read_matrix, read_parquet
 
@@ -162,9 +163,7 @@ def as_counts(
 ) -> Counts:
     """Check word counts (documents, words) and put them with their vocabulary."""
     notes: tuple[str, ...] = ()
-    counts = sp.csr_array(matrix)
-    if counts.dtype.kind not in "biuf" or not np.all(np.isfinite(counts.data)):
-        raise InvalidInput(f"{where} has entries that are not finite numbers: remove them")
+    counts = sparse_numbers(matrix, where)
     if counts.nnz and counts.data.min() < 0:
         raise InvalidInput(f"{where} has negative entries: word counts are needed")
     if vocabulary is None:
@@ -175,4 +174,4 @@ def as_counts(
             f"{source} has {len(vocabulary)} words but {where} has {counts.shape[1]} columns: "
             "give the vocabulary that belongs to the counts"
         )
-    return Counts(counts.astype(np.float64), np.array(vocabulary, dtype=np.str_), notes=notes)
+    return Counts(counts, np.array(vocabulary, dtype=np.str_), notes=notes)

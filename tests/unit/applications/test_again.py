@@ -38,6 +38,7 @@ def test_topics_from_texts_and_from_counts():
     counts = count_words(corpus, min_documents=1)
     result = find_topics(counts, 4, method="spa").factorization
     fits(result, matrix_again(result, corpus))
+    fits(result, matrix_again(result, texts))
     fits(result, matrix_again(result, counts))
     with pytest.raises(InvalidInput, match="are not in the data"):
         matrix_again(result, np.ones((3, 2)))

@@ -120,6 +120,33 @@ def test_bad_corpora():
         find_topics(count_words(small_corpus()[0]), 3, method="spa", weights_from="words")
 
 
+@pytest.mark.parametrize("kind", [list, np.array, lambda texts: Corpus(texts, texts)])
+def test_texts_are_counted(kind):
+    texts = small_corpus(60)[0]
+    expected = find_topics(count_words(texts), 3)
+    np.testing.assert_array_equal(find_topics(kind(texts), 3).topics, expected.topics)
+    chosen = [*SUBJECTS["sea"], *SUBJECTS["sky"]]
+    found = find_topics(kind(texts), 2, vocabulary=chosen)
+    assert set(found.vocabulary) == set(chosen)
+
+
+@pytest.mark.parametrize(
+    "documents, message",
+    [
+        ("one text", "documents is one text"),
+        ([["a b"], ["c d"]], "documents has <U3 entries"),
+        (None, "documents has object entries"),
+        ([], "the corpus has 0 document"),
+        (np.ones(5), r"documents has shape \(5,\)"),
+        ([[1, 2], [3]], "documents has rows of different lengths"),
+        ([[1, np.nan], [1, 2]], "documents has entries that are not finite"),
+    ],
+)
+def test_what_documents_cannot_be(documents, message):
+    with pytest.raises(InvalidInput, match=message):
+        find_topics(documents, 2)
+
+
 def test_topics_from_documents():
     result = find_topics(count_words(small_corpus()[0]), 3, method="hals", random_state=0)
     found = {frozenset(words) for words in result.top_words(8)}
@@ -132,6 +159,9 @@ def test_numbers_of_topics():
     counts = count_words(small_corpus(12)[0])
     for wrong in (0, 13):
         with pytest.raises(InvalidInput, match=f"n_topics={wrong} must be .* 12 documents"):
+            find_topics(counts, wrong)
+    for wrong in (2.5, "3"):
+        with pytest.raises(InvalidInput, match="is not a whole number"):
             find_topics(counts, wrong)
     twice = sp.vstack([sp.csr_array(np.eye(2, 6, 0) + np.eye(2, 6, 2) + np.eye(2, 6, 4))] * 4)
     with pytest.warns(DegenerateData, match="2 anchors explain every row"):

@@ -1,0 +1,35 @@
+"""Arrays as users give them, refused by name if they are not plain numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from provenmf.errors import InvalidInput
+
+NUMBERS = "biuf"
+
+
+def numbers(array: Any, where: str) -> NDArray[Any]:
+    """An array of numbers; `where` is its name in messages."""
+    try:
+        values = np.asarray(array)
+    except ValueError as error:
+        raise InvalidInput(f"{where} has rows of different lengths: make them equal") from error
+    if values.dtype.kind not in NUMBERS:
+        raise InvalidInput(f"{where} has {values.dtype} entries: numbers are needed")
+    return values
+
+
+def sparse_numbers(matrix: Any, where: str) -> sp.csr_array:
+    """A copy of a matrix of finite numbers, in sparse rows."""
+    matrix = matrix if sp.issparse(matrix) else numbers(matrix, where)
+    if matrix.ndim != 2:
+        raise InvalidInput(f"{where} has shape {matrix.shape}: a matrix is needed")
+    rows = sp.csr_array(matrix)
+    if rows.dtype.kind not in NUMBERS or not np.all(np.isfinite(rows.data)):
+        raise InvalidInput(f"{where} has entries that are not finite numbers: remove them")
+    return rows.astype(np.float64)
