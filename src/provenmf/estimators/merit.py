@@ -124,7 +124,7 @@ class MERIT(Factorizer):
         self.callback = callback
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
-        with one_blas_thread():  # its own threads share the rows
+        with one_blas_thread:  # its own threads share the rows
             return merit(
                 blocks,
                 self._number_wanted(blocks.n_rows),

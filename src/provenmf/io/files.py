@@ -83,11 +83,11 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
         raise UnreadableFile(f"{path} is damaged ({error}): save it again") from error
 
 
-def read_npy(path: Path, *, memory_map: bool = False) -> NDArray[Any]:
+def read_npy(path: Path) -> NDArray[Any]:
     """The array of an `.npy` file; a pickle is refused, never run."""
     check_format(path)
     try:
-        return np.load(path, allow_pickle=False, mmap_mode="r" if memory_map else None)
+        return np.load(path, allow_pickle=False)
     except ValueError as error:
         raise _refused_or_damaged(path, error) from error
     except (EOFError, OSError) as error:

@@ -154,7 +154,7 @@ def _from_mtx(path: Path, key: str | None) -> Any:
 
 
 def _from_parquet(path: Path, key: str | None) -> NDArray[Any]:
-    """The numeric columns of a table, or its one column `key` holding lists."""
+    """The numeric columns of a table."""
     check_format(path)
     table = read_parquet(path)
     numeric = [

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from threading import Lock
 
 from threadpoolctl import ThreadpoolController
 
@@ -24,12 +25,34 @@ def blas_threads_for(entries: int) -> AbstractContextManager[object]:
     The threads of BLAS wait for each other by spinning. Beside another busy process that made
     fits of small matrices up to twenty times slower than one thread, and it never gained much.
     """
-    return one_blas_thread() if entries < SMALL_MATRIX else nullcontext()
+    return one_blas_thread if entries < SMALL_MATRIX else nullcontext()
 
 
-def one_blas_thread() -> AbstractContextManager[object]:
-    """No threads of BLAS inside the context."""
-    return blas_controller().limit(limits=1, user_api="blas")
+class OneBlasThread:
+    """No threads of BLAS as long as anybody is inside.
+
+    The setting belongs to the process: the first to enter makes it and the last to leave takes it
+    back, since threads may leave in another order than they came in.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limit = blas_controller().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.restore_original_limits()
+
+
+one_blas_thread = OneBlasThread()
 
 
 @cache
@@ -71,7 +94,7 @@ def for_row_slices(function: Callable[[slice], object], n_rows: int, *, slice_ro
     if threads <= 1:
         work()
         return
-    with one_blas_thread():
+    with one_blas_thread:
         helpers = [_pool().submit(work) for _ in range(threads - 1)]
         try:
             work()

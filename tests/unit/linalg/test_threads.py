@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from provenmf.linalg.threads import SMALL_MATRIX, blas_threads_for, for_row_slices
+from provenmf.linalg.threads import (
+    SMALL_MATRIX,
+    blas_threads_for,
+    for_row_slices,
+    one_blas_thread,
+)
 
 
 def blas_threads():
@@ -27,6 +32,18 @@ def test_small_matrices_get_one_thread(entries, inside):
         with blas_threads_for(entries):
             assert blas_threads() == {inside}
         assert blas_threads() == before
+
+
+def test_threads_may_leave_in_another_order():
+    with threadpool_limits(2, user_api="blas"):
+        if blas_threads() != {2}:
+            pytest.skip("this BLAS does not take two threads here")
+        one_blas_thread.__enter__()  # two callers, neither inside the other
+        one_blas_thread.__enter__()
+        one_blas_thread.__exit__()
+        assert blas_threads() == {1}
+        one_blas_thread.__exit__()
+        assert blas_threads() == {2}
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
