@@ -37,7 +37,7 @@ def diagnose(
     from provenmf.cli.fit import read_data
 
     with reading(data):
-        matrix = read_data(data, key=key, transpose=transpose)
+        matrix = read_data(data, key=key, transpose=transpose).matrix
     names = [name.strip() for name in methods.split(",") if name.strip()]
     with Progress(f"Trying {', '.join(names)} on {data.name}"):
         diagnosis = diagnose_matrix(matrix, rank, methods=names)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from provenmf.cli import options
 from provenmf.cli.outcome import check_writable, finish
 from provenmf.cli.progress import fitting, reading
+
+if TYPE_CHECKING:
+    from provenmf.io import Table
 
 
 def fit(
@@ -46,22 +50,28 @@ def fit(
     output = output or options.default_output(data)
     check_writable(output)
     with reading(data):
-        matrix = read_data(data, key=key, transpose=transpose)
+        table = read_data(data, key=key, transpose=transpose)
     with fitting(data, method, rank, max_iter) as fit:
-        if isinstance(matrix, Blocks):
-            matrix.progress = fit.progress.rows_read
+        if isinstance(table.matrix, Blocks):
+            table.matrix.progress = fit.progress.rows_read
         result = factorize(
-            matrix, rank, method=method, random_state=seed, certify=not no_certify, **fit.options
+            table.matrix,
+            rank,
+            method=method,
+            random_state=seed,
+            certify=not no_certify,
+            **fit.options,
         )
+    result = replace(result, extras={**result.extras, **table.names})
     finish(result, output, with_report=not no_report, as_json=as_json)
 
 
-def read_data(path: Path, *, key: str | None = None, transpose: bool = False) -> Any:
+def read_data(path: Path, *, key: str | None = None, transpose: bool = False) -> Table:
     """A matrix from a file; an .npy file stays on disk and is seen as blocks."""
     from provenmf.blocks import as_blocks
-    from provenmf.io import read_matrix
+    from provenmf.io import Table, read_table
 
     if path.suffix.lower() == ".npy" and not transpose and path.is_file():
-        return as_blocks(path)
-    matrix = read_matrix(path, key)
-    return matrix.T if transpose else matrix
+        return Table(as_blocks(path))
+    table = read_table(path, key)
+    return table.transposed if transpose else table

@@ -39,4 +39,4 @@ def read_again(
         shape = tuple(int(side) for side in result.extras["image_shape"])
         read: Any = io.read_cube if kind == "unmixing" else io.read_images
         return read(path, key=key, shape=shape)
-    return read_data(path, key=key, transpose=transpose)
+    return read_data(path, key=key, transpose=transpose).matrix

@@ -144,7 +144,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             stop_reason=solution.stop_reason,
             parameters=plain_parameters(self.get_params(deep=False)),
             versions=versions(),
-            extras=solution.extras,
+            extras={**solution.extras, **self._column_names()},
         )
         error = optimality.frobenius_error(blocks, factorization.weights, factorization.components)
         if self.certify:
@@ -163,6 +163,11 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self.anchors_ = factorization.anchors
         if factorization.labels is not None:
             self.labels_ = factorization.labels
+
+    def _column_names(self) -> dict[str, NDArray[np.str_]]:
+        """Names of the columns for the record, where X is a frame."""
+        names = getattr(self, "feature_names_in_", None)
+        return {} if names is None else {"column_names": np.array(names, dtype=np.str_)}
 
     def _blocks(self, X: Any, *, reset: bool) -> Blocks:
         """Validate X and see it as blocks of rows."""

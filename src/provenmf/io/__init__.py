@@ -4,7 +4,7 @@ from provenmf.io.cubes import Cube, read_cube
 from provenmf.io.factorization import load, save, write_aside
 from provenmf.io.graphs import Graph, as_graph, read_graph
 from provenmf.io.images import Images, read_images
-from provenmf.io.matrices import read_matrix
+from provenmf.io.matrices import Table, read_matrix, read_table
 from provenmf.io.texts import Corpus, Counts, read_counts, read_texts
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Cube",
     "Graph",
     "Images",
+    "Table",
     "as_graph",
     "load",
     "read_counts",
@@ -20,6 +21,7 @@ __all__ = [
     "read_graph",
     "read_images",
     "read_matrix",
+    "read_table",
     "read_texts",
     "save",
     "write_aside",

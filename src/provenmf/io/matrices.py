@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,26 @@ from provenmf.io.files import (
 )
 
 
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A matrix with the names of its rows and columns, where the file has them."""
+
+    matrix: Any
+    row_names: Sequence[str] | None = None
+    column_names: Sequence[str] | None = None
+
+    @property
+    def transposed(self) -> Table:
+        """Rows for columns."""
+        return Table(self.matrix.T, self.column_names, self.row_names)
+
+    @property
+    def names(self) -> dict[str, NDArray[np.str_]]:
+        """The names that there are, as the extras of a Factorization keep them."""
+        named = {"row_names": self.row_names, "column_names": self.column_names}
+        return {what: np.array(list(names), np.str_) for what, names in named.items() if names}
+
+
 def read_matrix(path: str | Path, key: str | None = None) -> Any:
     """Read a two-dimensional matrix of numbers; rows are data points.
 
@@ -41,12 +62,21 @@ def read_matrix(path: str | Path, key: str | None = None) -> Any:
     -------
     numpy array or scipy csr_array.
     """
+    return read_table(path, key).matrix
+
+
+def read_table(path: str | Path, key: str | None = None) -> Table:
+    """`read_matrix` with names: of csv, tsv and txt with a header or a first column of names, of
+    the columns of parquet, of the cells and genes of h5ad.
+    """
     path = existing(path)
     ending = without_compression(path)
     if path.is_dir() or ending not in _READERS:
         known = ", ".join(sorted(_READERS))
         raise UnreadableFile(f"{path} is not a matrix file: use one of {known}")
-    return _numeric(_READERS[ending](path, key), path)
+    read = _READERS[ending](path, key)
+    table = read if isinstance(read, Table) else Table(read)
+    return replace(table, matrix=_numeric(table.matrix, path))
 
 
 def choose_array(
@@ -103,7 +133,7 @@ def _from_mat(path: Path, key: str | None) -> Any:
     return choose_array(read_mat(path), key, path)
 
 
-def _from_text(path: Path, key: str | None) -> NDArray[Any]:
+def _from_text(path: Path, key: str | None) -> Table:
     """A table of numbers; a header line and a first column of names are recognised."""
     text = decoded(path, read_bytes(path), "utf-8-sig")
     lines = [line for line in lines_of(text) if line.strip() and not line.startswith("#")]
@@ -117,7 +147,7 @@ def _from_text(path: Path, key: str | None) -> NDArray[Any]:
     first = cells[1 if header else 0]
     names = len(first) > 1 and not _is_numeral(first[0])
     try:
-        return np.loadtxt(
+        matrix = np.loadtxt(
             lines,
             delimiter=delimiter,
             skiprows=int(header),
@@ -127,6 +157,12 @@ def _from_text(path: Path, key: str | None) -> NDArray[Any]:
         )
     except ValueError as error:
         raise UnreadableFile(f"{path} is not a table of numbers ({error})") from error
+    return Table(
+        matrix,
+        [_cells(line, delimiter)[0] for line in lines[int(header) :]] if names else None,
+        # the corner above a column of names may be left out
+        cells[0][-matrix.shape[1] :] if header else None,
+    )
 
 
 def _cells(line: str, delimiter: str | None) -> list[str]:
@@ -153,20 +189,24 @@ def _from_mtx(path: Path, key: str | None) -> Any:
         ) from error
 
 
-def _from_parquet(path: Path, key: str | None) -> NDArray[Any]:
-    """The numeric columns of a table."""
+def _from_parquet(path: Path, key: str | None) -> Table:
+    """The numeric columns of a table; its first column names the rows if it is text."""
     check_format(path)
     table = read_parquet(path)
-    numeric = [
-        name for name in table.column_names if table[name].type.__str__() in _PARQUET_NUMBERS
-    ]
+    numeric = [name for name in table.column_names if str(table[name].type) in _PARQUET_NUMBERS]
     if not numeric:
         raise UnreadableFile(
             f"{path} has no numeric column: it has {', '.join(table.column_names)}"
         )
-    return np.column_stack([table[name].to_numpy() for name in numeric])
+    first = table.column_names[0]
+    return Table(
+        np.column_stack([table[name].to_numpy() for name in numeric]),
+        table[first].to_pylist() if str(table[first].type) in _PARQUET_TEXT else None,
+        numeric,
+    )
 
 
+_PARQUET_TEXT = ("string", "large_string")
 _PARQUET_NUMBERS = frozenset(
     ["bool", "float", "double", "halffloat"]
     + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
@@ -183,7 +223,7 @@ def read_parquet(path: Path) -> Any:
         raise UnreadableFile(f"{path} is not a readable Parquet file ({error})") from error
 
 
-def _from_h5ad(path: Path, key: str | None) -> Any:
+def _from_h5ad(path: Path, key: str | None) -> Table:
     """The matrix X (cells x genes) of an AnnData file, or one of its layers."""
     check_format(path)
     h5py = optional("h5py", "reading an h5ad file", "files")
@@ -192,15 +232,30 @@ def _from_h5ad(path: Path, key: str | None) -> Any:
         with h5py.File(path, "r") as file:
             if name not in file:
                 raise UnreadableFile(f"{path} has no {name}: it holds {', '.join(file)}")
-            node = file[name]
-            if isinstance(node, h5py.Dataset):
-                return node[()]
-            parts = node["data"][()], node["indices"][()], node["indptr"][()]
-            shape = tuple(node.attrs["shape"])
-            by_column = "csc" in str(node.attrs.get("encoding-type", "csr_matrix"))
-            return (sp.csc_array if by_column else sp.csr_array)(parts, shape=shape)
+            return Table(
+                _h5ad_matrix(file[name]), _h5ad_names(file, "obs"), _h5ad_names(file, "var")
+            )
     except (OSError, KeyError) as error:
         raise UnreadableFile(f"{path} is not a readable h5ad file ({error})") from error
+
+
+def _h5ad_matrix(node: Any) -> Any:
+    """A dense dataset, or a group with the three arrays of a sparse matrix."""
+    if hasattr(node, "shape"):
+        return node[()]
+    parts = node["data"][()], node["indices"][()], node["indptr"][()]
+    shape = tuple(node.attrs["shape"])
+    by_column = "csc" in str(node.attrs.get("encoding-type", "csr_matrix"))
+    return (sp.csc_array if by_column else sp.csr_array)(parts, shape=shape)
+
+
+def _h5ad_names(file: Any, axis: str) -> list[str] | None:
+    """The index of the frame `obs` (cells) or `var` (genes)."""
+    frame = file.get(axis)
+    index = None if frame is None else frame.attrs.get("_index", "_index")
+    if index is None or index not in frame:
+        return None
+    return [name.decode() if isinstance(name, bytes) else str(name) for name in frame[index][()]]
 
 
 _READERS: dict[str, Callable[[Path, str | None], Any]] = {

@@ -218,3 +218,14 @@ def test_mail_leaves_out_headers_and_certify_does_the_same(run, tmp_path):
     again = run("certify", "mails-result.npz", "mails.jsonl", "--mail", "--json")
     measured = json.loads(ran.out)["certificate"]["measures"]["relative_error"]
     assert json.loads(again.out)["measures"]["relative_error"] == pytest.approx(measured)
+
+
+def test_names_in_a_table_are_shown(run, tmp_path):
+    lines = ["name,apples,pears", "ann,3,0", "bob,0,2", "cid,1,1"]
+    (tmp_path / "fruit.csv").write_text("\n".join(lines))
+    ran = run("fit", "fruit.csv", "-k", 2, "-m", "spa", "-o", "r.npz")
+    assert ran.code == 0
+    for name in ("ann", "bob", "apples", "pears"):
+        assert name in ran.out
+        assert name in (tmp_path / "r.html").read_text()
+    assert "cid" in (tmp_path / "r.html").read_text()

@@ -8,7 +8,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from provenmf.errors import InvalidInput, UnreadableFile
-from provenmf.io import read_matrix
+from provenmf.io import read_matrix, read_table
 
 MATRIX = np.array([[1.0, 0.0, 2.5], [0.0, 3.0, 0.0]])
 
@@ -81,6 +81,9 @@ def write_h5ad(path):
         group.attrs["encoding-type"] = "csr_matrix"
         for name in ("data", "indices", "indptr"):
             group[name] = getattr(matrix, name)
+        file.create_group("obs").attrs["_index"] = "cell"
+        file["obs"]["cell"] = ["one", "two"]
+        file.create_group("var")["_index"] = list("abc")
 
 
 @pytest.mark.parametrize(
@@ -104,6 +107,30 @@ def write_h5ad(path):
 def test_every_format_gives_the_same_matrix(tmp_path, name, write):
     write(tmp_path / name)
     np.testing.assert_array_equal(as_dense(read_matrix(tmp_path / name)), MATRIX)
+
+
+@pytest.mark.parametrize(
+    "name, write, rows, columns",
+    [
+        ("m.csv", write_csv, None, None),
+        ("m.csv", write_named_csv, ["row, one", "row2"], ["a", "b", "c, d"]),
+        ("m.tsv", write_tsv, None, ["a", "b", "c"]),
+        ("m.parquet", write_parquet, ["one", "two"], ["a", "b", "c"]),
+        ("m.h5ad", write_h5ad, ["one", "two"], ["a", "b", "c"]),
+    ],
+)
+def test_names_of_rows_and_columns(tmp_path, name, write, rows, columns):
+    write(tmp_path / name)
+    table = read_table(tmp_path / name)
+    assert (table.row_names, table.column_names) == (rows, columns)
+    assert (table.transposed.row_names, table.transposed.column_names) == (columns, rows)
+    assert table.transposed.matrix.shape == (3, 2)
+
+
+def test_the_corner_above_the_names_may_be_left_out(tmp_path):
+    (tmp_path / "m.tsv").write_text("a\tb\nx\t1\t2\ny\t3\t4\n")
+    table = read_table(tmp_path / "m.tsv")
+    assert (table.row_names, table.column_names) == (["x", "y"], ["a", "b"])
 
 
 def test_key_chooses_among_several(tmp_path):
