@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io.arrays import sparse_numbers
 from provenmf.io.files import decoded, existing, read_bytes, read_lines, without_compression
-from provenmf.io.matrices import read_matrix, read_parquet
+from provenmf.io.matrices import read_parquet, read_table
 
 # One cell of a table may hold a whole book; the csv module's own limit is 128 KB.
 LARGEST_CELL = 2**31 - 1
@@ -145,13 +145,16 @@ def read_counts(
 ) -> Counts:
     """Read a matrix of word counts (documents, words) and its vocabulary, one word a line.
 
-    Without a vocabulary the words are called `word 0`, `word 1`, …
+    Without a vocabulary the words are the names of the columns, as in a csv or h5ad file, or
+    `word 0`, `word 1`, … if they have none. Names of the rows are those of the documents.
     """
     path = existing(path)
-    if vocabulary is None:
-        return as_counts(read_matrix(path, key), where=str(path))
-    words = [line.strip() for line in read_lines(existing(vocabulary)) if line.strip()]
-    return as_counts(read_matrix(path, key), words, where=str(path), source=str(vocabulary))
+    table = read_table(path, key)
+    words = table.column_names
+    if vocabulary is not None:
+        words = [line.strip() for line in read_lines(existing(vocabulary)) if line.strip()]
+    counts = as_counts(table.matrix, words, where=str(path), source=str(vocabulary))
+    return replace(counts, names=table.row_names)
 
 
 def as_counts(

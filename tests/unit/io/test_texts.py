@@ -96,6 +96,9 @@ def test_counts_with_vocabulary(tmp_path):
     assert read.vocabulary.tolist() == ["fish", "bird"]
     np.testing.assert_array_equal(read.matrix.toarray(), counts.toarray())
     assert "no vocabulary" in read_counts(tmp_path / "counts.npz").notes[0]
+    (tmp_path / "counts.csv").write_text("document,fish,bird\none,1,0\ntwo,2,3\n")
+    named = read_counts(tmp_path / "counts.csv")
+    assert (named.vocabulary.tolist(), named.names) == (["fish", "bird"], ["one", "two"])
     (tmp_path / "vocab.txt").write_text("fish\n")
     with pytest.raises(InvalidInput, match="has 1 words but .* has 2 columns"):
         read_counts(tmp_path / "counts.npz", tmp_path / "vocab.txt")
