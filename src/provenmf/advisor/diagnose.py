@@ -67,7 +67,13 @@ class Diagnosis:
     def _advice(self) -> str:
         if self.recommended is not None:
             name = estimator_class(self.recommended).__name__
-            return f"The theory of {name} applies to this data: use it."
+            if self.agreed:
+                return f"The theory of {name} applies to this data: use it."
+            return (
+                f"The theory of {name} applies to this data with {self.n_components} "
+                f"{'component' if self.n_components == 1 else 'components'}, a number\n"
+                "that the data do not settle."
+            )
         return (
             "No method's conditions are all established on this data. The results may still\n"
             "be good: compare errors with the lower bound, and read the certificates."

@@ -8,7 +8,7 @@ many cones). A drop is stated as the ratio of the values before and after it: 1 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,10 +41,15 @@ class RankEvidence:
 def rank_evidence(blocks: Blocks) -> list[RankEvidence]:
     """Suggestions for the number of components."""
     anchors = _from_anchors(blocks)  # first, since it refuses data that no method can use
-    evidence = [*_from_singular_values(blocks), anchors]
-    if not blocks.map_reduce(_count_negative):
+    nonnegative = not blocks.map_reduce(_count_negative)
+    evidence = [*_from_singular_values(blocks, nonnegative=nonnegative), anchors]
+    if nonnegative:
         evidence.append(_from_cones(blocks))
-    return evidence
+    # As many components as rows or columns explain any data: such a drop says nothing.
+    return [
+        replace(item, drop=1.0) if item.n_components >= min(blocks.shape) else item
+        for item in evidence
+    ]
 
 
 def agreed_number(evidence: list[RankEvidence]) -> int | None:
@@ -54,25 +59,31 @@ def agreed_number(evidence: list[RankEvidence]) -> int | None:
     return number if count >= 2 else None
 
 
-def largest_ratio(values: NDArray[np.float64]) -> tuple[int, float]:
-    """Where a falling sequence falls by the largest factor: how many before, and the factor."""
-    floor = values[0] * np.finfo(np.float64).eps ** 0.5
+def largest_ratio(values: NDArray[np.float64], *, first: int = 1) -> tuple[int, float]:
+    """Where a falling sequence falls by the largest factor: how many before, and the factor.
+
+    At least `first` values come before it, unless those after are rounding errors.
+    """
+    floor = 10 * values[0] * np.finfo(np.float64).eps ** 0.5  # rounding of a Gram matrix
     kept = np.maximum(values, floor)
     ratios = kept[:-1] / kept[1:]
+    if kept[1] > floor:
+        ratios[: first - 1] = 1.0
     place = int(np.argmax(ratios))
     return place + 1, float(ratios[place])
 
 
-def _from_singular_values(blocks: Blocks) -> list[RankEvidence]:
+def _from_singular_values(blocks: Blocks, *, nonnegative: bool) -> list[RankEvidence]:
     largest = min(MOST_DIRECTIONS, *blocks.shape)
     if blocks.n_columns > GRAM_COLUMNS or largest < 2:
         return []
     gram = blocks.map_reduce(gram_of_columns)
-    wanted = min(largest + 1, blocks.n_columns)
+    wanted = min(largest + 1, *blocks.shape)
     values = np.sqrt(leading_eigenpairs(gram, blocks.n_columns, wanted).values)
     if values[0] == 0:
         return []
-    return [RankEvidence("singular values", *largest_ratio(values))]
+    # The mean of nonnegative rows outweighs all other directions, whatever their parts are.
+    return [RankEvidence("singular values", *largest_ratio(values, first=2 if nonnegative else 1))]
 
 
 def _from_anchors(blocks: Blocks) -> RankEvidence:

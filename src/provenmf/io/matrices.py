@@ -97,7 +97,10 @@ def choose_array(
             f"{path} holds no numeric matrix: it has {', '.join(arrays) or 'nothing'}"
         )
     if len(fitting) > 1:
-        raise InvalidInput(f"{path} holds several matrices: choose key= from {', '.join(fitting)}")
+        raise InvalidInput(
+            f"{path} holds several matrices, {', '.join(fitting)}: "
+            f"choose one, such as key={fitting[0]!r}"
+        )
     return arrays[fitting[0]]
 
 

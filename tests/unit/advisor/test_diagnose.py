@@ -29,7 +29,21 @@ def test_planted_cones_are_found_by_all_evidence_and_certified():
 
 def test_pure_noise_is_not_settled():
     diagnosis = diagnose(np.random.default_rng(1).random((60, 10)), methods=("cones",))
-    assert not diagnosis.agreed and diagnosis.recommended is None
+    assert not diagnosis.agreed
+    assert "with 1 component, a number\nthat the data do not settle" in str(diagnosis)
+
+
+def test_trivial_numbers_are_no_evidence():
+    X = np.random.default_rng(1).random((12, 40))
+    assert not any(item.is_clear for item in rank_evidence(as_blocks(X)))
+    one_direction = np.outer(np.arange(1, 13), np.arange(1, 41))
+    singular = rank_evidence(as_blocks(one_direction.astype(float)))[0]
+    assert (singular.n_components, singular.is_clear) == (1, True)
+
+
+def test_no_theory_applies():
+    diagnosis = diagnose(np.random.default_rng(1).random((60, 10)), 9, methods=("cones",))
+    assert diagnosis.recommended is None
     assert "No method" in str(diagnosis)
 
 

@@ -136,7 +136,7 @@ def test_the_corner_above_the_names_may_be_left_out(tmp_path):
 def test_key_chooses_among_several(tmp_path):
     np.savez(tmp_path / "m.npz", A=MATRIX, B=2 * MATRIX)
     np.testing.assert_array_equal(read_matrix(tmp_path / "m.npz", "B"), 2 * MATRIX)
-    with pytest.raises(InvalidInput, match="choose key= from A, B"):
+    with pytest.raises(InvalidInput, match="several matrices, A, B: choose one, such as key='A'"):
         read_matrix(tmp_path / "m.npz")
     with pytest.raises(InvalidInput, match="has no 'C': it holds A, B"):
         read_matrix(tmp_path / "m.npz", "C")
