@@ -23,6 +23,7 @@ import numpy as np
 
 from provenmf.errors import InvalidInput
 from provenmf.estimators import estimator_class
+from provenmf.estimators.and_descent import AND
 from provenmf.estimators.xray import XRAY, SignedXRAY
 from provenmf.records import Factorization
 
@@ -65,6 +66,17 @@ def simplex_weights(method: str) -> dict[str, str]:
     """The option that asks a method for weights that sum to one, where it has a choice."""
     accepted = inspect.signature(estimator_class(method)).parameters
     return {"weights": "simplex"} if "weights" in accepted else {}
+
+
+def for_real_data(method: str) -> dict[str, Any]:
+    """What a method does on data that follow no model, where that is not its default.
+
+    AND as in Li17, B.3: from random rows, rows as they are. The default, made for data of its
+    model, chases the noise of real documents and images (docs/decisions.md).
+    """
+    if estimator_class(method) is not AND:
+        return {}
+    return {"init": "random-rows", "schedule": "paper", "steps": "paper", "normalize": False}
 
 
 def with_answer(

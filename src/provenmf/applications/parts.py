@@ -23,7 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.answers import check_number, fit_matrix, with_answer
+from provenmf.applications.answers import (
+    check_number,
+    fit_matrix,
+    for_real_data,
+    with_answer,
+)
 from provenmf.errors import InvalidInput
 from provenmf.io.images import as_images
 from provenmf.records import Factorization
@@ -46,7 +51,7 @@ def find_parts(
     images: Any,
     n_parts: int,
     *,
-    method: str = "and_descent",
+    method: str = "hals",
     shape: tuple[int, int] | None = None,
     random_state: Any = None,
     **options: Any,
@@ -57,7 +62,8 @@ def find_parts(
     ----------
     images : from `read_images`, or an array (images, rows, columns) or (images, pixels).
     n_parts : how many.
-    method : any method of `provenmf.factorize`.
+    method : any method of `provenmf.factorize`. "hals" has no negative pixels; "and_descent", which
+        may have them, works with the settings of its paper.
     shape : rows and columns of one image, where images is a matrix and they are not square.
     random_state, options : passed to the method's estimator.
     """
@@ -66,9 +72,8 @@ def find_parts(
         raise InvalidInput("there is one image: parts need at least two")
     check_number("n_parts", n_parts, len(images.pixels), "images")
     notes = list(images.notes)
-    factorization = fit_matrix(
-        images.pixels, n_parts, method, {"random_state": random_state, **options}
-    )
+    options = {**for_real_data(method), "random_state": random_state, **options}
+    factorization = fit_matrix(images.pixels, n_parts, method, options)
     components = np.asarray(factorization.components, dtype=np.float64)
     if components.min() < 0:
         notes.append("components have negative pixels; they are shown as black")

@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from provenmf.applications.answers import (
     check_number,
     fit_matrix,
+    for_real_data,
     found_fewer,
     simplex_weights,
     with_answer,
@@ -121,6 +122,7 @@ def find_topics(
         anchors = problem.candidates[factorization.anchors]
         topics = topics_from_anchors(problem.cooccurrence, anchors)
     else:
+        options = {**for_real_data(method), **options}
         factorization = fit_matrix(unit_documents(matrix), n_topics, method, options)
         topics = _scaled_to_sum_one(np.maximum(factorization.components, 0.0))
         anchors = None

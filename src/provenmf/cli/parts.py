@@ -15,7 +15,7 @@ from provenmf.cli.progress import fitting, reading
 def parts(
     data: Annotated[Path, typer.Argument(help="Folder of images of one size, npz or npy.")],
     rank: options.KnownRank,
-    method: options.Method = "and_descent",
+    method: options.Method = "hals",
     output: options.Output = None,
     key: options.Key = None,
     shape: options.Shape = None,
@@ -31,7 +31,7 @@ def parts(
     Examples:
       provenmf parts faces/ -k 6                          a folder of png or jpeg files
       provenmf parts olivetti.npz -k 6
-      provenmf parts images.npy --shape 28x28 -k 20 --method cones
+      provenmf parts images.npy --shape 28x28 -k 20 --method and_descent
     """
     from provenmf.applications import find_parts
     from provenmf.io import read_images

@@ -32,3 +32,16 @@ def test_one_image_has_no_parts():
 def test_numbers_of_parts():
     with pytest.raises(InvalidInput, match="n_parts=5 must be at least 1 and at most the 3 images"):
         find_parts(np.ones((3, 2, 2)), 5)
+
+
+def test_and_comes_as_near_as_any_components_can():
+    digits = load_digits().images[:300]
+    result = find_parts(digits, 8, method="and_descent", random_state=0).factorization
+    assert result.parameters["init"] == "random-rows"
+    measures = result.certificate.measures
+    assert measures["relative_error"] < 1.01 * measures["relative_error_lower_bound"]
+    given = find_parts(digits, 8, method="and_descent", init="spa", certify=False).factorization
+    assert given.parameters["init"] == "spa"
+    default = find_parts(digits, 8).factorization
+    assert default.components.min() >= 0
+    assert default.certificate.measures["relative_error"] > measures["relative_error"]

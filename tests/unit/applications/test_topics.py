@@ -153,6 +153,9 @@ def test_topics_from_documents():
     assert found == {frozenset(words) for words in SUBJECTS.values()}
     assert result.anchor_words == ()
     assert "anchor_words" not in result.factorization.extras
+    as_in_the_paper = find_topics(small_corpus()[0], 3, method="and_descent", random_state=0)
+    parameters = as_in_the_paper.factorization.parameters
+    assert (parameters["init"], parameters["schedule"]) == ("random-rows", "paper")
 
 
 def test_numbers_of_topics():
