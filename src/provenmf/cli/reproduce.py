@@ -44,9 +44,10 @@ def reproduce(
 ) -> None:
     """Run tables and figures of the four papers again, with the paper's claim beside ours.
 
-    Each writes NAME.html (figures and tables), NAME.json and NAME-*.csv into the
-    output folder, and prints a verdict. An experiment of hours (merit-table2) keeps its
-    trials there as they come, in NAME.finished.jsonl, and goes on from them if run again.
+    Each writes NAME.html (figures and tables), NAME.json and NAME-*.csv into
+    the output folder, and prints a verdict. An experiment of hours
+    (merit-table2) keeps its trials there as they come, in
+    NAME.finished.jsonl, and goes on from them if run again.
 
     \b
     Examples:
