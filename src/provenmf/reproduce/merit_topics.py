@@ -132,7 +132,7 @@ def topic_outcome(rows: Sequence[Measurement]) -> Outcome:
         f"find_topics minus that printed for MERIT is {ours:+.3f} on average, that of SPA in the "
         f"paper's protocol {_difference([r for r in held_out if r['method'] == 'SPA']):+.3f}; the "
         "settings of find_topics were chosen on trials 1 to 8. The paper prints means over all 50 "
-        f"trials. FastGradient was to run on problems of up to {FAST_GRADIENT_WORDS} words only. "
+        f"trials. FastGradient runs on problems of up to {FAST_GRADIENT_WORDS} words only. "
         "Up to the weights of the documents the trials took "
         f"{sum(row['seconds'] for row in rows) / 60:.0f} minutes of one processor."
     )
