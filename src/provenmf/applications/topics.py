@@ -45,6 +45,7 @@ from provenmf.applications.answers import (
 from provenmf.applications.words import as_word_counts, document_frequency, tf_idf
 from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
+from provenmf.io.notes import counted
 from provenmf.io.texts import Counts
 from provenmf.linalg.cooccurrence import Cooccurrence
 from provenmf.linalg.nnls import nonnegative_least_squares
@@ -130,7 +131,7 @@ def find_topics(
     weights = document_weights(matrix, topics, weights_from)
     empty = int(np.count_nonzero(matrix.sum(axis=1) == 0))
     if empty:
-        notes.append(f"{empty} documents have no word left and get no weights")
+        notes.append(f"{counted(empty, 'document')} with no word left: no weights there")
     words = corpus.vocabulary[kept]
     best = top_words(topics, N_TOP_WORDS)
     coherence = topic_coherence(best, matrix)
@@ -249,7 +250,7 @@ def _usable_words(corpus: Counts) -> tuple[NDArray[np.intp], list[str]]:
     notes = list(corpus.notes)
     if len(kept) < len(documents):
         dropped = len(documents) - len(kept)
-        notes.append(f"{dropped} words in fewer than two or in all documents were left out")
+        notes.append(f"{counted(dropped, 'word')} in fewer than two or in all documents left out")
     return kept, notes
 
 

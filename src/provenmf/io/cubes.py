@@ -13,6 +13,7 @@ from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io.arrays import numbers
 from provenmf.io.files import existing, optional, read_mat, read_npy, read_npz
 from provenmf.io.matrices import choose_array
+from provenmf.io.notes import counted
 
 # Names under which the files in circulation keep the cube and the size of its image.
 CUBE_KEYS = ("Y", "V", "cube", "X", "data")
@@ -101,7 +102,7 @@ def as_cube(
     pixels = values[pixel_mask][:, band_mask]
     negative = int(np.count_nonzero(pixels < 0))
     if negative:
-        notes.append(f"{negative} negative entries were set to zero")
+        notes.append(f"negative entries set to zero: {negative}")
         pixels = np.maximum(pixels, 0.0)
     if wavelengths is not None:
         wavelengths = np.asarray(wavelengths, dtype=np.float64)[band_mask]
@@ -148,9 +149,10 @@ def _usable(
         raise InvalidInput(f"{where} has no pixel without missing values: fill them first")
     if not band_mask.all():
         dead = np.flatnonzero(~band_mask)
-        notes.append(f"{len(dead)} dead bands were masked: {_short_list(dead)}")
+        notes.append(f"{counted(len(dead), 'dead band')} masked: {_short_list(dead)}")
     if not pixel_mask.all():
-        notes.append(f"{np.count_nonzero(~pixel_mask)} pixels with missing values were masked")
+        masked = int(np.count_nonzero(~pixel_mask))
+        notes.append(f"{counted(masked, 'pixel')} with missing values masked")
     return band_mask, pixel_mask
 
 

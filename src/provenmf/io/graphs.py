@@ -15,6 +15,7 @@ from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io.arrays import sparse_numbers
 from provenmf.io.files import existing, optional, read_lines, without_compression
 from provenmf.io.matrices import read_matrix
+from provenmf.io.notes import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,14 +69,14 @@ def as_graph(
     if loops:
         adjacency = sp.csr_array(adjacency - sp.diags_array(adjacency.diagonal()))
         adjacency.eliminate_zeros()
-        notes.append(f"{loops} self-loops were dropped")
+        notes.append(f"{counted(loops, 'self-loop')} dropped")
     if directed or abs(adjacency - adjacency.T).sum() > 0:
         adjacency = sp.csr_array(adjacency.maximum(adjacency.T))
         notes.append("directed edges were made mutual, the larger weight kept")
     if adjacency.shape[0] < 2 or adjacency.nnz == 0:
         raise InvalidInput(
-            f"{where} has {adjacency.shape[0]} nodes and {adjacency.nnz // 2} edges: "
-            "communities need at least two nodes and one edge"
+            f"{where} has {counted(adjacency.shape[0], 'node')} and "
+            f"{counted(adjacency.nnz // 2, 'edge')}: communities need two nodes and an edge at least"
         )
     if not np.all(adjacency.data == 1):
         low, high = adjacency.data.min(), adjacency.data.max()

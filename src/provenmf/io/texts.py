@@ -18,6 +18,7 @@ from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io.arrays import sparse_numbers
 from provenmf.io.files import decoded, existing, read_bytes, read_lines, without_compression
 from provenmf.io.matrices import read_parquet, read_table
+from provenmf.io.notes import counted
 
 # One cell of a table may hold a whole book; the csv module's own limit is 128 KB.
 LARGEST_CELL = 2**31 - 1
@@ -77,7 +78,7 @@ def read_texts(
         lines = read_lines(path, encoding)
         pairs = [(f"line {n}", line) for n, line in enumerate(lines, 1) if line.strip()]
         if len(pairs) < len(lines):
-            notes.append(f"{len(lines) - len(pairs)} empty lines were left out")
+            notes.append(f"{counted(len(lines) - len(pairs), 'empty line')} left out")
     if not any(text.strip() for _, text in pairs):
         raise InvalidInput(f"{path} holds no text: give a corpus with at least two documents")
     return Corpus([text for _, text in pairs], [name for name, _ in pairs], tuple(notes))

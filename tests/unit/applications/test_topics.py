@@ -99,7 +99,7 @@ def test_the_record_holds_all_that_a_report_needs(tmp_path):
     assert extras["example_documents"][:, 0].tolist() == best.tolist()
     assert extras["example_names"][0, 0] == f"file {best[0]}"
     assert extras["example_texts"][1, 0] == texts[best[1]][:400]
-    assert "1 documents have no word left and get no weights" in extras["notes"].tolist()
+    assert "1 document with no word left: no weights there" in extras["notes"].tolist()
     assert extras["document_weights"][8].tolist() == [0, 0, 0]
     given = count_words(corpus, min_documents=1).vocabulary
     everything = find_topics(count_words(corpus, min_documents=1), 3, method="spa")

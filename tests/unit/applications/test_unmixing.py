@@ -72,7 +72,7 @@ def test_masked_pixels_and_bands(scene, tmp_path):
     assert result.agreement.mean_angle < 0.02
     assert np.isnan(result.maps()[:, 3, 4]).all()
     assert np.isfinite(result.maps()).sum() == 3 * 599
-    assert "1 dead bands were masked: 5" in result.notes
+    assert "1 dead band masked: 5" in result.notes
     result.factorization.save(tmp_path / "r.npz")
     extras = load(tmp_path / "r.npz").extras
     assert extras["kind"] == "unmixing" and extras["endmembers"].shape == (3, 39)

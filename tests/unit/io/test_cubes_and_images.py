@@ -45,9 +45,9 @@ def test_dead_bands_and_missing_pixels_are_masked_and_said(cube):
     assert read.pixels.shape == (23, 3) and read.pixels.min() == 0
     assert read.wavelengths.tolist() == [0, 2, 4]
     assert read.notes == (
-        "2 dead bands were masked: 1, 3",
-        "1 pixels with missing values were masked",
-        "1 negative entries were set to zero",
+        "2 dead bands masked: 1, 3",
+        "1 pixel with missing values masked",
+        "negative entries set to zero: 1",
     )
     np.testing.assert_array_equal(cube, before)
 

@@ -29,7 +29,7 @@ def test_loops_directions_and_weights_are_handled_and_said():
     graph = as_graph(adjacency)
     np.testing.assert_array_equal(graph.adjacency.toarray(), [[0, 3, 0], [3, 0, 5], [0, 5, 0]])
     assert graph.notes == (
-        "1 self-loops were dropped",
+        "1 self-loop dropped",
         "directed edges were made mutual, the larger weight kept",
         "edge weights from 3 to 5 are used as given",
     )
@@ -52,7 +52,7 @@ def test_repeated_edges_keep_the_largest_weight(tmp_path):
     "adjacency, message",
     [
         (np.zeros((3, 3)), "3 nodes and 0 edges"),
-        (np.ones((1, 1)), "1 nodes and 0 edges"),
+        (np.ones((1, 1)), "1 node and 0 edges"),
         (np.ones((2, 3)), "is square"),
         (np.array([[0, -1.0], [-1, 0]]), "negative weights"),
         (np.array([[0, np.nan], [np.nan, 0]]), "not finite"),

@@ -25,7 +25,7 @@ def test_one_document_a_line_says_which_lines_were_empty(tmp_path):
     path.write_text("\n".join([TEXTS[0], "", *TEXTS[1:]]), encoding="utf-8")
     corpus = read_texts(path)
     assert list(corpus.texts) == TEXTS
-    assert corpus.notes == ("1 empty lines were left out",)
+    assert corpus.notes == ("1 empty line left out",)
 
 
 def test_packed_jsonl_with_a_field(tmp_path):
