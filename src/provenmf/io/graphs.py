@@ -76,7 +76,7 @@ def as_graph(
     if adjacency.shape[0] < 2 or adjacency.nnz == 0:
         raise InvalidInput(
             f"{where} has {counted(adjacency.shape[0], 'node')} and "
-            f"{counted(adjacency.nnz // 2, 'edge')}: communities need two nodes and an edge at least"
+            f"{counted(adjacency.nnz // 2, 'edge')}: communities need two nodes and an edge"
         )
     if not np.all(adjacency.data == 1):
         low, high = adjacency.data.min(), adjacency.data.max()
