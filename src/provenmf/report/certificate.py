@@ -97,14 +97,13 @@ def proved(name: str) -> str:
 
 def headline(certificate: Certificate) -> list[str]:
     """What can be believed, in a few sentences, most important first."""
-    sentences = []
+    sentences = optimality_sentences(certificate)
     if certificate.bounds:
         first = list(certificate.bounds.items())[:IN_HEADLINE]
         listed = "; ".join(f"{proved(name)} {in_digits(value)}" for name, value in first)
-        sentences.append(f"Proved for this data: {listed}.")
+        sentences.insert(0, f"Proved for this data: {listed}.")
     else:
-        sentences.append("Nothing is proved by the method's theory for this data.")
-    sentences += optimality_sentences(certificate)
+        sentences.append("About the components themselves nothing is proved for this data.")
     if certificate.checks:
         count = {status: sum(c.status == status for c in certificate.checks) for status in STATUS}
         sentences.append(
