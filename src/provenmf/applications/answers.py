@@ -68,7 +68,7 @@ def simplex_weights(method: str) -> dict[str, str]:
     return {"weights": "simplex"} if "weights" in accepted else {}
 
 
-def for_real_data(method: str) -> dict[str, Any]:
+def for_real_data(method: str, n_components: int | None) -> dict[str, Any]:
     """What a method does on data that follow no model, where that is not its default.
 
     AND as in Li17, B.3: from random rows, rows as they are. The default, made for data of its
@@ -76,7 +76,8 @@ def for_real_data(method: str) -> dict[str, Any]:
     """
     if estimator_class(method) is not AND:
         return {}
-    return {"init": "random-rows", "schedule": "paper", "steps": "paper", "normalize": False}
+    start = {} if n_components is None else {"init": "random-rows"}
+    return {**start, "schedule": "paper", "steps": "paper", "normalize": False}
 
 
 def with_answer(

@@ -72,7 +72,7 @@ def find_parts(
         raise InvalidInput("there is one image: parts need at least two")
     check_number("n_parts", n_parts, len(images.pixels), "images")
     notes = list(images.notes)
-    options = {**for_real_data(method), "random_state": random_state, **options}
+    options = {**for_real_data(method, n_parts), "random_state": random_state, **options}
     factorization = fit_matrix(images.pixels, n_parts, method, options)
     components = np.asarray(factorization.components, dtype=np.float64)
     if components.min() < 0:

@@ -123,7 +123,7 @@ def find_topics(
         anchors = problem.candidates[factorization.anchors]
         topics = topics_from_anchors(problem.cooccurrence, anchors)
     else:
-        options = {**for_real_data(method), **options}
+        options = {**for_real_data(method, n_topics), **options}
         factorization = fit_matrix(unit_documents(matrix), n_topics, method, options)
         topics = _scaled_to_sum_one(np.maximum(factorization.components, 0.0))
         anchors = None

@@ -123,7 +123,7 @@ def face_parts(settings: Settings) -> Outcome:
     pixels = faces(folder)
     rows = []
     contenders: dict[str, tuple[str, dict[str, Any]]] = {
-        "AND": ("and_descent", for_real_data("and_descent")),
+        "AND": ("and_descent", for_real_data("and_descent", 6)),
         "AND, adaptive from SPA": ("and_descent", {}),
         **{method: (method, {}) for method in ("hals", "spa", "cones")},
     }

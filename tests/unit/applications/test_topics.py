@@ -156,6 +156,7 @@ def test_topics_from_documents():
     as_in_the_paper = find_topics(small_corpus()[0], 3, method="and_descent", random_state=0)
     parameters = as_in_the_paper.factorization.parameters
     assert (parameters["init"], parameters["schedule"]) == ("random-rows", "paper")
+    assert len(find_topics(small_corpus()[0], None, method="and_descent").topics) > 1
 
 
 def test_numbers_of_topics():
