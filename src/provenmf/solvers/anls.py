@@ -36,7 +36,7 @@ def anls(
     *,
     init: Init = "cones",
     coarse: bool = True,
-    max_iter: int = 200,
+    max_iter: int = 500,
     tol: float = 1e-4,
     rng: np.random.Generator | None = None,
     callback: Callback | None = None,

@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks
 from provenmf.errors import DegenerateData, InvalidInput
+from provenmf.linalg.norms import absolute_row_sums
+from provenmf.linalg.storage import as_dense
 from provenmf.solvers.weights import encode
 
 Name = Literal[
@@ -138,13 +140,10 @@ def filled_up(
     missing = 0 if n_components is None else n_components - len(components)
     if missing <= 0:
         return components
-    sums = blocks.map_rows(lambda block: np.abs(block).sum(axis=1))
-    nonzero = np.flatnonzero(np.asarray(sums).ravel())
+    nonzero = np.flatnonzero(blocks.map_rows(absolute_row_sums))
     candidates = nonzero if len(nonzero) else np.arange(blocks.n_rows)
     rows = rng.choice(candidates, missing, replace=missing > len(candidates))
-    chosen = blocks.take(np.sort(rows))
-    dense = chosen if isinstance(chosen, np.ndarray) else chosen.toarray()
-    return np.vstack([components, dense])
+    return np.vstack([components, as_dense(blocks.take(np.sort(rows)))])
 
 
 def _random(blocks: Blocks, k: int, rng: np.random.Generator) -> Pair:
