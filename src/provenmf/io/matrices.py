@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.io.arrays import NUMBERS
 from provenmf.io.files import (
     check_format,
     decoded,
@@ -105,14 +106,14 @@ def choose_array(
 
 
 def _is_number(array: Any) -> bool:
-    return isinstance(array, np.ndarray) and array.dtype.kind in "biuf"
+    return isinstance(array, np.ndarray) and array.dtype.kind in NUMBERS
 
 
 def _numeric(matrix: Any, path: Path) -> Any:
     if sp.issparse(matrix):
         return sp.csr_array(matrix)
     matrix = np.asanyarray(matrix)
-    if matrix.dtype.kind not in "biuf":
+    if matrix.dtype.kind not in NUMBERS:
         raise UnreadableFile(f"{path} holds {matrix.dtype} entries, not numbers: convert it")
     if matrix.ndim != 2:
         raise InvalidInput(f"{path} holds an array of shape {matrix.shape}: a matrix is needed")
@@ -253,12 +254,13 @@ def _h5ad_matrix(node: Any) -> Any:
 
 
 def _h5ad_names(file: Any, axis: str) -> list[str] | None:
-    """The index of the frame `obs` (cells) or `var` (genes)."""
+    """The index of the frame `obs` (cells) or `var` (genes), if it is a plain column of text."""
     frame = file.get(axis)
-    index = None if frame is None else frame.attrs.get("_index", "_index")
-    if index is None or index not in frame:
+    if not hasattr(frame, "keys"):  # before AnnData 0.7 frames were stored in another way
         return None
-    return [name.decode() if isinstance(name, bytes) else str(name) for name in frame[index][()]]
+    index = frame.get(str(frame.attrs.get("_index", "_index")))
+    is_text = getattr(index, "dtype", np.dtype(float)).kind in "OS"
+    return index.asstr()[()].tolist() if is_text else None
 
 
 _READERS: dict[str, Callable[[Path, str | None], Any]] = {

@@ -127,6 +127,20 @@ def test_names_of_rows_and_columns(tmp_path, name, write, rows, columns):
     assert table.transposed.matrix.shape == (3, 2)
 
 
+@pytest.mark.parametrize("index", [np.array([1, 2]), np.zeros(2, dtype=[("index", "S4")])])
+def test_h5ad_with_another_kind_of_names(tmp_path, index):
+    write_h5ad(tmp_path / "m.h5ad")
+    with h5py.File(tmp_path / "m.h5ad", "r+") as file:
+        del file["obs"]
+        if index.dtype.names:
+            file["obs"] = index
+        else:
+            file.create_group("obs")["_index"] = index
+    table = read_table(tmp_path / "m.h5ad")
+    assert table.row_names is None
+    assert table.column_names == ["a", "b", "c"]
+
+
 def test_the_corner_above_the_names_may_be_left_out(tmp_path):
     (tmp_path / "m.tsv").write_text("a\tb\nx\t1\t2\ny\t3\t4\n")
     table = read_table(tmp_path / "m.tsv")
