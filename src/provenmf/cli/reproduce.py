@@ -113,9 +113,9 @@ def _run(
 
 def _show_list(available: dict[str, Experiment], output: Path, as_json: bool) -> None:
     from provenmf.reproduce.catalogue import listing
-    from provenmf.reproduce.results import read_results
+    from provenmf.reproduce.results import read_record, read_results
 
-    rows = listing(available, read_results(output))
+    rows = listing(available, read_results(output), read_record())
     if as_json:
         typer.echo(json.dumps([vars(row) for row in rows], indent=1))
         return
@@ -131,12 +131,16 @@ def _show_list(available: dict[str, Experiment], output: Path, as_json: bool) ->
 
 
 def _write_docs(output: Path) -> None:
-    from provenmf.io import write_aside
     from provenmf.reproduce.catalogue import document, experiments
-    from provenmf.reproduce.results import read_results
+    from provenmf.reproduce.results import RECORD, read_results, record_of, write_text
 
-    if not DOCUMENT.parent.is_dir():
-        raise InvalidInput(f"there is no folder {DOCUMENT.parent} here: run it in the repository")
-    text = document(experiments(), read_results(output))
-    write_aside(DOCUMENT, lambda file: file.write(text.encode()))
-    typer.echo(f"Written: {DOCUMENT}")
+    results = read_results(output)
+    texts = {
+        DOCUMENT: document(experiments(), results),
+        Path("src/provenmf/reproduce") / RECORD: record_of(results),
+    }
+    for path, text in texts.items():
+        if not path.parent.is_dir():
+            raise InvalidInput(f"there is no folder {path.parent} here: run it in the repository")
+        write_text(path, text)
+        typer.echo(f"Written: {path}")

@@ -79,15 +79,29 @@ def experiments() -> dict[str, Experiment]:
 
 
 def listing(
-    available: Mapping[str, Experiment], results: Mapping[str, Mapping[str, Any]]
+    available: Mapping[str, Experiment],
+    results: Mapping[str, Mapping[str, Any]],
+    recorded: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[Row]:
-    """The papers' items and our further experiments, with their status."""
+    """The papers' items and our further experiments, with their status.
+
+    Where an experiment has no result, `recorded` may have the outcome of an earlier one.
+    """
+    earlier = recorded or {}
+
+    def status(name: str, reason: str = "") -> str:
+        if name not in available:
+            return reason
+        if name in results:
+            return _outcome(results[name])
+        return f"{_outcome(earlier[name])}, on record" if name in earlier else "can be run"
+
     rows = [
-        Row(item.name, item.paper, item.title, _status(item, available, results)) for item in ITEMS
+        Row(item.name, item.paper, item.title, status(item.name, item.reason)) for item in ITEMS
     ]
     known = {item.name for item in ITEMS}
     rows += [
-        Row(e.name, e.paper, e.title, _outcome(results.get(e.name)))
+        Row(e.name, e.paper, e.title, status(e.name))
         for e in available.values()
         if e.name not in known
     ]
@@ -95,17 +109,7 @@ def listing(
     return sorted(rows, key=lambda row: order.index(row.paper) if row.paper in order else 99)
 
 
-def _status(
-    item: Item, available: Mapping[str, Experiment], results: Mapping[str, Mapping[str, Any]]
-) -> str:
-    if item.name not in available:
-        return item.reason
-    return _outcome(results.get(item.name))
-
-
-def _outcome(result: Mapping[str, Any] | None) -> str:
-    if result is None:
-        return "can be run"
+def _outcome(result: Mapping[str, Any]) -> str:
     word = {True: "holds", False: "does not hold", None: "open"}[result["holds"]]
     return f"{word} (quick size)" if result["quick"] else word
 

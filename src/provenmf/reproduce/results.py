@@ -6,7 +6,9 @@ import csv
 import io
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ from provenmf.report import figures
 from provenmf.report.elements import Chart, Element, Paragraph, Tab, Table
 from provenmf.report.page import page
 from provenmf.reproduce.experiment import Experiment, Figure, Outcome
+
+RECORD = "recorded.json"
 
 
 @dataclass(frozen=True)
@@ -66,11 +70,12 @@ def write_result(result: Result, folder: Path) -> list[Path]:
     for title, rows in result.outcome.tables.items():
         files[folder / f"{name}-{_file_name(title)}.csv"] = _csv(rows)
     for path, text in files.items():
-        _write_text(path, text)
+        write_text(path, text)
     return list(files)
 
 
-def _write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
+    """Write a file completely or not at all."""
     write_aside(path, lambda file: file.write(text.encode()))
 
 
@@ -85,6 +90,21 @@ def read_results(folder: Path) -> dict[str, dict[str, Any]]:
         if isinstance(content, dict) and {"name", "verdict", "tables"} <= content.keys():
             found[content["name"]] = content
     return found
+
+
+def read_record() -> dict[str, dict[str, Any]]:
+    """The outcomes that come with the package, of which docs/reproduction.md has the tables."""
+    text = resources.files("provenmf.reproduce").joinpath(RECORD).read_text("utf-8")
+    return json.loads(text)
+
+
+def record_of(results: Mapping[str, Mapping[str, Any]]) -> str:
+    """What the package keeps of results."""
+    kept = {
+        name: {key: result[key] for key in ("holds", "quick", "verdict")}
+        for name, result in results.items()
+    }
+    return json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
 
 
 def page_of(result: Result) -> str:

@@ -76,3 +76,19 @@ def test_experiments_have_unique_names_and_known_papers():
     found = experiments()
     assert found
     assert all(experiment.paper in PAPERS for experiment in found.values())
+
+
+def test_outcomes_on_record_are_listed(result):
+    available = {"cones-fig1": EXPERIMENT}
+    record = json.loads(record_of({"cones-fig1": result.to_dict()}))
+    assert record["cones-fig1"]["verdict"] == "It holds."
+    rows = {row.name: row.status for row in listing(available, {}, record)}
+    assert rows["cones-fig1"] == "holds (quick size), on record"
+    own = {
+        row.name: row.status for row in listing(available, {"cones-fig1": result.to_dict()}, record)
+    }
+    assert own["cones-fig1"] == "holds (quick size)"
+
+
+def test_the_package_has_a_record_of_every_experiment():
+    assert read_record().keys() == experiments().keys()
