@@ -68,7 +68,7 @@ def write_result(result: Result, folder: Path) -> list[Path]:
     files = {folder / f"{name}.html": page_of(result)}
     files[folder / f"{name}.json"] = json.dumps(result.to_dict(), indent=1)
     for title, rows in result.outcome.tables.items():
-        files[folder / f"{name}-{_file_name(title)}.csv"] = _csv(rows)
+        files[folder / f"{name}-{file_name(title)}.csv"] = _csv(rows)
     for path, text in files.items():
         write_text(path, text)
     return list(files)
@@ -162,5 +162,6 @@ def _csv(rows: list[dict[str, Any]]) -> str:
     return text.getvalue()
 
 
-def _file_name(title: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", title.lower())[:40].strip("-") or "table"
+def file_name(title: str) -> str:
+    """A title as part of a file's name."""
+    return re.sub(r"[^a-z0-9]+", "-", title.lower())[:80].strip("-") or "table"

@@ -11,6 +11,7 @@ from provenmf.reproduce.finished import Finished
 from provenmf.reproduce.memory import peak_megabytes
 from provenmf.reproduce.merit_topics import measure, topic_outcome
 from provenmf.reproduce.real_data import Collection
+from provenmf.reproduce.results import file_name
 from provenmf.reproduce.topic_protocol import Contender, Trial
 
 EXPERIMENTS = merit_real.EXPERIMENTS + merit_topics.EXPERIMENTS + and_real.EXPERIMENTS
@@ -67,6 +68,7 @@ def test_protocol_and_table(tmp_path):
         assert row["Coherence"] < 0 and row["SimCount"] >= 0 and row["ClustAcc"] > 0.9
     ours = next(row["ClustAcc"] for row in rows if row["method"] == "find_topics")
     outcome = topic_outcome(rows)
+    assert len({file_name(title) for title in outcome.tables}) == len(outcome.tables)
     table = outcome.tables["ClustAcc on tdt2, trials 9 to 18: ours (paper's 50 trials)"]
     spa = next(row for row in table if row["method"] == "SPA")
     assert spa["K=3"] == f"{rows[0]['ClustAcc']:.2f} (0.87)"
