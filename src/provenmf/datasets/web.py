@@ -2,9 +2,9 @@
 
 `data` (or the environment variable PROVENMF_DATA) names a folder laid out as in `LAYOUT`; what is
 found there is used and nothing is fetched. Otherwise 20 newsgroups and Olivetti come through
-scikit-learn's fetchers, which check their own checksums, and files in `REMOTE` through pooch with
-the checksums given there. Sets whose published files cannot be checked byte by byte are read from
-the folder only: no checksum is invented.
+scikit-learn's fetchers, which check their own checksums, and the sets in `REMOTE` (whole files) and
+`PUBLISHED` (tables of text) through pooch with the checksums given there. Sets whose published
+files we could not check are read from the folder only: no checksum is invented.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.datasets.published import PUBLISHED, Published
 from provenmf.errors import InvalidInput, MissingExtra
 
 VARIABLE = "PROVENMF_DATA"
@@ -25,8 +26,7 @@ _MERIT = "github.com/XiaoFuLab/Frank-Wolfe-based-method-for-SD-MMV at f2612ec5e5
 _SIGNATURES = "github.com/AlexandrovLab/SigProfilerAssignment at 26a966cf51c0"
 _CROWD = "github.com/yuan-li/truth-inference-at-scale at 621789b2d573"
 
-# name -> file in the data folder, and where the data come from. All but the piano's were converted
-# from the files published there (MATLAB, text) and so have no published checksum.
+# name -> file in the data folder, and where the data come from.
 LAYOUT = {
     "news20": ("news20/texts.jsonl.xz", "20 newsgroups, by date; fields group and text"),
     "olivetti": ("olivetti/olivetti.npz", "AT&T faces; X (400, 4096), subject"),
@@ -109,6 +109,8 @@ def locate(name: str, data: str | Path | None = None) -> Path:
         return path
     if name in REMOTE:
         return fetch(REMOTE[name], name)
+    if name in PUBLISHED:
+        return fetch_published(PUBLISHED[name], name)
     place, source = LAYOUT[name]
     raise InvalidInput(
         f"data set {name!r} is not fetched from the network (source: {source}): put it at {place} "
@@ -118,23 +120,40 @@ def locate(name: str, data: str | Path | None = None) -> Path:
 
 def fetch(remote: Remote, name: str, cache: str | Path | None = None) -> Path:
     """Download a file once, and refuse it if its checksum is another one."""
+    return _retrieve(remote.address, f"sha256:{remote.sha256}", name, cache)
+
+
+def fetch_published(published: Published, name: str, cache: str | Path | None = None) -> Path:
+    """Download the files of a data set, read and check them, and keep the arrays as one npz."""
+    from provenmf.io import write_aside
+
+    paths = {part: _retrieve(a, None, name, cache) for part, a in published.files.items()}
+    try:
+        texts = {part: path.read_text("utf-8") for part, path in paths.items()}
+        arrays = published.arrays(texts, name)
+    except (UnicodeDecodeError, InvalidInput) as error:
+        for path in paths.values():
+            path.unlink()  # fetched again next time
+        raise InvalidInput(f"{error}: put the data set at {_place(name)}") from error
+    kept = next(iter(paths.values())).with_name(f"{name}.npz")
+    write_aside(kept, lambda file: np.savez_compressed(file, **arrays))
+    return kept
+
+
+def _retrieve(address: str, known_hash: str | None, name: str, cache: str | Path | None) -> Path:
+    """A file through pooch, from its cache if it is there."""
     try:
         import pooch
     except ImportError as error:
         raise MissingExtra(f"fetching data set {name!r}", "data") from error
+    pooch.get_logger().setLevel("WARNING")  # else it tells users to trust what it has fetched
+    folder = cache or pooch.os_cache("provenmf")
     try:
-        return Path(
-            pooch.retrieve(
-                remote.address,
-                known_hash=f"sha256:{remote.sha256}",
-                path=cache or pooch.os_cache("provenmf"),
-                progressbar=False,
-            )
-        )
+        return Path(pooch.retrieve(address, known_hash=known_hash, path=folder, progressbar=False))
     except ValueError as error:
         raise InvalidInput(
-            f"{remote.address} is not the file expected (its checksum differs): put the right one "
-            f"at {_place(name)}"
+            f"{address} is not the file expected (its checksum differs): put the right one at "
+            f"{_place(name)}"
         ) from error
     except Exception as error:  # pooch passes on whatever its downloader raises
         raise _no_network(name, error) from error
