@@ -96,5 +96,5 @@ def test_outcomes_on_record_are_listed(result):
     assert {row.name: row.status for row in own}["cones-fig1"] == "holds (quick size)"
 
 
-def test_the_package_has_a_record():
-    assert read_record().keys() <= experiments().keys()
+def test_the_package_has_a_record_of_every_experiment():
+    assert read_record().keys() == experiments().keys()
