@@ -75,6 +75,8 @@ def read_table(path: str | Path, key: str | None = None) -> Table:
     if path.is_dir() or ending not in _READERS:
         known = ", ".join(sorted(_READERS))
         raise UnreadableFile(f"{path} is not a matrix file: use one of {known}")
+    if key is not None and ending not in _WITH_SEVERAL:
+        raise InvalidInput(f"{path} holds one matrix only: leave out key={key!r}")
     read = _READERS[ending](path, key)
     table = read if isinstance(read, Table) else Table(read)
     return replace(table, matrix=_numeric(table.matrix, path))
@@ -263,6 +265,7 @@ def _h5ad_names(file: Any, axis: str) -> list[str] | None:
     return index.asstr()[()].tolist() if is_text else None
 
 
+_WITH_SEVERAL = (".npz", ".mat", ".h5ad")
 _READERS: dict[str, Callable[[Path, str | None], Any]] = {
     ".npy": _from_npy,
     ".npz": _from_npz,

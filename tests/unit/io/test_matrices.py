@@ -152,6 +152,9 @@ def test_key_chooses_among_several(tmp_path):
     np.testing.assert_array_equal(read_matrix(tmp_path / "m.npz", "B"), 2 * MATRIX)
     with pytest.raises(InvalidInput, match="several matrices, A, B: choose one, such as key='A'"):
         read_matrix(tmp_path / "m.npz")
+    (tmp_path / "m.csv").write_text("1,2\n3,4\n")
+    with pytest.raises(InvalidInput, match="holds one matrix only: leave out key='A'"):
+        read_matrix(tmp_path / "m.csv", "A")
     with pytest.raises(InvalidInput, match="has no 'C': it holds A, B"):
         read_matrix(tmp_path / "m.npz", "C")
 
