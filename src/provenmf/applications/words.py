@@ -65,11 +65,16 @@ def count_words(
 
 
 def as_word_counts(documents: Any, vocabulary: Sequence[str] | None = None) -> Counts:
-    """Counts as they are, a matrix of counts with its vocabulary, or the counted words of texts."""
+    """Counts as they are, a matrix of counts with its vocabulary, or the counted words of texts.
+
+    The words of a frame of counts are the names of its columns.
+    """
     if isinstance(documents, Counts):
         return documents
     if are_texts(documents):
         return count_words(documents, vocabulary=vocabulary)
+    if vocabulary is None and hasattr(documents, "columns"):
+        vocabulary = [str(word) for word in documents.columns]
     return as_counts(documents, vocabulary, where="documents")
 
 

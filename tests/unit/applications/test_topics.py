@@ -130,6 +130,16 @@ def test_texts_are_counted(kind):
     assert set(found.vocabulary) == set(chosen)
 
 
+def test_columns_of_a_frame_are_the_words():
+    frames = pytest.importorskip("pandas")
+    counts = count_words(small_corpus(60)[0])
+    frame = frames.DataFrame(counts.matrix.toarray(), columns=counts.vocabulary)
+    found, expected = find_topics(frame, 3), find_topics(counts, 3)
+    assert found.anchor_words == expected.anchor_words
+    series = frames.Series(small_corpus(60)[0])
+    assert find_topics(series, 3).anchor_words == expected.anchor_words
+
+
 @pytest.mark.parametrize(
     "documents, message",
     [
