@@ -2,6 +2,9 @@
 
 import pytest
 
+from provenmf.reproduce.experiment import Experiment, Outcome
+from provenmf.reproduce.results import Result, page_of
+
 pytestmark = pytest.mark.browser
 
 TABS = ["found", "convergence", "certificate"]
@@ -131,3 +134,21 @@ def test_a_link_can_name_a_tab(open_report, results):
     page.goto(page.url + "#certificate")
     page.reload()
     assert page.is_visible("#certificate") and not page.is_visible("#found")
+
+
+def test_wide_tables_scroll_inside_the_page(browser, tmp_path):
+    """A table of many columns keeps its words whole on a phone; the page itself does not scroll."""
+    cells = {f"column {number}": "FastGradient" for number in range(12)}
+    run = Experiment("wide", "Liu17", "wide", "A claim.", lambda settings: None)
+    outcome = Outcome({"A wide table": [cells]}, "It holds.", True)
+    path = tmp_path / "wide.html"
+    path.write_text(page_of(Result(run, outcome, quick=True, seed=0, seconds=1.0)))
+    page = browser.new_page(viewport=PHONE)
+    page.goto(path.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    lines = page.evaluate(
+        "() => {const cell = document.querySelector('td'); const range = document.createRange();"
+        "range.selectNodeContents(cell); return range.getClientRects().length}"
+    )
+    assert lines == 1
+    page.close()
