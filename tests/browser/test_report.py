@@ -129,6 +129,28 @@ def test_print_shows_every_tab(open_report, results, tmp_path):
     assert opened.page.is_visible("#found") and not opened.page.is_visible("#certificate")
 
 
+def test_charts_fit_paper_and_screen(open_report, results):
+    """Each as wide as its place: when printing, afterwards, and in a tab printed before shown."""
+    page = open_report(results["unmixing"], width=1280, height=900).page
+    widths = """[...document.querySelectorAll(".plot")].filter(p => p.offsetParent !== null)
+        .map(p => [p.clientWidth, Number(p.querySelector(".main-svg").getAttribute("width"))])"""
+
+    def fits() -> bool:
+        found = page.evaluate(widths)
+        return len(found) > 0 and all(abs(place - chart) <= 1 for place, chart in found)
+
+    assert fits()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert fits()  # at once: the paper does not wait
+    assert page.evaluate("document.body.clientWidth") == 690
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    page.wait_for_timeout(400)
+    assert fits()
+    page.click("#tab-convergence")
+    page.wait_for_timeout(400)
+    assert fits()
+
+
 def test_a_link_can_name_a_tab(open_report, results):
     page = open_report(results["topics"]).page
     page.goto(page.url + "#certificate")

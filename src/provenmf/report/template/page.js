@@ -40,17 +40,21 @@
     });
   }
 
-  function draw(plot) {
+  // A chart drawn again keeps its width: on paper it gets a fixed one, on the screen it is fitted.
+  function draw(plot, fixed) {
     const figure = figures[Number(plot.dataset.chart)];
     const data = JSON.parse(JSON.stringify(figure.data));
     plot.style.minHeight = 0;
-    return Plotly.react(plot, data, layout(plot, figure), { responsive: true, displayModeBar: false });
+    const size = fixed ? { width: plot.clientWidth } : {};
+    return Plotly.react(plot, data, Object.assign(layout(plot, figure), size), { responsive: true, displayModeBar: false });
+  }
+
+  function visible() {
+    return plots.filter(function (plot) { return plot.offsetParent !== null; });
   }
 
   function drawVisible() {
-    plots.forEach(function (plot) {
-      if (plot.offsetParent !== null) { draw(plot); }
-    });
+    visible().forEach(function (plot) { draw(plot, false); Plotly.Plots.resize(plot); });
   }
 
   function select(tab, focus) {
@@ -98,7 +102,7 @@
     root.dataset.theme = "light";
     document.body.classList.add("printing");
     document.querySelectorAll("details").forEach(function (d) { d.open = true; });
-    drawVisible();
+    visible().forEach(function (plot) { draw(plot, true); });
   });
   window.addEventListener("afterprint", function () {
     if (before) { root.dataset.theme = before; } else { delete root.dataset.theme; }
