@@ -9,6 +9,7 @@ from typing import Any
 from provenmf.advisor.rank import RankEvidence, agreed_number, rank_evidence
 from provenmf.blocks import as_blocks
 from provenmf.estimators import estimator_class
+from provenmf.io.notes import counted
 from provenmf.records import Certificate
 
 METHODS = ("cones", "spa", "merit", "and_descent")
@@ -70,9 +71,8 @@ class Diagnosis:
             if self.agreed:
                 return f"The theory of {name} applies to this data: use it."
             return (
-                f"The theory of {name} applies to this data with {self.n_components} "
-                f"{'component' if self.n_components == 1 else 'components'}, a number\n"
-                "that the data do not settle."
+                f"The theory of {name} applies to this data with "
+                f"{counted(self.n_components, 'component')}, a number\nthat the data do not settle."
             )
         return (
             "No method's conditions are all established on this data. The results may still\n"

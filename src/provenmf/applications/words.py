@@ -84,7 +84,7 @@ def are_texts(documents: Any) -> bool:
         raise InvalidInput("documents is one text: give a list of texts, or read_texts of a path")
     if isinstance(documents, Corpus):
         return True
-    in_a_row = getattr(documents, "ndim", 1) == 1 and np.iterable(documents)
+    in_a_row = getattr(documents, "ndim", 1) == 1 and hasattr(documents, "__len__")
     return in_a_row and all(isinstance(text, str) for text in documents)
 
 

@@ -112,6 +112,7 @@ OPTIONS = {
     "n_topics": "--rank",
     "n_communities": "--rank",
     "n_endmembers": "--rank",
+    "n_parts": "--rank",
     "random_state": "--seed",
     "method": "--method",
     "encoding": "--encoding",

@@ -6,7 +6,7 @@ methods meet on trials 9 to 18, and the two that take less than a second run on 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,6 @@ def topic_table(settings: Settings) -> Outcome:
     folder = data_folder(settings, "merit-table2", *CORPORA)
     keep = settings.keep / "merit-table2.finished.jsonl" if settings.keep else None
     sizes = (3,) if settings.quick else published.TOPIC_SIZES
-    finished = Finished(keep, nothing_new=settings.nothing_new)
     rows: list[Measurement] = []
     for step, (name, contender) in enumerate(CONTENDERS.items()):
         trials = COMMON[:1] if settings.quick else contender.trials
@@ -125,11 +124,13 @@ def topic_outcome(rows: Sequence[Measurement]) -> Outcome:
         for label, trials in groups.items()
         if (some := [row for row in rows if row["method"] == name and row["trial"] in trials])
     ]
-    for name in ("ClustAcc", "Coherence"):
-        against = _against_merit(common, corpora, name)
-        if against:
-            tables[f"{name} of MERIT minus that of another method, on the trials of both"] = against
-    claim, holds = _judged(common, corpora)
+    against = {name: _against_merit(common, corpora, name) for name in ("ClustAcc", "Coherence")}
+    tables |= {
+        f"{name} of MERIT minus that of another method, on the trials of both": others
+        for name, others in against.items()
+        if others
+    }
+    claim, holds = _judged(against, common, corpora)
     ours = [row for row in held_out if row["method"] == "find_topics"]
     met = ", ".join(
         f"{name} {_difference(some):+.3f}"
@@ -182,12 +183,15 @@ def _fewest_trials(common: Sequence[Measurement], corpora: Sequence[str]) -> int
     )
 
 
-def _judged(common: Sequence[Measurement], corpora: Sequence[str]) -> tuple[str, bool | None]:
+def _judged(
+    against: Mapping[str, list[dict[str, Any]]],
+    common: Sequence[Measurement],
+    corpora: Sequence[str],
+) -> tuple[str, bool | None]:
     """MERIT's places among the methods of its table, and whether they are those claimed.
 
     None where there are too few trials to tell.
     """
-    against = {name: _against_merit(common, corpora, name) for name in ("ClustAcc", "Coherence")}
     if not against["ClustAcc"]:
         return "The paper's iteration was not run.", None
 

@@ -129,7 +129,9 @@ def merit(
     penalties = mixture.penalties(lam, mu)
     in_a_hurry = run.stop_reason == "interrupted"
     gap, searched = duality_gap(mixture, penalties, quickly=in_a_hurry)
-    gap_within = gap if in_a_hurry else min(gap, dictionary_gap(mixture, penalties))
+    gap_within = gap
+    if not in_a_hurry and len(mixture.dictionary) < len(X):
+        gap_within = min(gap, dictionary_gap(mixture, penalties))
     anchors, margin = choose_anchors(
         mixture, penalties.top, n_components, start.anchors, radius, by_maxima=open_loop
     )

@@ -145,6 +145,8 @@ def test_messages_name_the_file_and_the_option(run, tmp_path):
     assert_refused(ran, "x.npy: --rank 9 exceeds 4", "choose --rank <= 4")
     two_spectra = np.repeat([[1.0, 2.0, 3.0], [3.0, 1.0, 1.0]], 8, axis=0)
     np.save(tmp_path / "cube.npy", two_spectra.reshape(4, 4, 3))
+    ran = run("parts", "cube.npy", "-k", 9)
+    assert_refused(ran, "--rank 9 must be", "the 4 images")
     ran = run("unmix", "cube.npy", "-k", 3)
     assert_refused(ran, "--rank 3 must be", "the 2 groups of pixels (--no-group has more)")
 
