@@ -38,7 +38,7 @@ from provenmf.reproduce.and_courses import (
     literal_and,
     nmf_sweeps,
 )
-from provenmf.solvers.and_stage import StageRule
+from provenmf.solvers.and_descent.stage import StageRule
 
 TARGETS = (1e-2, 1e-4, 1e-6, 1e-8)
 

@@ -25,8 +25,8 @@ from provenmf.datasets.and_descent import (
 )
 from provenmf.metrics.recovery import total_correlation_error, unit_distances
 from provenmf.reproduce.and_courses import PAPER
-from provenmf.solvers.and_descent import and_descent
-from provenmf.solvers.and_stage import StageRule
+from provenmf.solvers.and_descent.solver import and_descent
+from provenmf.solvers.and_descent.stage import StageRule
 
 LEVELS = np.geomspace(1e-4, 0.3, 10)
 

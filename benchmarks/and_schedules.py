@@ -29,8 +29,8 @@ from provenmf.datasets.and_descent import (
 )
 from provenmf.metrics.recovery import total_squared_correlation_error
 from provenmf.reproduce.and_courses import PAPER
-from provenmf.solvers.and_descent import and_descent
-from provenmf.solvers.and_stage import StageRule
+from provenmf.solvers.and_descent.solver import and_descent
+from provenmf.solvers.and_descent.stage import StageRule
 
 NAMES = ("DIR", "CTM fresh", "CTM one 10", "CTM one k", "NEG")
 STALLED = 1e-6  # a final error above this, after 200 stages

@@ -26,7 +26,7 @@ from provenmf.blocks import as_blocks
 from provenmf.errors import DegenerateData
 from provenmf.guarantees.cones import certify
 from provenmf.records import Factorization
-from provenmf.solvers.cones import cones, nearest_component_weights
+from provenmf.solvers.cones.solver import cones, nearest_component_weights
 
 
 def features(counts):

@@ -18,7 +18,7 @@ from provenmf.datasets.cones import equiangular_axes, sample_cones
 from provenmf.errors import DegenerateData
 from provenmf.guarantees.cones import certify
 from provenmf.records import Factorization
-from provenmf.solvers.cones import cones, nearest_component_weights
+from provenmf.solvers.cones.solver import cones, nearest_component_weights
 
 KINDS = (
     "separated cones",

@@ -18,8 +18,8 @@ from provenmf.blocks import as_blocks
 from provenmf.datasets.cones import paper_cones
 from provenmf.guarantees.cone_model import theorem_5_bound, theorem_5_limit
 from provenmf.reproduce.cones import PAPER_SECONDS, algorithm_2, literal_algorithm_2, relative_error
-from provenmf.solvers.cones import row_lengths
-from provenmf.solvers.farthest_first import farthest_first
+from provenmf.solvers.cones.farthest_first import farthest_first
+from provenmf.solvers.cones.solver import row_lengths
 
 K, ALPHA = 50, 0.3
 # The authors' later code for the same algorithm, in Octave, on two cores.

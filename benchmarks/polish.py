@@ -25,7 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 from provenmf import ANLS, HALS
 from provenmf.blocks import as_blocks
 from provenmf.linalg.norms import squared_frobenius_norm, squared_residual_rows
-from provenmf.solvers.starts import start_factors
+from provenmf.solvers.alternating.starts import start_factors
 from provenmf.solvers.weights import encode
 
 SEED = 0

@@ -21,9 +21,9 @@ from provenmf.datasets.purification import sample_purification, warm_start
 from provenmf.linalg.pseudo_inverse import left_inverse
 from provenmf.reproduce import purification, purification_choices, purification_general
 from provenmf.reproduce.experiment import Settings
-from provenmf.solvers.purification import initial_state
-from provenmf.solvers.purification import purification as solve
-from provenmf.solvers.relu_decoding import pair_moments
+from provenmf.solvers.purification.decoding import pair_moments
+from provenmf.solvers.purification.solver import initial_state
+from provenmf.solvers.purification.solver import purification as solve
 
 
 def seconds(function):

@@ -18,7 +18,7 @@ from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
 from provenmf.blocks import as_blocks
-from provenmf.solvers.starts import start_factors
+from provenmf.solvers.alternating.starts import start_factors
 
 STARTS = ("cones", "spa", "nndsvd", "nndsvda", "nndsvdar", "random")
 

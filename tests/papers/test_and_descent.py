@@ -16,8 +16,8 @@ from provenmf.datasets.and_descent import (
 from provenmf.guarantees.and_descent import general_correlation
 from provenmf.metrics.recovery import total_squared_correlation_error, unit_distances
 from provenmf.reproduce.and_courses import PAPER
-from provenmf.solvers.and_descent import and_descent
-from provenmf.solvers.and_stage import StageRule
+from provenmf.solvers.and_descent.solver import and_descent
+from provenmf.solvers.and_descent.stage import StageRule
 
 TOPICS = topic_components(30, 60, random_state=0)
 

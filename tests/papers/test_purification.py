@@ -10,8 +10,8 @@ from provenmf.metrics.matching import match_components
 from provenmf.reproduce import purification, purification_choices, purification_general
 from provenmf.reproduce.experiment import Settings
 from provenmf.reproduce.purification_trials import exact_sample, purify_sample, slope
-from provenmf.solvers.purification import initial_state
-from provenmf.solvers.relu_decoding import pair_moments, relu_decode
+from provenmf.solvers.purification.decoding import pair_moments, relu_decode
+from provenmf.solvers.purification.solver import initial_state
 
 K, D, LEVELS = 7, 70, 7
 

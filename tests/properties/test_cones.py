@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from provenmf import ConeNMF
 from provenmf.blocks import as_blocks
 from provenmf.datasets.cones import equiangular_axes, sample_cones
-from provenmf.solvers.cones import cones
+from provenmf.solvers.cones.solver import cones
 
 SEEDS = st.integers(0, 2**32 - 1)
 

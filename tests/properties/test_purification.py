@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from provenmf.blocks import as_blocks
 from provenmf.datasets.purification import sample_purification, warm_start
 from provenmf.linalg.pseudo_inverse import left_inverse
-from provenmf.solvers.purification import purification
-from provenmf.solvers.relu_decoding import relu_decode
+from provenmf.solvers.purification.decoding import relu_decode
+from provenmf.solvers.purification.solver import purification
 
 seeds = st.integers(0, 10_000)
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from provenmf.blocks import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures
-from provenmf.solvers.fast_anchor import fast_anchor
-from provenmf.solvers.fast_gradient import fast_gradient
-from provenmf.solvers.spa import spa
-from provenmf.solvers.xray import xray
+from provenmf.solvers.separable.fast_anchor import fast_anchor
+from provenmf.solvers.separable.fast_gradient import fast_gradient
+from provenmf.solvers.separable.spa import spa
+from provenmf.solvers.separable.xray import xray
 
 # All of them choose rows without chance; the names are for the reports.
 METHODS = {

@@ -10,7 +10,7 @@ import provenmf
 SOURCE = Path(provenmf.__file__).parent
 
 LAYERS = [
-    {"errors"},
+    {"errors", "parallel", "storage"},
     {"kernels"},
     {"linalg"},
     {"blocks", "io", "records"},

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from provenmf.blocks import Block, Blocks
 from provenmf.estimators import estimator_class
 from provenmf.linalg.spectral import GRAM_COLUMNS, gram_of_columns, leading_eigenpairs
-from provenmf.linalg.storage import stored_values
+from provenmf.storage import stored_values
 
 # A drop by less than this factor is what noise shows too.
 CLEAR_DROP = 2.0

@@ -43,8 +43,8 @@ from provenmf.estimators.provenance import versions
 from provenmf.io.graphs import as_graph
 from provenmf.linalg.nnls import simplex_least_squares
 from provenmf.records import Factorization
-from provenmf.solvers.geo_nmf import geo_nmf
-from provenmf.solvers.spa import spa
+from provenmf.solvers.separable.geo_nmf import geo_nmf
+from provenmf.solvers.separable.spa import spa
 from provenmf.solvers.weights import encode
 
 METHODS = ("spa", "merit", "fast_anchor", "fast_gradient", "geonmf", "spoc")

@@ -13,8 +13,8 @@ from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE
 from provenmf.guarantees import stationarity
 from provenmf.records import Certificate, Factorization, Solution
+from provenmf.solvers.alternating.starts import Init
 from provenmf.solvers.run import Callback
-from provenmf.solvers.starts import Init
 
 
 class AlternatingFactorizer(Factorizer):

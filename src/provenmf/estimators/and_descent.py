@@ -20,11 +20,11 @@ from provenmf.estimators.parameters import (
 from provenmf.guarantees import and_descent as guarantee
 from provenmf.linalg.decoding import real_matrix, require_independent
 from provenmf.records import Certificate, Factorization, Solution
-from provenmf.solvers.and_descent import and_descent
-from provenmf.solvers.and_stage import Schedule, StageRule, Steps
-from provenmf.solvers.and_stream import Stream
+from provenmf.solvers.alternating.starts import start_components
+from provenmf.solvers.and_descent.solver import and_descent
+from provenmf.solvers.and_descent.stage import Schedule, StageRule, Steps
+from provenmf.solvers.and_descent.stream import Stream
 from provenmf.solvers.run import Callback
-from provenmf.solvers.starts import start_components
 
 
 class AND(Factorizer):

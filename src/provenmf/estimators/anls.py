@@ -1,7 +1,7 @@
 """Alternating nonnegative least squares as a scikit-learn estimator."""
 
 from provenmf.estimators.alternating import AlternatingFactorizer
-from provenmf.solvers.anls import anls
+from provenmf.solvers.alternating.anls import anls
 
 
 class ANLS(AlternatingFactorizer):

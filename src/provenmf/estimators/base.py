@@ -16,10 +16,10 @@ from provenmf.errors import InvalidInput
 from provenmf.estimators.parameters import AT_LEAST_ONE, StrOptions
 from provenmf.estimators.provenance import plain_parameters, versions
 from provenmf.guarantees import optimality
-from provenmf.linalg.storage import as_dense, stored_values
-from provenmf.linalg.threads import blas_threads_for
+from provenmf.parallel import blas_threads_for
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.weights import Constraint, encode
+from provenmf.storage import as_dense, stored_values
 
 _OF_ONE_FIT = ("factorization_", "certificate_", "reconstruction_err_", "anchors_", "labels_")
 

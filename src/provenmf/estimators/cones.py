@@ -13,8 +13,8 @@ from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, Interval, StrOptions
 from provenmf.guarantees import cones as guarantee
 from provenmf.records import Certificate, Factorization, Solution
-from provenmf.solvers.cones import First, cones, nearest_component_weights
-from provenmf.solvers.refine import Refine, refine
+from provenmf.solvers.alternating.refine import Refine, refine
+from provenmf.solvers.cones.solver import First, cones, nearest_component_weights
 from provenmf.solvers.run import Callback
 
 

@@ -11,8 +11,8 @@ from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import AT_LEAST_ONE, WEIGHTS
 from provenmf.guarantees import separable
 from provenmf.records import Certificate, Factorization, Solution
-from provenmf.solvers.fast_anchor import fast_anchor
 from provenmf.solvers.run import Callback
+from provenmf.solvers.separable.fast_anchor import fast_anchor
 from provenmf.solvers.weights import Constraint
 
 

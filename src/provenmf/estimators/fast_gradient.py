@@ -18,8 +18,8 @@ from provenmf.estimators.parameters import (
 )
 from provenmf.guarantees import separable
 from provenmf.records import Certificate, Factorization, Solution
-from provenmf.solvers.fast_gradient import fast_gradient
 from provenmf.solvers.run import Callback
+from provenmf.solvers.separable.fast_gradient import fast_gradient
 
 
 class FastGradient(Factorizer):

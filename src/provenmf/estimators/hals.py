@@ -1,7 +1,7 @@
 """Hierarchical alternating least squares as a scikit-learn estimator."""
 
 from provenmf.estimators.alternating import AlternatingFactorizer
-from provenmf.solvers.hals import hals
+from provenmf.solvers.alternating.hals import hals
 
 
 class HALS(AlternatingFactorizer):

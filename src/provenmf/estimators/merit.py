@@ -10,9 +10,9 @@ from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, WEIGHTS, StrOptions
 from provenmf.guarantees import merit as guarantees
-from provenmf.linalg.threads import one_blas_thread
+from provenmf.parallel import one_blas_thread
 from provenmf.records import Certificate, Factorization, Solution
-from provenmf.solvers.merit import Step, merit
+from provenmf.solvers.merit.solver import Step, merit
 from provenmf.solvers.run import Callback
 from provenmf.solvers.weights import Constraint
 

@@ -21,15 +21,15 @@ from provenmf.estimators.parameters import (
 from provenmf.guarantees import purification as guarantee
 from provenmf.linalg.pseudo_inverse import PseudoInverse, left_inverse
 from provenmf.records import Certificate, Factorization, Solution
-from provenmf.solvers.purification import (
+from provenmf.solvers.alternating.starts import start_components
+from provenmf.solvers.purification.decoding import relu_decode
+from provenmf.solvers.purification.solver import (
     State,
     initial_state,
     purification,
     purify,
 )
-from provenmf.solvers.relu_decoding import relu_decode
 from provenmf.solvers.run import Callback
-from provenmf.solvers.starts import start_components
 
 
 class Purification(Factorizer):

@@ -12,7 +12,7 @@ from provenmf.estimators.parameters import WEIGHTS
 from provenmf.guarantees import separable
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.run import Callback
-from provenmf.solvers.spa import spa
+from provenmf.solvers.separable.spa import spa
 from provenmf.solvers.weights import Constraint
 
 

@@ -12,7 +12,7 @@ from provenmf.estimators.parameters import StrOptions
 from provenmf.guarantees import separable
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.run import Callback
-from provenmf.solvers.xray import Variant, xray
+from provenmf.solvers.separable.xray import Variant, xray
 
 
 class XRAY(Factorizer):

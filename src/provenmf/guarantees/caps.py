@@ -23,7 +23,7 @@ from provenmf.linalg.angles import angle_at_most
 from provenmf.linalg.clusters import combine_rows, products_with_own_vector
 from provenmf.linalg.minimum_norm import minimum_norm_weights
 from provenmf.linalg.scaling import unit_rows
-from provenmf.linalg.storage import as_dense
+from provenmf.storage import as_dense
 
 NEW_ROWS = 32
 

@@ -16,8 +16,8 @@ from provenmf.blocks import Block, Blocks
 from provenmf.linalg.hull import distances_to_hulls
 from provenmf.linalg.norms import squared_row_norms
 from provenmf.linalg.scaling import inverse_where_positive
-from provenmf.linalg.storage import as_dense
 from provenmf.records import Check, Status
+from provenmf.storage import as_dense
 
 Floats = NDArray[np.float64]
 

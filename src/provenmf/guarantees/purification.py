@@ -36,8 +36,8 @@ from provenmf.linalg.pseudo_inverse import (
     least_infinity_inverse,
     moore_penrose_inverse,
 )
-from provenmf.linalg.storage import as_dense
 from provenmf.records import Certificate, Check, Factorization, Status, Trace
+from provenmf.storage import as_dense
 
 PAPER = "Li16"
 WARM_START = 0.1  # ℓ of the theorems

@@ -1,1 +1,1 @@
-"""Numba loops: arrays in, arrays out; each has a plain numpy twin in the tests."""
+"""Numba loops by family, as in `solvers`; each has a plain twin in `tests/unit/kernels`."""

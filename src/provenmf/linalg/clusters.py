@@ -22,7 +22,7 @@ def products_with_own_vector(
         sums = np.bincount(row_of_entry, weights=terms, minlength=block.shape[0])
         products = sums.astype(np.float64, copy=False)
     else:
-        from provenmf.kernels.clusters import fill_products_with_own_vector
+        from provenmf.kernels.cones.clusters import fill_products_with_own_vector
 
         products = np.zeros(block.shape[0])
         order = cluster_order(labels)
@@ -35,7 +35,7 @@ def gram_products(
     block: Any, labels: NDArray[np.intp], vectors: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """X_kᵀ X_k v_k for the rows X_k of each cluster k, one row of the result per cluster."""
-    from provenmf.kernels.clusters import add_gram_products, add_sparse_gram_products
+    from provenmf.kernels.cones.clusters import add_gram_products, add_sparse_gram_products
 
     sums, order = np.zeros(vectors.shape), cluster_order(labels)
     if sp.issparse(block):
@@ -55,7 +55,7 @@ def combine_rows(
         shape = (n_clusters, block.shape[0])
         combined = sp.csr_array((factors[rows], (labels[rows], rows)), shape=shape) @ block
         return combined.toarray().astype(np.float64, copy=False)
-    from provenmf.kernels.clusters import add_scaled_rows
+    from provenmf.kernels.cones.clusters import add_scaled_rows
 
     sums = np.zeros((n_clusters, block.shape[1]))
     add_scaled_rows(row_major(block), cluster_order(labels), labels, factors, sums)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh
 
 from provenmf.errors import InvalidInput
-from provenmf.linalg.threads import for_row_slices
+from provenmf.parallel import for_row_slices
 
 Array = NDArray[np.floating]
 
@@ -86,7 +86,7 @@ def _solve(
     unit: NDArray[np.float64] | float,
 ) -> Array:
     """Solve the normalised problem with ``(cross - shift) / scale``; weights come out by unit."""
-    from provenmf.kernels.active_set import solve_rows_in_place
+    from provenmf.kernels.least_squares.active_set import solve_rows_in_place
 
     gram = np.ascontiguousarray(gram, dtype=np.float64)
     guess = UnconstrainedSolver(gram, sum_to_one=sum_to_one, floor=floor)

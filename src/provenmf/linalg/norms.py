@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.linalg.storage import stored_values
+from provenmf.storage import stored_values
 
 
 def squared_frobenius_norm(block: Any) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.linalg.threads import available_threads, for_row_slices
+from provenmf.parallel import available_threads, for_row_slices
 
 # Below this many multiplications the threads cost more than they save.
 SMALL_WORK = 200_000
@@ -23,7 +23,7 @@ def product(block: Any, right: NDArray[Any]) -> NDArray[Any]:
     """block (n, d) @ right (d, k), dense, in the block's precision."""
     if not _worth_threads(block, right):
         return np.asarray(block @ right)
-    from provenmf.kernels.sparse_products import multiply_rows_in_place
+    from provenmf.kernels.least_squares.sparse_products import multiply_rows_in_place
 
     out = np.empty((block.shape[0], right.shape[1]), dtype=block.dtype)
     parts = block.indptr, block.indices, block.data, _plain(right, block.dtype)
@@ -39,7 +39,7 @@ def transposed_product(block: Any, left: NDArray[Any]) -> NDArray[Any]:
     """block' (d, n) @ left (n, k), dense, in the block's precision."""
     if not _worth_threads(block, left):
         return np.ascontiguousarray(block.T @ left)
-    from provenmf.kernels.sparse_products import add_transposed_product_in_place
+    from provenmf.kernels.least_squares.sparse_products import add_transposed_product_in_place
 
     threads = available_threads()
     sums = np.zeros((threads, block.shape[1], left.shape[1]), dtype=block.dtype)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from provenmf.linalg.storage import as_dense
+from provenmf.storage import as_dense
 
 # Up to this size a full decomposition takes well under a second and cannot miss an eigenvalue.
 DENSE_SIZE = 1000

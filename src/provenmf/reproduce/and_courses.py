@@ -25,7 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 from provenmf.blocks import as_blocks
 from provenmf.linalg.nnls import nonnegative_least_squares
 from provenmf.metrics.recovery import total_correlation_error, total_squared_correlation_error
-from provenmf.solvers.and_stage import (
+from provenmf.solvers.and_descent.stage import (
     StageRule,
     first_state,
     next_state,

@@ -19,7 +19,7 @@ from provenmf.datasets.and_descent import load_topics, start_nearby, topic_compo
 from provenmf.datasets.sample import Sample
 from provenmf.reproduce.and_courses import PAPER, Point, Sequence, and_stages, course
 from provenmf.reproduce.experiment import Figure, Series, Settings
-from provenmf.solvers.and_stage import StageRule
+from provenmf.solvers.and_descent.stage import StageRule
 
 OURS = StageRule()
 

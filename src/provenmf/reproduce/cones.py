@@ -26,7 +26,7 @@ from provenmf.datasets.sample import Sample
 from provenmf.estimators.cones import ConeNMF
 from provenmf.guarantees.cone_model import theorem_5_bound, theorem_5_limit
 from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Series, Settings
-from provenmf.solvers.cones import cones, nearest_component_weights
+from provenmf.solvers.cones.solver import cones, nearest_component_weights
 
 ALPHA = 0.3
 Factors = tuple[NDArray[Any], NDArray[Any]]

@@ -16,7 +16,7 @@ from provenmf.datasets.purification import (
 from provenmf.linalg.pseudo_inverse import PseudoInverse, left_inverse
 from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Series, Settings
 from provenmf.reproduce.purification_trials import exact_sample, purify_sample
-from provenmf.solvers.relu_decoding import relu_decode
+from provenmf.solvers.purification.decoding import relu_decode
 from provenmf.solvers.weights import encode
 
 PAPER = "Li16"

@@ -14,7 +14,7 @@ from provenmf.datasets.sample import Sample
 from provenmf.linalg.mixing import mixing_of
 from provenmf.linalg.norms import largest_row_sum
 from provenmf.records import Trace
-from provenmf.solvers.purification import purification
+from provenmf.solvers.purification.solver import purification
 
 
 class Trial(NamedTuple):

@@ -106,7 +106,7 @@ def test_rows_are_independent_and_start_does_not_matter(solver):
 
 def test_pivoting_and_descent_agree():
     """The rarely used fallback solves every row as the usual path does."""
-    from provenmf.kernels.active_set import descend_row_in_place, solve_rows_in_place
+    from provenmf.kernels.least_squares.active_set import descend_row_in_place, solve_rows_in_place
 
     rng = np.random.default_rng(4)
     for sum_to_one in (False, True):

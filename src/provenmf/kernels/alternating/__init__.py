@@ -1,0 +1,1 @@
+"""Sweeps over the coordinates of one factor."""

@@ -1,0 +1,1 @@
+"""Products with the rows of each cluster."""

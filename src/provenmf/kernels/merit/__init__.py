@@ -1,0 +1,1 @@
+"""Sparse mixtures of rows: search, pairwise steps, dual ascent."""

@@ -1,0 +1,20 @@
+"""The records that flow out of a fit: Factorization, Trace, Certificate, Check.
+
+All of them are frozen. A solver returns a `Solution`; the estimator adds weights and a
+certificate and makes it a `Factorization`, which saves to one file and loads back equal.
+"""
+
+from provenmf.records.certificate import Certificate, Check, Measure, Status, in_digits
+from provenmf.records.factorization import Factorization, Solution
+from provenmf.records.trace import Trace
+
+__all__ = [
+    "Certificate",
+    "Check",
+    "Factorization",
+    "Measure",
+    "Solution",
+    "Status",
+    "Trace",
+    "in_digits",
+]

@@ -1,0 +1,74 @@
+"""What a solver returns, and a fit as a record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.records.certificate import Certificate
+from provenmf.records.trace import Trace, equal_arrays
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solver found: components (k, d), and how it got there."""
+
+    components: NDArray[Any]
+    anchors: NDArray[np.intp] | None = None
+    labels: NDArray[np.intp] | None = None
+    trace: Trace = field(default_factory=Trace)
+    stop_reason: str = ""
+    extras: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Factorization:
+    """A fit as a record: data (n, d) ≈ weights (n, k) @ components (k, d)."""
+
+    method: str
+    weights: NDArray[Any]
+    components: NDArray[Any]
+    anchors: NDArray[np.intp] | None = None
+    labels: NDArray[np.intp] | None = None
+    trace: Trace = field(default_factory=Trace)
+    stop_reason: str = ""
+    certificate: Certificate | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    extras: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    @property
+    def n_components(self) -> int:
+        """How many components there are."""
+        return self.components.shape[0]
+
+    @property
+    def kind(self) -> str:
+        """What it is about: "topics", "communities", "unmixing", "parts", or just a "matrix"."""
+        return str(self.extras.get("kind", "matrix"))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Factorization):
+            return NotImplemented
+        plain = ("method", "stop_reason", "certificate", "parameters", "versions", "trace")
+        return all(getattr(self, name) == getattr(other, name) for name in plain) and (
+            equal_arrays(self.arrays(), other.arrays())
+        )
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All arrays of the record except the trace's, by name; extras as `extras/<name>`."""
+        named = {name: getattr(self, name) for name in ("weights", "components")}
+        for name in ("anchors", "labels"):
+            if getattr(self, name) is not None:
+                named[name] = getattr(self, name)
+        return named | {f"extras/{name}": array for name, array in self.extras.items()}
+
+    def save(self, path: Any) -> None:
+        """Write the record to one file; see `provenmf.load`."""
+        from provenmf.io import save
+
+        save(self, path)

@@ -1,0 +1,45 @@
+"""What happened in each iteration of a fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What happened in each iteration: equally long columns by name."""
+
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()))) if self.columns else 0
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.columns[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Trace) and equal_arrays(self.columns, other.columns)
+
+    @classmethod
+    def from_rows(cls, rows: list[dict[str, float]]) -> Trace:
+        """Turn one dict per iteration into columns; a value missing in a row becomes NaN."""
+        names = dict.fromkeys(name for row in rows for name in row)
+        return cls({name: np.array([row.get(name, math.nan) for row in rows]) for name in names})
+
+
+def equal_arrays(a: Mapping[str, NDArray[Any]], b: Mapping[str, NDArray[Any]]) -> bool:
+    """Whether two groups of arrays agree by name, type and value; NaN equals NaN."""
+    return a.keys() == b.keys() and all(
+        a[name].dtype == b[name].dtype
+        and np.array_equal(a[name], b[name], equal_nan=a[name].dtype.kind == "f")
+        for name in a
+    )

@@ -1,0 +1,65 @@
+"""Alternating nonnegative least squares: either factor is solved exactly in turn.
+
+Kim & Park, "Fast nonnegative matrix factorization: an active-set-like method and comparisons",
+SIAM J. Sci. Comput. 2011 (KP11): block principal pivoting for the subproblems, here row by row
+from the previous support (see `linalg.nnls`). Without extrapolation every limit point is
+stationary (Grippo & Sciandrone 2000); with it, that is not proved.
+
+    KP11                here
+    A, W, H             data, weights, components
+    F, G                positive entries of a row, the others
+
+Objective: 1/2 ||X - weights @ components||_F^2, all nonnegative.
+
+Differs: extrapolation between the exact solutions (`solvers.alternating`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.blocks import Blocks
+from provenmf.linalg.nnls import nonnegative_least_squares
+from provenmf.records import Solution
+from provenmf.solvers.alternating.hals import solve_sample
+from provenmf.solvers.alternating.loop import alternate, start_for
+from provenmf.solvers.alternating.starts import Init
+from provenmf.solvers.run import Callback, Run
+
+
+def anls(
+    blocks: Blocks,
+    n_components: int | None = None,
+    *,
+    init: Init = "cones",
+    coarse: bool = True,
+    max_iter: int = 500,
+    tol: float = 1e-4,
+    rng: np.random.Generator | None = None,
+    callback: Callback | None = None,
+    verbose: int = 0,
+) -> Solution:
+    """Factorize by ANLS; parameters as in `hals`."""
+    rng = rng if rng is not None else np.random.default_rng(0)
+    run = Run(max_iter, callback=callback, verbose=verbose, name="ANLS")
+
+    weights, components = start_for(
+        blocks, n_components, init, rng, coarse=coarse, solve_sample=solve_sample
+    )
+    return alternate(
+        blocks,
+        weights,
+        components,
+        improve_weights=exact_rows,
+        improve_components=exact_rows,
+        tol=tol,
+        run=run,
+    )
+
+
+def exact_rows(gram: NDArray[Any], cross: NDArray[Any], start: NDArray[Any]) -> NDArray[Any]:
+    """The best rows; the previous ones only tell which entries are probably positive."""
+    return nonnegative_least_squares(gram, cross, start=start if start.any() else None)

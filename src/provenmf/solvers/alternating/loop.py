@@ -1,0 +1,201 @@
+"""Alternating minimisation with extrapolation: the loop that HALS and ANLS share.
+
+Objective: 1/2 ||X - weights @ components||_F^2 over nonnegative weights and components.
+
+Either factor is improved with the other one fixed, and that problem splits into rows that share a
+k x k Gram matrix; what the two methods do with such a row is their only difference.
+
+Extrapolation: Ang & Gillis, "Accelerating nonnegative matrix factorization algorithms using
+extrapolation", Neural Computation 2019 (AG19), Algorithm 2.
+
+    AG19            here
+    W, H            weights, components; the latter kept transposed (d, k), so both are "rows"
+    W_n, H_n        new
+    W_y, H_y        ahead: a step of length beta beyond new, negative entries raised to zero
+    beta, beta-bar  length, limit
+    gamma, gamma-bar, eta    GROW, GROW_LIMIT, SHRINK
+
+Differs: an iteration that raises the objective is undone, so that the recorded errors never
+increase; AG19 goes on from the worse point without extrapolation. The objective belongs to the
+pair (weights ahead, new components), for which the products at hand give it at no cost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from provenmf.blocks import Blocks
+from provenmf.linalg.norms import squared_frobenius_norm
+from provenmf.linalg.products import product, transposed_product
+from provenmf.parallel import available_threads, for_row_slices
+from provenmf.records import Solution
+from provenmf.solvers.alternating.coarse import SolveSample, components_from_sample, worth_sampling
+from provenmf.solvers.alternating.starts import Init, start_pair
+from provenmf.solvers.run import Run
+from provenmf.solvers.weights import encode
+
+FIRST_LENGTH = 0.5
+GROW = 1.05
+GROW_LIMIT = 1.01
+SHRINK = 1.5
+WINDOW = 10  # iterations over which the decrease of the error is judged
+COARSE_WINDOW, COARSE_TOL = 5, 1e-3  # a sample need not be solved better
+
+# rows of one factor: (gram (k, k), cross (m, k), start (m, k)) -> better rows (m, k)
+ImproveRows = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], NDArray[Any]]
+
+
+def alternate(
+    blocks: Blocks,
+    weights: NDArray[Any] | None,
+    components: NDArray[Any],
+    *,
+    improve_weights: ImproveRows,
+    improve_components: ImproveRows,
+    tol: float,
+    window: int = WINDOW,
+    run: Run,
+) -> Solution:
+    """Alternate until ``window`` iterations lower the relative error by less than ``tol`` of it.
+
+    Parameters
+    ----------
+    weights, components : where to start, (n, k) and (k, d); None asks for the best weights.
+    run : its trace gets `relative_error` and the extrapolation `length` for each iteration.
+
+    Returns
+    -------
+    Solution with the components, and the weights that belong to them among the extras.
+    """
+    squared_norm = blocks.map_reduce(squared_frobenius_norm)
+    features = np.ascontiguousarray(components.T, dtype=blocks.dtype)
+    best_possible = weights is None
+    start = encode(blocks, components) if weights is None else weights
+    weights = np.ascontiguousarray(start, dtype=blocks.dtype)
+    best = weights, features
+    weights_ahead, features_ahead = weights, features
+    length, limit, accepted_length = FIRST_LENGTH, 1.0, FIRST_LENGTH
+    errors = [math.inf]
+    transposed_times = transposed_multiplication(blocks)
+    for _ in run:
+        new_weights = weights
+        if not best_possible:
+            new_weights = better_weights(blocks, weights_ahead, features_ahead, improve_weights)
+        best_possible = False
+        candidate = look_ahead(new_weights, weights, length if len(errors) > 1 else 0.0)
+        cross = transposed_times(candidate)
+        gram = double(candidate.T @ candidate)
+        new_features = improve_components(gram, cross, features_ahead)
+        error = relative_error(squared_norm, gram, cross, new_features)
+        if error > errors[-1]:
+            weights_ahead, features_ahead = weights, features = best
+            limit, length = accepted_length, length / SHRINK
+            errors.append(errors[-1])
+        else:
+            features_ahead = look_ahead(new_features, features, length)
+            weights_ahead, weights, features = candidate, new_weights, new_features
+            best = candidate, new_features
+            accepted_length = length
+            length, limit = min(limit, GROW * length), min(1.0, GROW_LIMIT * limit)
+            errors.append(error)
+        run.record(relative_error=errors[-1], length=length)
+        if errors[-1] == 0.0 or stalled(errors, tol, window):
+            run.stop("converged")
+    return Solution(
+        components=np.ascontiguousarray(best[1].T),
+        trace=run.trace,
+        stop_reason=run.stop_reason,
+        extras={"weights": best[0]},
+    )
+
+
+def start_for(
+    blocks: Blocks,
+    n_components: int | None,
+    init: Init,
+    rng: np.random.Generator,
+    *,
+    coarse: bool,
+    solve_sample: SolveSample,
+) -> tuple[NDArray[Any] | None, NDArray[Any]]:
+    """Weights, if the start has any, and components; on a sample of the data where wanted."""
+    if coarse and isinstance(init, str) and n_components and worth_sampling(blocks, n_components):
+        init = components_from_sample(blocks, n_components, init, solve_sample, rng)
+    weights, components = start_pair(blocks, n_components, init, rng)
+    if weights is not None:
+        components = scaled_to_data(blocks, weights, components)
+    return weights, components
+
+
+def better_weights(
+    blocks: Blocks, start: NDArray[Any], features: NDArray[Any], improve: ImproveRows
+) -> NDArray[Any]:
+    """One pass: every row of the weights improved for the given features."""
+    gram = double(features.T @ features)
+    return blocks.map_rows(lambda block, rows: improve(gram, product(block, features), rows), start)
+
+
+def transposed_multiplication(blocks: Blocks) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    """left (n, k) -> X' @ left (d, k); with a transposed copy of sparse data, which is faster."""
+    if not (blocks.is_sparse and blocks.in_memory):
+        return lambda left: blocks.map_reduce(transposed_product, left)
+    transposed = sp.csr_array(blocks.everything().T)
+    return lambda left: product(transposed, left)
+
+
+def look_ahead(new: NDArray[Any], last: NDArray[Any], length: float) -> NDArray[Any]:
+    """A step of relative length ``length`` beyond ``new`` (AG19, Eq. (4)), kept nonnegative."""
+    if length == 0.0:
+        return new
+    from provenmf.kernels.alternating.coordinate_descent import look_ahead_in_place
+
+    ahead = np.empty_like(new)
+    for_row_slices(
+        lambda rows: look_ahead_in_place(new[rows], last[rows], length, ahead[rows]),
+        len(new),
+        slice_rows=rows_per_thread(len(new)),
+    )
+    return ahead
+
+
+def relative_error(
+    squared_norm: float, gram: NDArray[Any], cross: NDArray[Any], features: NDArray[Any]
+) -> float:
+    """||X - weights @ features'||_F / ||X||_F from gram = weights' weights, cross = X' weights."""
+    if squared_norm == 0.0:
+        return 0.0
+    explained = 2.0 * np.einsum("ij,ij->", cross, features, dtype=np.float64)
+    explained -= np.vdot(gram, double(features.T @ features))
+    return math.sqrt(max(squared_norm - explained, 0.0) / squared_norm)
+
+
+def scaled_to_data(blocks: Blocks, weights: NDArray[Any], components: NDArray[Any]) -> NDArray[Any]:
+    """Multiply the components by the one number that fits best (Gillis & Glineur 2012)."""
+    wide = double(weights), double(components)
+    fitted = float(np.vdot(wide[0].T @ wide[0], wide[1] @ wide[1].T))
+    cross = blocks.map_reduce(transposed_product, weights)
+    aligned = float(np.einsum("ij,ji->", cross, components, dtype=np.float64))
+    if fitted == 0.0 or aligned <= 0.0:
+        return components
+    return components * components.dtype.type(aligned / fitted)
+
+
+def stalled(errors: list[float], tol: float, window: int) -> bool:
+    """Whether the last ``window`` iterations lowered the error by less than ``tol`` of itself."""
+    return len(errors) > window + 1 and errors[-1 - window] - errors[-1] <= tol * errors[-1]
+
+
+def rows_per_thread(n_rows: int) -> int:
+    """Slices small enough to balance the load, large enough to be worth handing out."""
+    return max(256, -(-n_rows // (4 * available_threads())))
+
+
+def double(matrix: NDArray[Any]) -> NDArray[np.float64]:
+    """In float64, as small matrices are kept whatever the data's precision."""
+    return matrix.astype(np.float64, copy=False)

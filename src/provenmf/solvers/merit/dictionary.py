@@ -1,0 +1,89 @@
+"""Which rows MERIT may use as vertices, and which of them are the same row twice.
+
+The full problem lets every row use every row: n^2 inner products a step. A row that can become an
+anchor is extreme, though, so beyond a few hundred rows we keep those that are often extreme in
+random directions, those that successive projection found, and those that it explains worst. The
+rest is not forgotten: see `gap.py` for what leaving it out can cost.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.parallel import for_row_slices
+
+Rows = NDArray[np.intp]
+
+DIRECTIONS = 1000
+SLICE_ROWS = 2048
+
+
+def candidate_rows(
+    X: NDArray[Any],
+    anchors: Rows,
+    squared_residuals: NDArray[np.float64],
+    size: int,
+    rng: np.random.Generator,
+) -> Rows:
+    """About `size` rows that may be anchors, ascending; all rows if there are no more."""
+    n = len(X)
+    if n <= size:
+        return np.arange(n)
+    hits = extreme_counts(X, rng)
+    extreme = np.argsort(-hits, kind="stable")[: np.count_nonzero(hits)]
+    unexplained = np.argsort(-squared_residuals, kind="stable")
+    share = max(len(anchors), size // 4)
+    chosen = np.concatenate([anchors, unexplained[:share], extreme])
+    _, order = np.unique(chosen, return_index=True)
+    return np.sort(chosen[np.sort(order)][:size])
+
+
+def extreme_counts(X: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
+    """In how many of the random directions, both ways, each row is the extreme one."""
+    directions = rng.standard_normal((X.shape[1], DIRECTIONS))
+    directions = directions.astype(np.float32)
+    centre = X.mean(axis=0)
+    starts = range(0, len(X), SLICE_ROWS)
+    best = np.empty((len(starts), 2 * DIRECTIONS))
+    where = np.empty((len(starts), 2 * DIRECTIONS), dtype=np.intp)
+
+    def search(rows: slice) -> None:
+        along = (X[rows] - centre).astype(np.float32) @ directions
+        place = np.concatenate([along.argmax(axis=0), along.argmin(axis=0)])
+        both = np.arange(DIRECTIONS)
+        number = rows.start // SLICE_ROWS
+        best[number, :DIRECTIONS] = along[place[:DIRECTIONS], both]
+        best[number, DIRECTIONS:] = -along[place[DIRECTIONS:], both]
+        where[number] = rows.start + place
+
+    for_row_slices(search, len(X), slice_rows=SLICE_ROWS)
+    winners = where[best.argmax(axis=0), np.arange(2 * DIRECTIONS)]
+    return np.bincount(winners, minlength=len(X))
+
+
+def representatives(X: NDArray[Any], rows: Rows, radius: float) -> Rows:
+    """The given rows without those within `radius` of one that is kept, in the given order.
+
+    Rows far from the mean are kept first, so that the answer does not depend on the order.
+    Nguyen22, Theorem 1, excludes repeated anchors: they share the weight that one would get.
+    """
+    points = X[rows].astype(np.float64)
+    if radius == 0.0:
+        _, first = np.unique(points, axis=0, return_index=True)
+        return rows[np.sort(first)]
+    points = points - points.mean(axis=0)
+    squared = np.einsum("ij,ij->i", points, points)
+    undecided = np.argsort(-squared, kind="stable")
+    kept = []
+    while len(undecided):
+        first, undecided = undecided[0], undecided[1:]
+        kept.append(first)
+        distance = squared[undecided] + squared[first] - 2 * points[undecided] @ points[first]
+        near = distance <= radius**2 + 1e-12 * (squared[undecided] + squared[first])
+        if near.any():  # the expanded square is inexact where it matters: measure again
+            away = np.linalg.norm(points[undecided] - points[first], axis=1)
+            undecided = undecided[~near | (away > radius)]
+    return rows[np.sort(kept)]

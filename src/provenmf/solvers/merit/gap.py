@@ -1,0 +1,175 @@
+"""How far a mixture is from the optimum of MERIT's problem, all n vertices counted.
+
+With p_ln = <x_n, r_l>, r_l = c_l X - x_l, and any prices y >= 0 whose columns sum to at most one,
+
+    min f  >=  sum_l  v_l - <r_l, x_l> - ||r_l||^2 / 2  -  lam mu (columns) log n,
+    v_l     =  min over n of p_ln + lam y_ln,
+
+by weak duality; the last term pays for the smoothing, phi_mu(c) >= <y, c> - mu log n. Three
+choices of y, from cheap to sharp:
+
+* the gradient of the penalty where the dictionary is used, and each other row's price on itself;
+* the same, with the search outside the dictionary replaced by a bound (very many rows);
+* dual ascent on the levels v themselves (few rows, or the dictionary alone).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.parallel import for_row_slices
+from provenmf.solvers.merit.mixture import Mixture, Penalties
+
+Floats = NDArray[np.float64]
+
+# Above this many rows the search over all pairs is replaced by a bound. It takes minutes from
+# 10^5 rows on, and with so many rows proves little: any of them may serve a row by its noise.
+SEARCH_ROWS = 20_000
+# Up to this many rows we afford the dozen such searches of dual ascent.
+ASCENT_ROWS = 4000
+TILE = (1024, 4096)
+RAISE = (0.1, 0.2, 0.3, 0.5, 1.0)
+
+
+def duality_gap(
+    mixture: Mixture, penalties: Penalties, *, quickly: bool = False
+) -> tuple[float, bool]:
+    """An upper bound of f(C) - min f, and whether all pairs of rows were searched for it.
+
+    `quickly` leaves the long searches out, for a user who has just interrupted.
+    """
+    n, outside = len(mixture.X), len(mixture.X) - len(mixture.dictionary)
+    _, lowest, inner = mixture.search(penalties)
+    if outside == 0:
+        gap, searched = float((inner - lowest).sum()), True
+    else:
+        searched = n <= SEARCH_ROWS and not quickly
+        others = lowest_products(mixture) if searched else lowest_outside_bound(mixture)
+        lowest = np.minimum(lowest, np.minimum(others, own_products(mixture) + penalties.lam))
+        smoothing = penalties.lam * penalties.mu * outside * np.log(n)
+        gap = float((inner - lowest).sum()) + smoothing
+    objective = mixture.objective(penalties)
+    if n <= ASCENT_ROWS and not quickly:
+        gap = min(gap, objective - ascent_bound(mixture, penalties, mixture.X))
+    return max(min(gap, objective), 0.0), searched  # f is never negative
+
+
+def dictionary_gap(mixture: Mixture, penalties: Penalties) -> float:
+    """An upper bound of f(C) - min f where only the rows of the dictionary may be vertices."""
+    objective = mixture.objective(penalties)
+    if len(mixture.dictionary) > ASCENT_ROWS:
+        return objective  # too many for dual ascent; f is never negative
+    bound = ascent_bound(mixture, penalties, mixture.atoms)
+    return max(min(objective - bound, objective), 0.0)
+
+
+def own_products(mixture: Mixture) -> Floats:
+    """<x_l, r_l> of every row."""
+    return np.einsum("ij,ij->i", mixture.X, mixture.fitted - mixture.X)
+
+
+def lowest_products(mixture: Mixture) -> Floats:
+    """For every row l the smallest <x_n, r_l> over rows n != l outside the dictionary, from below.
+
+    Single precision in tiles; its largest rounding error is taken off.
+    """
+    X, outside = mixture.X, outside_rows(mixture)
+    place = np.cumsum(outside) - 1
+    narrow = np.ascontiguousarray(X[outside].T, dtype=np.float32)
+    lowest = np.empty(len(X))
+
+    def search(rows: slice) -> None:
+        residual = (mixture.fitted[rows] - X[rows]).astype(np.float32)
+        own = np.flatnonzero(outside[rows])
+        columns = place[rows][own]
+        best = np.full(len(residual), np.inf, dtype=np.float32)
+        for start in range(0, narrow.shape[1], TILE[1]):
+            products = residual @ narrow[:, start : start + TILE[1]]
+            here = (columns >= start) & (columns < start + TILE[1])
+            products[own[here], columns[here] - start] = np.inf
+            np.minimum(best, products.min(axis=1), out=best)
+        lowest[rows] = best
+
+    for_row_slices(search, len(X), slice_rows=TILE[0])
+    return lowest - single_precision_error(mixture)
+
+
+def outside_rows(mixture: Mixture) -> NDArray[np.bool_]:
+    """Which rows are not in the dictionary."""
+    outside = np.ones(len(mixture.X), dtype=bool)
+    outside[mixture.dictionary] = False
+    return outside
+
+
+def single_precision_error(mixture: Mixture) -> Floats:
+    """Largest rounding error of <x_n, r_l> in single precision: (d + 2) eps ||x_n|| ||r_l||."""
+    X = mixture.X
+    longest = float(np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64).max()))
+    eps = float(np.finfo(np.float32).eps)
+    return (X.shape[1] + 2) * eps * longest * np.sqrt(mixture.squared_residuals())
+
+
+def lowest_outside_bound(mixture: Mixture) -> Floats:
+    """A lower bound, for every row, of <x_j, r> over all rows j outside the dictionary.
+
+    Row j is its own mixture of dictionary rows plus an error e_j = -r_j, so
+    <x_j, r> >= min over the dictionary of <x_s, r> - ||e_j|| ||r||.
+    """
+    lengths = np.sqrt(mixture.squared_residuals())
+    farthest = float(lengths[outside_rows(mixture)].max(initial=0.0))
+    bound = np.empty(len(lengths))
+
+    def search(rows: slice) -> None:
+        bound[rows] = mixture.gradient(rows).min(axis=1) - farthest * lengths[rows]
+
+    for_row_slices(search, len(lengths), slice_rows=mixture.slice_rows)
+    return bound - single_precision_error(mixture)
+
+
+def ascent_bound(mixture: Mixture, penalties: Penalties, vertices: NDArray[Any]) -> float:
+    """A lower bound of min f over the given vertices by dual ascent, as of Erlenkotter (1978).
+
+    Levels start on the line from min_n p_ln, where nothing is charged, towards <c_l, p_l>, as far
+    as all columns can pay; then each row in turn is raised as far as its columns allow.
+    """
+    from provenmf.kernels.merit.dual import add_charges_in_place, raise_levels_in_place
+
+    lam, n = penalties.lam, len(mixture.X)
+    residual = mixture.fitted - mixture.X
+    floor = np.concatenate([p.min(axis=1) for _, p in product_slices(vertices, residual)])
+    target = np.einsum("ij,ij->i", mixture.fitted, residual)
+
+    def charges(levels: Floats) -> Floats:
+        total = np.zeros(len(vertices))
+        for rows, products in product_slices(vertices, residual):
+            add_charges_in_place(products, levels[rows], total)
+        return total
+
+    low, high = 0.0, 1.0
+    for _ in range(8):
+        share = (low + high) / 2
+        if charges(floor + share * (target - floor)).max() <= lam:
+            low = share
+        else:
+            high = share
+    levels = floor + low * (target - floor)
+    slack = lam - charges(levels)
+    for fraction in RAISE:
+        for rows, products in product_slices(vertices, residual):
+            raise_levels_in_place(products, levels[rows], slack, fraction)
+    fit = own_products(mixture) + 0.5 * np.einsum("ij,ij->i", residual, residual)
+    smoothing = lam * penalties.mu * len(vertices) * float(np.log(n))
+    return float((levels - fit).sum()) - smoothing
+
+
+def product_slices(
+    vertices: NDArray[Any], residual: Floats
+) -> Iterator[tuple[slice, NDArray[np.floating]]]:
+    """<vertex, r_l> for all vertices, a slice of rows l at a time."""
+    for start in range(0, len(residual), TILE[0]):
+        rows = slice(start, min(start + TILE[0], len(residual)))
+        yield rows, residual[rows] @ vertices.T

@@ -1,0 +1,129 @@
+"""Where MERIT starts: what anchors chosen greedily explain, and the penalty that follows."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.blocks import Blocks, as_blocks
+from provenmf.errors import DegenerateData, InvalidInput
+from provenmf.linalg.nnls import simplex_least_squares
+from provenmf.linalg.norms import squared_row_norms
+from provenmf.solvers.separable.anchors import dense_rows, number_to_try
+from provenmf.solvers.separable.hull import grow_hull, squared_distances
+from provenmf.solvers.separable.spa import spa
+
+# lam = NOISE_MULTIPLE * mean squared distance of a row to the hull of the start. A row's gain
+# from representing itself is its squared noise; lam must be a little above that, whatever n.
+NOISE_MULTIPLE = 1.35
+# Rows closer than this fraction of the typical residual cannot be told apart.
+DUPLICATE_FRACTION = 0.1
+EXACT = 1e-14  # squared residuals below this fraction of the largest squared row are rounding
+SAMPLE_ROWS = 10_000  # enough to compare two explanations
+SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96)
+
+
+@dataclass(frozen=True)
+class Start:
+    """An explanation of the data: anchors, and each row's mixture of them."""
+
+    blocks: Blocks
+    anchors: NDArray[np.intp]
+    squared_residuals: NDArray[np.float64]
+    squared_scale: float
+
+    @property
+    def mean_squared_residual(self) -> float:
+        """Squared noise of a typical row; zero if only rounding is left."""
+        mean = float(self.squared_residuals.mean())
+        return mean if mean > EXACT * self.squared_scale else 0.0
+
+    @property
+    def duplicate_radius(self) -> float:
+        """Rows within this distance count as one."""
+        noise = DUPLICATE_FRACTION * np.sqrt(self.mean_squared_residual)
+        return float(max(noise, 1e-7 * np.sqrt(self.squared_scale)))
+
+    def weights_of(self, kept: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Every row's mixture of the kept anchors: simplex-constrained least squares."""
+        return mixtures(self.blocks, dense_rows(self.blocks, self.anchors[kept]))
+
+
+def start_from_anchors(blocks: Blocks, n_components: int | None, *, plain: bool = False) -> Start:
+    """What a greedy choice of anchors explains, for the number asked for or a plausible one.
+
+    Of SPA's anchors and the corners of a growing hull those are kept that explain the rows better;
+    `plain` takes SPA's.
+    """
+    if n_components is not None:
+        number_to_try(blocks, n_components)  # refuses more than there are rows
+    most = min(n_components or 96, blocks.n_rows, blocks.n_columns + 1)
+    anchors = spa_anchors(blocks, most)
+    if not plain:
+        sample = np.unique(np.linspace(0, blocks.n_rows - 1, SAMPLE_ROWS).astype(np.intp))
+        some = as_blocks(blocks.take(sample))
+        both = (anchors, grow_hull(blocks, most))
+        anchors = min(both, key=lambda a: squared_distances(some, dense_rows(blocks, a)).mean())
+    squared_scale = float(blocks.map_rows(squared_row_norms).max())
+    residuals = squared_residuals(blocks, anchors)
+    if n_components is None:
+        anchors, residuals = plausible_start(blocks, anchors, residuals)
+    return Start(blocks, anchors, residuals, squared_scale)
+
+
+def spa_anchors(blocks: Blocks, most: int) -> NDArray[np.intp]:
+    """SPA's anchors, without complaint where there are fewer than asked for."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateData)
+        anchors = spa(blocks, min(most, *blocks.shape)).anchors
+    assert anchors is not None
+    return anchors
+
+
+def plausible_start(
+    blocks: Blocks, anchors: NDArray[np.intp], residuals: NDArray[np.float64]
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """The fewest anchors whose residual is explained by noise that all of them leave.
+
+    k anchors absorb about k/2 of the d directions of white noise, so with noise s^2 per direction
+    the mean squared residual is near s^2 (d - k/2) once k is large enough.
+    """
+    d, most = max(blocks.n_columns, len(anchors)), len(anchors)
+    noise = residuals.mean() / (d - most / 2)
+    for k in (size for size in SIZES if size < most):
+        fewer = squared_residuals(blocks, anchors[:k])
+        if fewer.mean() <= 1.3 * noise * (d - k / 2):
+            return anchors[:k], fewer
+    return anchors, residuals
+
+
+def penalty_weight(lam: float | str, start: Start) -> float:
+    """lam by rule: "auto"; "paper", ||X - C0 X||_F / K; "authors", half of that.
+
+    The authors' program has no 1/2 before the fit, so that its lam acts like half of ours.
+    """
+    if lam == "auto":
+        return NOISE_MULTIPLE * start.mean_squared_residual
+    if lam in ("paper", "authors"):
+        rule = float(np.sqrt(start.squared_residuals.sum())) / len(start.anchors)
+        return rule if lam == "paper" else rule / 2
+    if float(lam) < 0:
+        raise InvalidInput(f"lam={lam} is negative: the penalty needs lam >= 0 (0 for MERIT(0))")
+    return float(lam)
+
+
+def squared_residuals(blocks: Blocks, anchors: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Squared distance of each row to the hull of the given rows."""
+    return squared_distances(blocks, dense_rows(blocks, anchors))
+
+
+def mixtures(blocks: Blocks, corners: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Simplex-constrained least-squares weights of every row, in double precision."""
+    corners = corners.astype(np.float64)
+    gram = corners @ corners.T
+    return blocks.map_rows(
+        lambda block: simplex_least_squares(gram, np.asarray(block @ corners.T, dtype=np.float64))
+    )

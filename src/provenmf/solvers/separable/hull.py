@@ -1,0 +1,75 @@
+"""Rows that span a hull: each new corner is the row farthest from the hull of those before.
+
+This is what SPA does with the linear span of its anchors in place of their hull, and what XRAY does
+with their cone. The hull is the smallest of the three: noise that pushes a mixture out of the span
+pushes an anchor out of the hull much farther, so that where there are many rows this finds anchors
+that both others miss (docs/decisions.md has figures).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.blocks import Block, Blocks, as_blocks
+from provenmf.linalg.nnls import simplex_least_squares
+from provenmf.linalg.norms import squared_residual_rows
+from provenmf.solvers.separable.anchors import dense_rows
+
+Rows = NDArray[np.intp]
+
+FIRST_BATCH = 512
+EXACT = 1e-14  # squared distances below this fraction of the first are rounding
+
+
+def grow_hull(blocks: Blocks, n_corners: int) -> Rows:
+    """Numbers of the corners, in the order found; fewer if all rows lie in the hull of those.
+
+    A hull that grows comes closer to every row, so that old distances are upper bounds: a row is
+    measured again only if its old distance exceeds the largest one known for the present hull.
+    """
+    mean = blocks.map_reduce(lambda block: np.asarray(block.sum(axis=0))) / blocks.n_rows
+    bounds = squared_distances(blocks, mean.reshape(1, -1))
+    corners = [int(np.argmax(bounds))]
+    scale = float(bounds[corners[0]])
+    bounds = squared_distances(blocks, dense_rows(blocks, corners))
+    while len(corners) < min(n_corners, blocks.n_rows):
+        farthest, distance = farthest_row_updating(bounds, blocks, dense_rows(blocks, corners))
+        if distance <= EXACT * scale:
+            break
+        corners.append(farthest)
+    return np.array(corners, dtype=np.intp)
+
+
+def farthest_row_updating(
+    bounds: NDArray[np.float64], blocks: Blocks, corners: NDArray[Any]
+) -> tuple[int, float]:
+    """The row farthest from the hull of the corners, and its squared distance.
+
+    `bounds` are upper bounds of all squared distances; those of the rows measured are updated.
+    """
+    farthest, largest = 0, 0.0
+    order = np.argsort(-bounds, kind="stable")
+    begin, size = 0, FIRST_BATCH
+    while begin < len(order) and bounds[order[begin]] > largest:
+        rows = order[begin : begin + size]
+        bounds[rows] = squared_distances(as_blocks(blocks.take(rows)), corners)
+        best = rows[np.argmax(bounds[rows])]
+        if bounds[best] > largest:
+            farthest, largest = int(best), float(bounds[best])
+        begin, size = begin + size, 2 * size
+    return farthest, largest
+
+
+def squared_distances(blocks: Blocks, corners: NDArray[Any]) -> NDArray[np.float64]:
+    """Squared distance of each row to the hull of the corners."""
+    corners = corners.astype(np.float64)
+    gram = corners @ corners.T
+
+    def measure(block: Block) -> NDArray[np.float64]:
+        weights = simplex_least_squares(gram, np.asarray(block @ corners.T, dtype=np.float64))
+        return squared_residual_rows(block, weights, corners)
+
+    return blocks.map_rows(measure)

@@ -1,0 +1,102 @@
+"""BLAS threads: one for small matrices, as many as before for large ones; and our own threads."""
+
+import multiprocessing
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from provenmf.parallel import (
+    SMALL_MATRIX,
+    blas_threads_for,
+    for_row_slices,
+    one_blas_thread,
+)
+
+
+def blas_threads():
+    return {
+        library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+    }
+
+
+@pytest.mark.parametrize(("entries", "inside"), [(SMALL_MATRIX - 1, 1), (SMALL_MATRIX, 2)])
+def test_small_matrices_get_one_thread(entries, inside):
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        if before != {2}:
+            pytest.skip("this BLAS does not take two threads here")
+        with blas_threads_for(entries):
+            assert blas_threads() == {inside}
+        assert blas_threads() == before
+
+
+def test_threads_may_leave_in_another_order():
+    with threadpool_limits(2, user_api="blas"):
+        if blas_threads() != {2}:
+            pytest.skip("this BLAS does not take two threads here")
+        one_blas_thread.__enter__()  # two callers, neither inside the other
+        one_blas_thread.__enter__()
+        one_blas_thread.__exit__()
+        assert blas_threads() == {1}
+        one_blas_thread.__exit__()
+        assert blas_threads() == {2}
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_every_slice_is_visited_once(monkeypatch, threads):
+    monkeypatch.setattr("provenmf.parallel.available_threads", lambda: threads)
+    visits = np.zeros(103, dtype=int)
+
+    def visit(rows):
+        visits[rows] += 1
+
+    for_row_slices(visit, 103, slice_rows=7)
+    assert (visits == 1).all()
+
+
+def test_calls_may_be_nested(monkeypatch):
+    monkeypatch.setattr("provenmf.parallel.available_threads", lambda: 8)
+    visits = np.zeros((40, 40), dtype=int)
+
+    def visit(outer):
+        def inner(rows):
+            visits[outer, rows] += 1
+
+        for_row_slices(inner, 40, slice_rows=1)
+
+    for_row_slices(visit, 40, slice_rows=1)
+    assert (visits == 1).all()
+
+
+def test_an_error_reaches_the_caller(monkeypatch):
+    monkeypatch.setattr("provenmf.parallel.available_threads", lambda: 3)
+
+    def fail(rows):
+        if rows.start == 5:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        for_row_slices(fail, 20, slice_rows=1)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_process_has_its_own_threads(monkeypatch):
+    monkeypatch.setattr("provenmf.parallel.available_threads", lambda: 2)
+    for_row_slices(lambda rows: time.sleep(0.01), 4, slice_rows=1)  # the parent's threads exist
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply_async(threads_used).get(timeout=60) == 2
+
+
+def threads_used():
+    names = set()
+
+    def note(rows):
+        time.sleep(0.05)
+        names.add(threading.current_thread().name)
+
+    for_row_slices(note, 6, slice_rows=1)
+    return len(names)
