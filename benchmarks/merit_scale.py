@@ -32,7 +32,7 @@ SIZES = (1000, 2000, 5000, 10_000, 30_000, 100_000, 300_000)
 
 def estimator(method: str) -> Any:
     if method == "SPA":
-        return SPA(K, weights="simplex", certify=False)
+        return SPA(K, constraint="simplex", certify=False)
     if method == "open-loop":
         return MERIT(K, step="open-loop", lam="authors", tol=0, certify=False)
     return MERIT(K, random_state=0, certify=False)

@@ -51,7 +51,7 @@ def test_adaptive_beats_the_paper_schedule_in_half_the_passes(draw, seed):
 
 def test_theorem_1_binary_weights_need_no_decreasing_threshold():
     sample = sample_sparse_binary(800, TOPICS, n_ones=3, random_state=0)
-    constant = StageRule(schedule="paper", alpha=0.25, decay=1.0, normalize=False)
+    constant = StageRule(schedule="paper", alpha=0.25, decay=1.0, scale_rows=False)
     start = start_nearby(TOPICS, in_span=0.5, random_state=1)
     assert final_error(sample, constant, start)[0] < 1e-20
 
@@ -62,7 +62,7 @@ def test_constant_thresholds_stop_early_for_other_weights():
     decreasing, _ = final_error(sample, PAPER, start)
     for alpha in (0.1, 0.01):
         constant = StageRule(
-            schedule="paper", steps="paper", alpha=alpha, decay=1.0, normalize=False
+            schedule="paper", steps="paper", alpha=alpha, decay=1.0, scale_rows=False
         )
         assert final_error(sample, constant, start)[0] > 1e6 * decreasing
 

@@ -38,9 +38,9 @@ def test_permutations(seed):
 @given(seeds, st.floats(1e-6, 1e6))
 def test_a_common_scale(seed, scale):
     data, start = problem(seed)
-    for normalize in (True, False):
-        usual = solve(data, start, normalize=normalize)
-        other = solve(scale * data, scale * start, normalize=normalize)
+    for scale_rows in (True, False):
+        usual = solve(data, start, scale_rows=scale_rows)
+        other = solve(scale * data, scale * start, scale_rows=scale_rows)
         np.testing.assert_allclose(other, scale * usual, atol=1e-7 * scale * np.abs(usual).max())
 
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from provenmf.errors import InvalidInput
-from provenmf.estimators import estimator_class
+from provenmf.estimators import estimator_class, make_estimator
 from provenmf.estimators.and_descent import AND
 from provenmf.estimators.xray import XRAY, SignedXRAY
 from provenmf.records import Factorization
@@ -33,10 +33,10 @@ def fit_matrix(
 ) -> Factorization:
     """Factorize with one of the estimators; options that are None keep its defaults."""
     given = {name: value for name, value in options.items() if value is not None}
-    estimator = estimator_class(method)
-    if estimator is XRAY and np.all(matrix.sum(axis=1) > 0):
-        estimator = SignedXRAY
-    return estimator(n_components=n_components, **given).fit(matrix).factorization_
+    estimator = make_estimator(method, n_components, **given)
+    if type(estimator) is XRAY and np.all(matrix.sum(axis=1) > 0):
+        estimator = SignedXRAY(**estimator.get_params())
+    return estimator.fit(matrix).factorization_
 
 
 def check_number(name: str, value: int | None, most: int, what: str) -> None:
@@ -65,7 +65,7 @@ def found_fewer(factorization: Factorization, wanted: int | None, what: str) -> 
 def simplex_weights(method: str) -> dict[str, str]:
     """The option that asks a method for weights that sum to one, where it has a choice."""
     accepted = inspect.signature(estimator_class(method)).parameters
-    return {"weights": "simplex"} if "weights" in accepted else {}
+    return {"constraint": "simplex"} if "constraint" in accepted else {}
 
 
 def for_real_data(method: str, n_components: int | None) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def for_real_data(method: str, n_components: int | None) -> dict[str, Any]:
     if estimator_class(method) is not AND:
         return {}
     start = {} if n_components is None else {"init": "random-rows"}
-    return {**start, "schedule": "paper", "steps": "paper", "normalize": False}
+    return {**start, "schedule": "paper", "steps": "paper", "scale_rows": False}
 
 
 def with_answer(

@@ -12,7 +12,7 @@ less than 2 % are too uncertain to be pure nodes.
 
 Two methods for networks stand beside the general ones. "spoc" (Panov, Slavnov & Ushakov 2017) is
 SPA on all rows of V, memberships raised to at least the machine epsilon before they are scaled.
-"geonmf" (Mao, Sarkar & Chakrabarti 2017) seeks pure nodes among rows scaled by their degrees.
+"geo_nmf" (Mao, Sarkar & Chakrabarti 2017) seeks pure nodes among rows scaled by their degrees.
 
 The Factorization is that of the solver on the kept rows of V, scaled or not. Its extras hold,
 besides those of `answers`:
@@ -47,7 +47,7 @@ from provenmf.solvers.separable.geo_nmf import geo_nmf
 from provenmf.solvers.separable.spa import spa
 from provenmf.solvers.weights import encode
 
-METHODS = ("spa", "merit", "fast_anchor", "fast_gradient", "geonmf", "spoc")
+METHODS = ("spa", "merit", "fast_anchor", "fast_gradient", "geo_nmf", "spoc")
 LEAST_WEIGHT = 0.02
 DRAWN_NODES = 500
 ROUNDING = 1e-12
@@ -81,13 +81,13 @@ def find_communities(
     ----------
     graph : from `read_graph`, an adjacency matrix, or a networkx graph.
     n_communities : how many.
-    method : "spa", "merit", "fast_anchor", "fast_gradient", "geonmf" or "spoc".
+    method : "spa", "merit", "fast_anchor", "fast_gradient", "geo_nmf" or "spoc".
     energy : pure nodes are sought among the nodes with this share of the squared row norms.
     scale : whether to divide out the degrees before pure nodes are sought.
     memberships : "scaled" solves V = M V[pure], sets negative entries to zero and scales rows to
         sum one; "floored" raises them to the machine epsilon instead of zero; "simplex" takes the
         nearest point of the simplex spanned by V[pure].
-    random_state, options : passed to the method's estimator. "geonmf" is deterministic and has the
+    random_state, options : passed to the method's estimator. "geo_nmf" is deterministic and has the
         option `spread`: pure nodes are at least 1 − spread as long as the longest.
     """
     graph = as_graph(graph)
@@ -95,18 +95,18 @@ def find_communities(
         raise InvalidInput(
             f"method={method!r} does not find pure nodes: choose one of {', '.join(METHODS)}"
         )
-    refused = options.keys() - {"spread", "callback", "certify"} if method == "geonmf" else ()
+    refused = options.keys() - {"spread", "callback", "certify"} if method == "geo_nmf" else ()
     if refused:
         raise InvalidInput(
-            f"method='geonmf' has only the option spread: leave out {', '.join(sorted(refused))}"
+            f"method='geo_nmf' has only the option spread: leave out {', '.join(sorted(refused))}"
         )
     if method == "spoc":
         method, energy, scale, memberships = "spa", 1.0, False, "floored"
     embedding = embed(graph.adjacency, n_communities, energy=energy)
     notes = [*graph.notes, *embedding.notes]
-    points, nodes = node_problem(embedding, scale=scale and method != "geonmf")
-    if method == "geonmf":
-        factorization = _geonmf(graph.adjacency, embedding, options.get("spread", 0.75))
+    points, nodes = node_problem(embedding, scale=scale and method != "geo_nmf")
+    if method == "geo_nmf":
+        factorization = _geo_nmf(graph.adjacency, embedding, options.get("spread", 0.75))
     else:
         given = {**simplex_weights(method), "random_state": random_state, **options}
         factorization = fit_matrix(points, n_communities, method, given)
@@ -148,7 +148,7 @@ def node_problem(
     return rows[certain] / weights[certain, None], embedding.kept[certain]
 
 
-def _geonmf(adjacency: sp.csr_array, embedding: Embedding, spread: float) -> Factorization:
+def _geo_nmf(adjacency: sp.csr_array, embedding: Embedding, spread: float) -> Factorization:
     """Pure nodes by GeoNMF; the factorization is that of the degree-scaled rows."""
     degrees = np.asarray(adjacency.sum(axis=1))[embedding.kept]
     scaled = embedding.vectors[embedding.kept] * np.sqrt(np.abs(embedding.eigenvalues[:-1]))

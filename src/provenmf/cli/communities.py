@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from provenmf.records import Factorization
 
 
-METHODS = "spa, merit, fast_anchor, fast_gradient, geonmf, spoc."
+METHODS = "spa, merit, fast_anchor, fast_gradient, geo_nmf, spoc."
 
 
 def communities(
@@ -65,7 +65,7 @@ def communities(
         graph = read_graph(data, key=key)
         known = None if truth is None else read_matrix(truth)
     # SPOC is SPA on other rows; GeoNMF, its like, has no estimator of its own.
-    solver = "spa" if method in ("spoc", "geonmf") else method
+    solver = "spa" if method in ("spoc", "geo_nmf") else method
     with fitting(data, solver, rank, max_iter) as fit:
         result = find_communities(
             graph,

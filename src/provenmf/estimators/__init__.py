@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any
 from provenmf.errors import InvalidInput
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from provenmf.estimators.base import Factorizer
     from provenmf.records import Factorization
+
+    RandomState = int | np.random.RandomState | None
 
 # method (the stem of its files) -> name of the estimator
 CATALOGUE = {
@@ -35,8 +39,27 @@ def estimator_class(method: str) -> type[Factorizer]:
     return getattr(import_module(f"provenmf.estimators.{stem}"), CATALOGUE[stem])
 
 
+def make_estimator(
+    method: str,
+    n_components: int | str | None = None,
+    *,
+    random_state: RandomState = None,
+    **options: Any,
+) -> Factorizer:
+    """The estimator of a method, ready to fit; `random_state` is for methods that have one."""
+    estimator = estimator_class(method)(n_components=n_components, **options)
+    if "random_state" in estimator.get_params(deep=False):
+        estimator.set_params(random_state=random_state)
+    return estimator
+
+
 def factorize(
-    X: Any, n_components: int | str | None = None, *, method: str = "merit", **options: Any
+    X: Any,
+    n_components: int | str | None = None,
+    *,
+    method: str = "merit",
+    random_state: RandomState = None,
+    **options: Any,
 ) -> Factorization:
     """Factorize a matrix in one call and return the `Factorization`.
 
@@ -45,6 +68,7 @@ def factorize(
     X : matrix with data points as rows, in memory or on disk.
     n_components : how many components; None or "auto" lets the method find out where it can.
     method : "merit", "spa", "cones", "and_descent", … (see `CATALOGUE`).
+    random_state : where random numbers start; a method that draws none does not need it.
     options : parameters of the method's estimator.
 
     Examples
@@ -58,5 +82,5 @@ def factorize(
     >>> result.certificate.checks[0].status
     'holds'
     """
-    estimator = estimator_class(method)(n_components=n_components, **options)
+    estimator = make_estimator(method, n_components, random_state=random_state, **options)
     return estimator.fit(X).factorization_

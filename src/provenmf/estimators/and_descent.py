@@ -54,7 +54,7 @@ class AND(Factorizer):
     step_size : float or None
         η of the paper, on sums over the rows, for steps="paper". None is 0.5/k as in the authors'
         code, or 1/‖ZᵀZ‖₂ in a stage where 0.5/k would diverge.
-    normalize : bool
+    scale_rows : bool
         Divide each row, and each component while AND works, by the sum of its absolute entries; at
         the end components get the median of the rows' sums. Thresholds are then meaningful for
         data of any scale, and nonnegative rows are mixtures whose weights sum to one. False uses
@@ -99,7 +99,7 @@ class AND(Factorizer):
         "steps": [StrOptions({"exact", "paper"})],
         "inner_steps": [AT_LEAST_ONE],
         "step_size": [POSITIVE, None],
-        "normalize": ["boolean"],
+        "scale_rows": ["boolean"],
         "max_iter": [AT_LEAST_ONE],
         "tol": [NOT_NEGATIVE],
         "forget": [Interval(Real, 0, 1, closed="both")],
@@ -116,7 +116,7 @@ class AND(Factorizer):
         steps: Steps = "exact",
         inner_steps: int = 50,
         step_size: float | None = None,
-        normalize: bool = True,
+        scale_rows: bool = True,
         max_iter: int = 200,
         tol: float = 1e-10,
         forget: float = 0.5,
@@ -133,7 +133,7 @@ class AND(Factorizer):
         self.steps = steps
         self.inner_steps = inner_steps
         self.step_size = step_size
-        self.normalize = normalize
+        self.scale_rows = scale_rows
         self.max_iter = max_iter
         self.tol = tol
         self.forget = forget
@@ -150,7 +150,7 @@ class AND(Factorizer):
             steps=self.steps,
             inner_steps=self.inner_steps,
             step_size=self.step_size,
-            normalize=self.normalize,
+            scale_rows=self.scale_rows,
         )
 
     def _start(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[Any]:

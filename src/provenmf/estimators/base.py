@@ -28,14 +28,15 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """Base of all estimators: data (n, d) ≈ weights (n, k) @ components (k, d).
 
     A subclass names its method and gives `_solve`; `_certify` adds the statements of its paper to
-    those that need no assumption. A parameter `weights` says what the weights must satisfy.
+    those that need no assumption. A parameter `constraint` says what the weights must satisfy.
 
     Parameters
     ----------
     n_components : int, "auto" or None
         How many components; None and "auto" let the method find out where it can.
     random_state : int, RandomState or None
-        Where random numbers start; the same number gives the same answer.
+        Where random numbers start; the same number gives the same answer. A method that draws
+        none, such as SPA, has no such parameter.
     certify : bool
         Whether to compute the certificate, which takes a few more passes over the data.
     verbose : int
@@ -69,7 +70,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     @property
     def _constraint(self) -> Constraint:
         """What the weights must satisfy."""
-        return getattr(self, "weights", "nonnegative")
+        return getattr(self, "constraint", "nonnegative")
 
     def _number_wanted(self, available: int, what: str = "rows") -> int | None:
         """`n_components` as a number, None where the method is to find it; never too many."""
@@ -204,7 +205,9 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return blocks
 
     def _generator(self) -> np.random.Generator:
-        """A numpy Generator from scikit-learn's `random_state`."""
+        """A numpy Generator from scikit-learn's `random_state`, where the method has one."""
+        if not hasattr(self, "random_state"):
+            return np.random.default_rng(0)  # never drawn from
         state = check_random_state(self.random_state)
         return np.random.default_rng(state.randint(np.iinfo(np.int32).max))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from provenmf.errors import InvalidInput
 from provenmf.estimators import CATALOGUE, estimator_class
+from provenmf.estimators.provenance import current_names
 from provenmf.estimators.xray import SignedXRAY
 from provenmf.guarantees import optimality
 from provenmf.records import Certificate, Factorization
@@ -52,7 +53,7 @@ def _estimator_of(factorization: Factorization) -> Any:
     defaults = estimator.get_params()
     stored = {
         name: value
-        for name, value in factorization.parameters.items()
+        for name, value in current_names(factorization.parameters).items()
         if name in defaults and (isinstance(defaults[name], str) or not isinstance(value, str))
     }
     return estimator.set_params(**stored)

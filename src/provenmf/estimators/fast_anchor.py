@@ -8,7 +8,7 @@ import numpy as np
 
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
-from provenmf.estimators.parameters import AT_LEAST_ONE, WEIGHTS
+from provenmf.estimators.parameters import AT_LEAST_ONE, CONSTRAINT
 from provenmf.guarantees import separable
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.run import Callback
@@ -33,7 +33,7 @@ class FastAnchor(Factorizer):
         Look for anchors among the rows scaled to sum one (for counts, such as co-occurrences).
     n_projections : int or None
         Look for anchors after projection on that many random directions.
-    weights : {"simplex", "nonnegative"}
+    constraint : {"simplex", "nonnegative"}
         What the weights of given components must satisfy.
     random_state : int or RandomState
         For the random directions.
@@ -64,7 +64,7 @@ class FastAnchor(Factorizer):
         "refine": ["boolean"],
         "scale_rows": ["boolean"],
         "n_projections": [AT_LEAST_ONE, None],
-        "weights": [WEIGHTS],
+        "constraint": [CONSTRAINT],
     }
 
     def __init__(
@@ -74,7 +74,7 @@ class FastAnchor(Factorizer):
         refine: bool = True,
         scale_rows: bool = False,
         n_projections: int | None = None,
-        weights: Constraint = "simplex",
+        constraint: Constraint = "simplex",
         random_state: Any = None,
         certify: bool = True,
         verbose: int = 0,
@@ -84,7 +84,7 @@ class FastAnchor(Factorizer):
         self.refine = refine
         self.scale_rows = scale_rows
         self.n_projections = n_projections
-        self.weights = weights
+        self.constraint = constraint
         self.random_state = random_state
         self.certify = certify
         self.verbose = verbose

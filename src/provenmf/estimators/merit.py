@@ -8,7 +8,13 @@ import numpy as np
 
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
-from provenmf.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, WEIGHTS, StrOptions
+from provenmf.estimators.parameters import (
+    AT_LEAST_ONE,
+    CONSTRAINT,
+    NOT_NEGATIVE,
+    POSITIVE,
+    StrOptions,
+)
 from provenmf.guarantees import merit as guarantees
 from provenmf.parallel import one_blas_thread
 from provenmf.records import Certificate, Factorization, Solution
@@ -42,7 +48,7 @@ class MERIT(Factorizer):
         MERIT(0), which always takes open-loop steps.
     mu : float
         Smoothing of the penalty's maximum.
-    warm_start_from : {"spa"} or None
+    init : {"spa"} or None
         Start from SPA's mixtures instead of from zero, as the paper does on real data, with step
         number round(1 / RMSE).
     max_iter : int or None
@@ -53,7 +59,7 @@ class MERIT(Factorizer):
     group_duplicates : float or "auto"
         Rows within this distance count as one when they compete to be anchors; "auto" is a tenth
         of the typical distance to that hull.
-    weights : {"simplex", "nonnegative"}
+    constraint : {"simplex", "nonnegative"}
         What the weights of given components must satisfy.
     random_state
         Of the random directions that choose the extreme rows beyond 1000 rows.
@@ -85,11 +91,11 @@ class MERIT(Factorizer):
         "step": [StrOptions({"pairwise", "open-loop"})],
         "lam": [NOT_NEGATIVE, StrOptions({"auto", "paper", "authors"})],
         "mu": [POSITIVE],
-        "warm_start_from": [StrOptions({"spa"}), None],
+        "init": [StrOptions({"spa"}), None],
         "max_iter": [AT_LEAST_ONE, None],
         "tol": [NOT_NEGATIVE],
         "group_duplicates": [NOT_NEGATIVE, StrOptions({"auto"})],
-        "weights": [WEIGHTS],
+        "constraint": [CONSTRAINT],
     }
 
     def __init__(
@@ -99,11 +105,11 @@ class MERIT(Factorizer):
         step: Step = "pairwise",
         lam: float | Literal["auto", "paper", "authors"] = "auto",
         mu: float = 1e-5,
-        warm_start_from: Literal["spa"] | None = None,
+        init: Literal["spa"] | None = None,
         max_iter: int | None = None,
         tol: float = 1e-3,
         group_duplicates: float | Literal["auto"] = "auto",
-        weights: Constraint = "simplex",
+        constraint: Constraint = "simplex",
         random_state: Any = None,
         certify: bool = True,
         verbose: int = 0,
@@ -113,11 +119,11 @@ class MERIT(Factorizer):
         self.step = step
         self.lam = lam
         self.mu = mu
-        self.warm_start_from = warm_start_from
+        self.init = init
         self.max_iter = max_iter
         self.tol = tol
         self.group_duplicates = group_duplicates
-        self.weights = weights
+        self.constraint = constraint
         self.random_state = random_state
         self.certify = certify
         self.verbose = verbose
@@ -131,7 +137,7 @@ class MERIT(Factorizer):
                 step=self.step,
                 lam=self.lam,
                 mu=self.mu,
-                warm_start_from=self.warm_start_from,
+                init=self.init,
                 max_iter=self.max_iter,
                 tol=self.tol,
                 group_duplicates=self.group_duplicates,

@@ -8,9 +8,9 @@ from numbers import Integral, Real
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-__all__ = ["AT_LEAST_ONE", "NOT_NEGATIVE", "POSITIVE", "WEIGHTS", "Interval", "StrOptions"]
+__all__ = ["AT_LEAST_ONE", "NOT_NEGATIVE", "POSITIVE", "CONSTRAINT", "Interval", "StrOptions"]
 
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 POSITIVE = Interval(Real, 0, None, closed="neither")
-WEIGHTS = StrOptions({"nonnegative", "simplex"})
+CONSTRAINT = StrOptions({"nonnegative", "simplex"})

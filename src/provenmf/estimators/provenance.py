@@ -13,6 +13,14 @@ import sklearn
 
 import provenmf
 
+# Names that parameters had in records of version 0.1.
+RENAMED = {"weights": "constraint", "normalize": "scale_rows", "warm_start_from": "init"}
+
+
+def current_names(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a record, whatever version wrote it, by the names of this one."""
+    return {RENAMED.get(name, name): value for name, value in parameters.items()}
+
 
 def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters as JSON can hold them, arrays by a short description; a callback says nothing."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
-from provenmf.estimators.parameters import WEIGHTS
+from provenmf.estimators.parameters import CONSTRAINT
 from provenmf.guarantees import separable
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.run import Callback
@@ -30,10 +30,10 @@ class SPA(Factorizer):
     scale_rows : bool
         Look for anchors among the rows scaled to sum one. For nonnegative data whose weights
         can be of any size, such as counts.
-    weights : {"nonnegative", "simplex"}
+    constraint : {"nonnegative", "simplex"}
         What the weights of given components must satisfy.
-    random_state, certify, verbose, callback
-        As in every estimator; SPA itself is deterministic.
+    certify, verbose, callback
+        As in every estimator.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class SPA(Factorizer):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
         "scale_rows": ["boolean"],
-        "weights": [WEIGHTS],
+        "constraint": [CONSTRAINT],
     }
 
     def __init__(
@@ -65,16 +65,14 @@ class SPA(Factorizer):
         n_components: int | str | None = None,
         *,
         scale_rows: bool = False,
-        weights: Constraint = "nonnegative",
-        random_state: Any = None,
+        constraint: Constraint = "nonnegative",
         certify: bool = True,
         verbose: int = 0,
         callback: Callback | None = None,
     ) -> None:
         self.n_components = n_components
         self.scale_rows = scale_rows
-        self.weights = weights
-        self.random_state = random_state
+        self.constraint = constraint
         self.certify = certify
         self.verbose = verbose
         self.callback = callback

@@ -38,7 +38,7 @@ Array = NDArray[np.float64]
 Sequence = Callable[[Array, Array], Iterator[NDArray[Any]]]
 
 # The settings of the paper's experiments.
-PAPER = StageRule(schedule="paper", steps="paper", normalize=False)
+PAPER = StageRule(schedule="paper", steps="paper", scale_rows=False)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from sklearn.decomposition import NMF, LatentDirichletAllocation
 from provenmf.applications.answers import for_real_data
 from provenmf.applications.topics import find_topics
 from provenmf.applications.words import document_frequency
-from provenmf.estimators import estimator_class
+from provenmf.estimators import make_estimator
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence
 from provenmf.reproduce import published
 from provenmf.reproduce.experiment import Experiment, Outcome, Settings
@@ -129,7 +129,7 @@ def face_parts(settings: Settings) -> Outcome:
     }
     for step, (name, (method, options)) in enumerate(contenders.items()):
         settings.progress(step / 6, name)
-        estimator = estimator_class(method)(6, random_state=settings.seed, certify=False, **options)
+        estimator = make_estimator(method, 6, random_state=settings.seed, certify=False, **options)
         weights = estimator.fit_transform(pixels)
         rows.append(_describe(name, pixels, weights, estimator.components_))
     settings.progress(5 / 6, "scikit-learn's NMF")

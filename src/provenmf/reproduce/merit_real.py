@@ -49,7 +49,7 @@ def community_table(settings: Settings) -> Outcome:
     """Table IV."""
     folder = data_folder(settings, "merit-table4", "coauthorship")
     methods: dict[str, dict[str, Any]] = {
-        "GeoNMF": {"method": "geonmf"},
+        "GeoNMF": {"method": "geo_nmf"},
         "SPOC": {"method": "spoc"},
         "MERIT": {"method": "merit", "scale": False, **NETWORK_MERIT},
         "MERIT(0)": {"method": "merit", "scale": False, **NETWORK_MERIT, "lam": 0.0},

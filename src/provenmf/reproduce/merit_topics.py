@@ -31,7 +31,7 @@ FEWEST_TRIALS = 5
 OPEN_LOOP: dict[str, Any] = {
     **AUTHORS_MERIT,
     "callback": stop_of_the_authors,
-    "warm_start_from": "spa",
+    "init": "spa",
 }
 
 CONTENDERS = {

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from provenmf.blocks import as_blocks
 from provenmf.datasets.sample import Sample
 from provenmf.datasets.separable import dirichlet_mixtures, middle_points
-from provenmf.estimators import estimator_class
+from provenmf.estimators import make_estimator
 from provenmf.metrics.separable import (
     mean_removed_spectral_angle,
     relative_approximation,
@@ -44,7 +44,7 @@ Generator = Callable[[float, int], Sample]
 def fit_anchors(method: str, data: NDArray[Any], k: int, seed: int) -> NDArray[np.intp]:
     """Anchors found by one of `METHODS`."""
     stem, options = METHODS[method]
-    estimator = estimator_class(stem)(k, random_state=seed, certify=False, **options)
+    estimator = make_estimator(stem, k, random_state=seed, certify=False, **options)
     return estimator.fit(data).anchors_
 
 
@@ -111,7 +111,7 @@ def open_loop_rates(
         for trial in range(trials):
             settings.progress(row / len(levels), f"{options}, {snr:g} dB, trial {trial + 1}")
             sample = mixed(snr, trial_seed(settings.seed, snr, trial))
-            merit = estimator_class("merit")(40, certify=False, **{**OPEN_LOOP, **options})
+            merit = make_estimator("merit", 40, certify=False, **{**OPEN_LOOP, **options})
             count += success(merit.fit(sample.data).anchors_, true_anchors(sample))
         rates.append(count / trials)
     return rates
@@ -129,7 +129,7 @@ def fit_megabytes(method: str, n: int) -> float:
     stem, options = METHODS[method]
     if stem == "fast_gradient":  # its memory does not depend on the number of steps
         options = {**options, "max_iter": 3, "memory_limit": 64e9}
-    estimator = estimator_class(stem)(40, random_state=0, certify=False, **options)
+    estimator = make_estimator(stem, 40, random_state=0, certify=False, **options)
     small, data = (dirichlet_mixtures(m, 50, 40, snr=10, random_state=0).data for m in (60, n))
     estimator.fit(small)  # loads and compiles what is needed
     before = high_water_mark(restart=True)

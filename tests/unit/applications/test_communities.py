@@ -36,7 +36,7 @@ def test_memberships_are_found(network, how):
     assert sorted(largest) == [0, 1, 2]
 
 
-@pytest.mark.parametrize("method", ["geonmf", "spoc"])
+@pytest.mark.parametrize("method", ["geo_nmf", "spoc"])
 def test_methods_for_networks(network, method):
     adjacency, truth = network
     result = find_communities(adjacency, 3, method=method)
@@ -107,8 +107,8 @@ def test_more_communities_than_the_spectrum_supports():
         find_communities(star, 2, method="spa", memberships="hard")
 
 
-def test_geonmf_refuses_options_that_it_would_drop(network):
-    with pytest.raises(InvalidInput, match="geonmf.*leave out tol"):
-        find_communities(network[0], 3, method="geonmf", tol=0.1)
+def test_geo_nmf_refuses_options_that_it_would_drop(network):
+    with pytest.raises(InvalidInput, match="geo_nmf.*leave out tol"):
+        find_communities(network[0], 3, method="geo_nmf", tol=0.1)
     with pytest.raises(InvalidInput, match="raise spread=0.0 towards 1"):
-        find_communities(network[0], 3, method="geonmf", spread=0.0)
+        find_communities(network[0], 3, method="geo_nmf", spread=0.0)

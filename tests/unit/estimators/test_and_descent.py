@@ -41,7 +41,7 @@ def test_every_start_runs_and_is_certified(init):
     [
         ("schedule", "paper"),
         ("steps", "paper"),
-        ("normalize", False),
+        ("scale_rows", False),
         ("max_iter", 2),
         ("tol", 0.5),
     ],

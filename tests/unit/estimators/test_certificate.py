@@ -5,7 +5,7 @@ import pytest
 
 from provenmf import load
 from provenmf.errors import InvalidInput
-from provenmf.estimators import CATALOGUE, estimator_class
+from provenmf.estimators import CATALOGUE, make_estimator
 from provenmf.estimators.certificate import certify
 
 
@@ -25,7 +25,7 @@ def assert_same(one, two):
 @pytest.mark.parametrize("method", sorted(CATALOGUE))
 @pytest.mark.filterwarnings("ignore::provenmf.errors.DegenerateData")
 def test_recomputed_certificate_equals_that_of_the_fit(method, data, tmp_path):
-    fitted = estimator_class(method)(n_components=3, random_state=0).fit(data)
+    fitted = make_estimator(method, 3, random_state=0).fit(data)
     fitted.factorization_.save(tmp_path / "result.npz")
     stored = fitted.certificate_
     again = certify(data, load(tmp_path / "result.npz"))
@@ -34,15 +34,27 @@ def test_recomputed_certificate_equals_that_of_the_fit(method, data, tmp_path):
     assert [(c.name, c.status) for c in stored.checks] == [(c.name, c.status) for c in again.checks]
 
 
-@pytest.mark.parametrize("weights", ["simplex", "nonnegative"])
-def test_the_constraint_on_the_weights_is_remembered(weights, data):
-    fitted = estimator_class("spa")(n_components=3, weights=weights).fit(data)
+@pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
+def test_the_constraint_on_the_weights_is_remembered(constraint, data):
+    fitted = make_estimator("spa", 3, constraint=constraint).fit(data)
     again = certify(data, fitted.factorization_)
     assert_same(fitted.certificate_.measures, again.measures)
 
 
+def test_parameters_of_version_0_1_are_read(data):
+    """Its SPA called the constraint `weights` and took a random_state."""
+    from dataclasses import replace
+
+    fitted = make_estimator("spa", 3, constraint="simplex").fit(data)
+    parameters = {"n_components": 3, "weights": "simplex", "random_state": None}
+    again = certify(data, replace(fitted.factorization_, parameters=parameters))
+    assert_same(fitted.certificate_.measures, again.measures)
+    other = certify(data, replace(fitted.factorization_, parameters={"n_components": 3}))
+    assert other.measures != again.measures
+
+
 def test_data_of_another_shape_are_refused(data):
-    fitted = estimator_class("spa")(n_components=2).fit(data)
+    fitted = make_estimator("spa", 2).fit(data)
     with pytest.raises(InvalidInput, match="42 x 8.*43 x 8"):
         certify(data[1:], fitted.factorization_)
 
@@ -51,7 +63,7 @@ def test_a_changed_result_is_found_out(data):
     """Factors that do not belong to the data get a certificate that says so."""
     from dataclasses import replace
 
-    fitted = estimator_class("spa")(n_components=3).fit(data).factorization_
+    fitted = make_estimator("spa", 3).fit(data).factorization_
     forged = replace(fitted, weights=np.zeros_like(fitted.weights))
     assert certify(data, forged).measures["relative_error"] == pytest.approx(1.0)
 
@@ -59,6 +71,6 @@ def test_a_changed_result_is_found_out(data):
 def test_an_unknown_method_is_refused(data):
     from dataclasses import replace
 
-    fitted = estimator_class("spa")(n_components=2).fit(data).factorization_
+    fitted = make_estimator("spa", 2).fit(data).factorization_
     with pytest.raises(InvalidInput, match="magic"):
         certify(data, replace(fitted, method="magic"))

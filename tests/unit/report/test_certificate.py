@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from provenmf.estimators import CATALOGUE, estimator_class
+from provenmf.estimators import CATALOGUE, make_estimator
 from provenmf.records import Certificate, Check
 from provenmf.report.certificate import certificate_elements, headline, margin, meaning, proved
 from provenmf.report.elements import Statements
@@ -25,7 +25,7 @@ def test_headline_says_what_could_be_gained():
 def test_no_quantity_is_a_bare_symbol(method):
     """A reader who does not know the paper can tell what was measured."""
     data = np.random.default_rng(0).random((30, 6)) + np.tile(3 * np.eye(3, 6), (10, 1))
-    certificate = estimator_class(method)(n_components=3, random_state=0).fit(data).certificate_
+    certificate = make_estimator(method, 3, random_state=0).fit(data).certificate_
     for name in certificate.measures:
         assert " " in meaning(name), name
     for name in certificate.bounds:

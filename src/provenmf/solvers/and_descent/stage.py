@@ -42,7 +42,7 @@ class StageRule:
         thresholds from the course of the run.
     steps : "paper" takes `inner_steps` gradient steps of `step_size` (None: 0.5/k as the authors,
         or 1/‖ZᵀZ‖₂ where that diverges); "exact" goes to their limit.
-    normalize : divide rows and components by the sums of their absolute entries, and return
+    scale_rows : divide rows and components by the sums of their absolute entries, and return
         components with the median sum of the rows. Otherwise data and start are used as they are.
     """
 
@@ -52,7 +52,7 @@ class StageRule:
     steps: Steps = "exact"
     inner_steps: int = 50
     step_size: float | None = None
-    normalize: bool = True
+    scale_rows: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class StageState:
 
 def row_scales_and_length(blocks: Blocks, rule: StageRule) -> tuple[Array, float]:
     """Factors of the rows before everything else, and of the components in the end."""
-    if not rule.normalize:
+    if not rule.scale_rows:
         return np.ones(blocks.n_rows), 1.0
     sizes = blocks.map_rows(absolute_row_sums)
     if not sizes.any():
@@ -84,7 +84,7 @@ def first_state(
 ) -> StageState:
     """The state before the first stage. The adaptive schedule looks at the data once for it."""
     components = np.array(start, dtype=np.float64)
-    if rule.normalize:
+    if rule.scale_rows:
         components *= inverse_where_positive(absolute_row_sums(components))[:, None]
     k = len(components)
     decoder, independence = decoder_of(components)

@@ -59,7 +59,7 @@ def merit(
     step: Step = "pairwise",
     lam: float | Literal["auto", "paper", "authors"] = "auto",
     mu: float = 1e-5,
-    warm_start_from: Literal["spa"] | None = None,
+    init: Literal["spa"] | None = None,
     max_iter: int | None = None,
     tol: float = 1e-3,
     group_duplicates: float | Literal["auto"] = "auto",
@@ -79,7 +79,7 @@ def merit(
     `number_margin` and `group_radius`.
     """
     X = dense_matrix(blocks)
-    plain = lam in ("paper", "authors") or warm_start_from == "spa"
+    plain = lam in ("paper", "authors") or init == "spa"
     start = start_from_anchors(as_blocks(X), n_components, plain=plain)
     lam = penalty_weight(lam, start)
     radius = start.duplicate_radius if group_duplicates == "auto" else float(group_duplicates)
@@ -103,7 +103,7 @@ def merit(
     )
     mixture = Mixture(X, dictionary, exact=step == "open-loop")
     steps = Steps(None if open_loop else OPEN_LOOP_STEPS if all_rows else 0)
-    if warm_start_from == "spa" or not (open_loop or all_rows):
+    if init == "spa" or not (open_loop or all_rows):
         steps.begin_at(mix_anchors(mixture, start))
     for _ in run:
         penalties = mixture.penalties(lam, mu)

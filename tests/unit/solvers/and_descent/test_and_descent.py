@@ -10,7 +10,7 @@ from provenmf.metrics.recovery import total_squared_correlation_error
 from provenmf.solvers.and_descent.solver import and_descent
 from provenmf.solvers.and_descent.stage import StageRule
 
-PAPER = StageRule(schedule="paper", steps="paper", normalize=False)
+PAPER = StageRule(schedule="paper", steps="paper", scale_rows=False)
 
 
 def literal_and(data, start, *, stages, steps=50, alpha=0.1, decay=1.1):
@@ -136,7 +136,7 @@ def test_paper_schedule_reports_dependence_and_stays_finite():
 
 def test_a_threshold_above_every_weight_is_reported_and_changes_nothing():
     data, _, start = problem(9)
-    high = StageRule(schedule="paper", alpha=100.0, normalize=False)
+    high = StageRule(schedule="paper", alpha=100.0, scale_rows=False)
     with pytest.warns(DegenerateData, match="no row uses"):
         found = and_descent(as_blocks(data), start, rule=high, max_iter=2)
     np.testing.assert_allclose(found.components, start)

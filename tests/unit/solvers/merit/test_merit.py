@@ -97,7 +97,7 @@ def test_warm_start_goes_on_from_spa():
         step="open-loop",
         lam=0.2,
         max_iter=10,
-        warm_start_from="spa",
+        init="spa",
         group_duplicates=0,
         tol=0,
     )
