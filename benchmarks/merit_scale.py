@@ -47,7 +47,7 @@ def one_fit(n: int, method: str, seed: int, certify: bool) -> dict[str, Any]:
     started, worked = time.perf_counter(), time.process_time()
     fitted = estimator(method).fit(data)
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - worked
-    extras = fitted.factorization_.extras
+    state = fitted.factorization_.state
     row: dict[str, Any] = {
         "n": n,
         "method": method,
@@ -58,10 +58,10 @@ def one_fit(n: int, method: str, seed: int, certify: bool) -> dict[str, Any]:
         "peak_mb": peak_megabytes(),
     }
     if method != "SPA":
-        row["gap"] = float(extras["duality_gap"] / extras["objective"])
-        row["dictionary_gap"] = float(extras["dictionary_gap"] / extras["objective"])
-        row["searched"] = bool(extras["gap_searched"])
-        row["margin"] = float(extras["number_margin"])
+        row["gap"] = state.duality_gap / state.objective
+        row["dictionary_gap"] = state.dictionary_gap / state.objective
+        row["searched"] = state.gap_searched
+        row["margin"] = state.number_margin
     if certify and method != "SPA":
         started = time.perf_counter()
         certificate = fitted._certify(as_blocks(data), fitted.factorization_)

@@ -9,6 +9,7 @@ import provenmf
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io import save
 from provenmf.records import Certificate, Check, Factorization, Trace
+from provenmf.records.states import FastGradientState, MeritState
 
 
 @pytest.fixture
@@ -33,6 +34,7 @@ def factorization():
         certificate=certificate,
         parameters={"n_components": 2, "init": None},
         versions={"provenmf": "0"},
+        state=FastGradientState(np.array([0.5, 0.2]), np.inf),
         extras={"words": np.array(["ä", "<b>"])},
     )
 
@@ -51,6 +53,14 @@ def test_a_changed_entry_is_unequal(factorization, tmp_path):
     loaded = provenmf.load(tmp_path / "result.npz")
     loaded.weights[0, 0] += 1
     assert loaded != factorization
+
+
+def test_what_a_method_kept_has_its_type(factorization, tmp_path):
+    factorization.save(tmp_path / "result.npz")
+    state = FastGradientState.of(provenmf.load(tmp_path / "result.npz"))
+    assert state.gap == np.inf and state.diagonal.tolist() == [0.5, 0.2]
+    with pytest.raises(InvalidInput, match="keeps no MeritState"):
+        MeritState.of(factorization)
 
 
 def test_certificate_as_plain_data(factorization):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from provenmf.blocks import Block, Blocks
 from provenmf.estimators import estimator_class
 from provenmf.linalg.spectral import GRAM_COLUMNS, gram_of_columns, leading_eigenpairs
+from provenmf.records.states import AnchorState, ConeState
 from provenmf.storage import stored_values
 
 # A drop by less than this factor is what noise shows too.
@@ -88,12 +89,13 @@ def _from_singular_values(blocks: Blocks, *, nonnegative: bool) -> list[RankEvid
 
 def _from_anchors(blocks: Blocks) -> RankEvidence:
     fit = estimator_class("spa")(certify=False).fit(blocks).factorization_
-    return RankEvidence("anchors", fit.n_components, float(fit.extras["drop"]))
+    return RankEvidence("anchors", fit.n_components, AnchorState.of(fit).drop)
 
 
 def _from_cones(blocks: Blocks) -> RankEvidence:
     fit = estimator_class("cones")(certify=False).fit(blocks).factorization_
-    angles, k = fit.extras["farthest_first_angles"], fit.n_components
+    angles, k = ConeState.of(fit).farthest_first_angles, fit.n_components
+    assert angles is not None
     return RankEvidence("cones", k, float(angles[k - 1] / max(angles[k], 1e-8)))
 
 

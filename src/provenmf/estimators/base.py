@@ -145,7 +145,8 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             stop_reason=solution.stop_reason,
             parameters=plain_parameters(self.get_params(deep=False)),
             versions=versions(),
-            extras={**solution.extras, **self._column_names()},
+            state=solution.state,
+            extras=self._column_names(),
         )
         error = optimality.frobenius_error(blocks, factorization.weights, factorization.components)
         if self.certify:

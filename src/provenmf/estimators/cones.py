@@ -13,6 +13,7 @@ from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, Interval, StrOptions
 from provenmf.guarantees import cones as guarantee
 from provenmf.records import Certificate, Factorization, Solution
+from provenmf.records.states import ConeState
 from provenmf.solvers.alternating.refine import Refine, refine
 from provenmf.solvers.cones.solver import First, cones, nearest_component_weights
 from provenmf.solvers.run import Callback
@@ -130,4 +131,4 @@ class ConeNMF(Factorizer):
 
     def _remember(self, blocks: Blocks, solution: Solution) -> None:
         super()._remember(blocks, solution)
-        self.centroids_ = solution.extras["centroids"]
+        self.centroids_ = ConeState.of(solution).centroids

@@ -49,7 +49,7 @@ class FastGradient(Factorizer):
     ----------
     anchors_ : rows of the data that became the components, by falling diagonal entry.
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
-        As in every estimator; the record's extras hold the `diagonal` and the `gap`.
+        As in every estimator; the record's state holds the `diagonal` and the `gap`.
 
     Examples
     --------

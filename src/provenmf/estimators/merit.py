@@ -35,8 +35,8 @@ class MERIT(Factorizer):
     ----------
     n_components : int, "auto" or None
         How many anchors. None reads the number off the sorted maxima of the mixing weights, where
-        they drop most; extras["number_margin"] is that drop, and a plot of the sorted
-        extras["row_maxima"] shows it.
+        they drop most; its state's number_margin is that drop, and a plot of the sorted
+        row_maxima shows it.
     step : {"pairwise", "open-loop"}
         "open-loop" is the paper's Algorithm 1 over all rows. "pairwise" moves single rows with an
         exact line search: after open-loop steps up to 1000 rows; beyond, from anchors found

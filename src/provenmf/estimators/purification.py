@@ -21,6 +21,7 @@ from provenmf.estimators.parameters import (
 from provenmf.guarantees import purification as guarantee
 from provenmf.linalg.pseudo_inverse import PseudoInverse, left_inverse
 from provenmf.records import Certificate, Factorization, Solution
+from provenmf.records.states import PurificationState
 from provenmf.solvers.alternating.starts import start_components
 from provenmf.solvers.purification.decoding import relu_decode
 from provenmf.solvers.purification.solver import (
@@ -215,5 +216,6 @@ class Purification(Factorizer):
 
     def _remember(self, blocks: Blocks, solution: Solution) -> None:
         super()._remember(blocks, solution)
-        self.threshold_ = solution.extras["threshold"]
-        self.scaling_ = float(solution.extras["scaling"][0])
+        state = PurificationState.of(solution)
+        self.threshold_ = state.threshold
+        self.scaling_ = state.scaling

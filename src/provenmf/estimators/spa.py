@@ -26,7 +26,7 @@ class SPA(Factorizer):
     Parameters
     ----------
     n_components : int, "auto" or None
-        How many anchors; None stops at the largest drop of the residual (see the extras' `drop`).
+        How many anchors; None stops at the largest drop of the residual (see the state's `drop`).
     scale_rows : bool
         Look for anchors among the rows scaled to sum one. For nonnegative data whose weights
         can be of any size, such as counts.

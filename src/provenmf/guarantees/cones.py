@@ -37,6 +37,7 @@ from provenmf.linalg.angles import angle_at_least, angle_at_most
 from provenmf.linalg.norms import squared_row_norms
 from provenmf.linalg.scaling import unit_rows
 from provenmf.records import Certificate, Check, Factorization, Measure, Status
+from provenmf.records.states import ConeState
 
 
 @dataclass(frozen=True)
@@ -89,10 +90,9 @@ def certify(
         "relative_distance_from_axes": distance,
         **rows_apart(clusters, factorization),
     }
-    if "farthest_first_angles" in factorization.extras:
-        measures |= gap_of_the_angles(
-            factorization.extras["farthest_first_angles"], factorization.n_components
-        )
+    state = factorization.state
+    if isinstance(state, ConeState) and state.farthest_first_angles is not None:
+        measures |= gap_of_the_angles(state.farthest_first_angles, factorization.n_components)
     if clusters.sizes.size > 1:
         measures["smallest_axis_angle"] = smallest(between)
         measures |= core_of_the_clusters(blocks, clusters)

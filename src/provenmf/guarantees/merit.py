@@ -27,6 +27,7 @@ from provenmf.linalg.hull import distances_to_other_points
 from provenmf.linalg.nnls import simplex_least_squares
 from provenmf.linalg.norms import squared_residual_rows, squared_row_norms
 from provenmf.records import Certificate, Check, Factorization
+from provenmf.records.states import MeritState
 
 Floats = NDArray[np.float64]
 
@@ -37,16 +38,15 @@ EXACT = 1e-7
 def certify(blocks: Blocks, factorization: Factorization) -> Certificate:
     """Margins, Theorem 3 with the measured gap, and the memory theorems 1, 2 and 4."""
     explanation = explain(blocks, factorization)
-    extras = factorization.extras
+    state = MeritState.of(factorization)
     lower, upper = anchor_margins(
         blocks,
         factorization.components.astype(np.float64),
-        radius=float(extras["group_radius"]),
+        radius=state.group_radius,
         scale=explanation.scale,
     )
-    lam, mu = float(extras["lam"]), float(extras["mu"])
-    gap = float(extras["duality_gap"])
-    objective = float(extras["objective"]) or 1.0  # an objective of zero has no gap
+    lam, mu, gap = state.lam, state.mu, state.duality_gap
+    objective = state.objective or 1.0  # an objective of zero has no gap
     e = explanation
     checks = (
         check_margins(e.delta, lower, upper),
@@ -68,9 +68,9 @@ def certify(blocks: Blocks, factorization: Factorization) -> Certificate:
         "separability_residual": e.delta / e.scale,
         "typical_separability_residual": e.typical / e.scale,
         "relative_duality_gap": gap / objective,
-        "relative_dictionary_gap": float(extras["dictionary_gap"]) / objective,
-        "gap_searched_all_rows": float(extras["gap_searched"]),
-        "number_margin": float(extras["number_margin"]),
+        "relative_dictionary_gap": state.dictionary_gap / objective,
+        "gap_searched_all_rows": float(state.gap_searched),
+        "number_margin": state.number_margin,
         "kappa": e.kappa,
         "purest_other_row": e.d,
         "delta": e.delta,

@@ -37,6 +37,7 @@ from provenmf.linalg.pseudo_inverse import (
     moore_penrose_inverse,
 )
 from provenmf.records import Certificate, Check, Factorization, Status, Trace
+from provenmf.records.states import PurificationState
 from provenmf.storage import as_dense
 
 PAPER = "Li16"
@@ -186,7 +187,8 @@ def start_checks(
     factorization: Factorization, model: Model, truth: NDArray[Any], peaks: NDArray[np.float64]
 ) -> tuple[Check, ...]:
     """(A3): how much the start mixed the features, ‖E⁰‖_s ≤ 1/10, and its part outside, N⁰."""
-    start = factorization.extras.get("start")
+    state = factorization.state
+    start = state.start if isinstance(state, PurificationState) else None
     if start is None:
         return ()
     theorem = f"{PAPER} Thm 1,2,6,7"

@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from provenmf.errors import InvalidInput, UnreadableFile
-from provenmf.records import Certificate, Factorization, Trace
+from provenmf.records import Certificate, Factorization, MethodState, Trace
 
 FORMAT = "provenmf-factorization"
 FORMAT_VERSION = 1
@@ -47,6 +47,7 @@ def save(factorization: Factorization, path: str | Path) -> None:
         "stop_reason": factorization.stop_reason,
         "parameters": dict(factorization.parameters),
         "versions": dict(factorization.versions),
+        "state": factorization.state and type(factorization.state).__name__,
         "certificate": factorization.certificate and factorization.certificate.to_dict(),
     }
     text = json.dumps(record)
@@ -106,5 +107,14 @@ def _assemble(record: dict[str, Any], arrays: dict[str, Any]) -> Factorization:
         certificate=certificate and Certificate.from_dict(certificate),
         parameters=record["parameters"],
         versions=record["versions"],
+        state=_state(record.get("state"), group("state/")),
         extras=group("extras/"),
     )
+
+
+def _state(name: str | None, values: dict[str, Any]) -> MethodState | None:
+    """What a method kept; single numbers are stored as arrays without axes."""
+    if name is None:
+        return None
+    kinds = {kind.__name__: kind for kind in MethodState.__subclasses__()}
+    return kinds[name](**{n: a.item() if a.ndim == 0 else a for n, a in values.items()})

@@ -6,6 +6,7 @@ certificate and makes it a `Factorization`, which saves to one file and loads ba
 
 from provenmf.records.certificate import Certificate, Check, Measure, Status, in_digits
 from provenmf.records.factorization import Factorization, Solution
+from provenmf.records.states import MethodState
 from provenmf.records.trace import Trace
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Check",
     "Factorization",
     "Measure",
+    "MethodState",
     "Solution",
     "Status",
     "Trace",

@@ -13,6 +13,7 @@ from provenmf.datasets.purification import (
 from provenmf.guarantees.purification import certify, largest_residual, observed_contraction
 from provenmf.linalg.pseudo_inverse import least_infinity_inverse
 from provenmf.records import Factorization, Trace
+from provenmf.records.states import PurificationState
 
 
 def record(sample, **changes):
@@ -92,7 +93,7 @@ def test_correlated_weights_are_noticed_and_independent_ones_not_called_so(sampl
 @pytest.mark.parametrize("mixing, status", [(0.05, "holds"), (0.5, "fails")])
 def test_the_start_is_judged(sample, mixing, status):
     start = warm_start(sample.components, mixing=mixing, random_state=4)
-    kept = record(sample, extras={"start": start})
+    kept = record(sample, state=PurificationState(start, np.zeros(5), 1.0))
     found = certify(as_blocks(sample.data), kept)
     assert check(found, "warm start, mixing (A3)").status == status
     assert check(found, "warm start, mixing (A3)").value == pytest.approx(mixing)
@@ -102,7 +103,7 @@ def test_the_start_is_judged(sample, mixing, status):
 
 
 def test_a_start_without_its_feature_fails(sample):
-    kept = record(sample, extras={"start": -sample.components})
+    kept = record(sample, state=PurificationState(-sample.components, np.zeros(5), 1.0))
     found = certify(as_blocks(sample.data), kept)
     assert check(found, "warm start (A3)").status == "fails"
 

@@ -71,7 +71,7 @@ def alternate(
 
     Returns
     -------
-    Solution with the components, and the weights that belong to them among the extras.
+    Solution with the components and the weights that belong to them.
     """
     squared_norm = blocks.map_reduce(squared_frobenius_norm)
     features = np.ascontiguousarray(components.T, dtype=blocks.dtype)
@@ -109,9 +109,9 @@ def alternate(
             run.stop("converged")
     return Solution(
         components=np.ascontiguousarray(best[1].T),
+        weights=best[0],
         trace=run.trace,
         stop_reason=run.stop_reason,
-        extras={"weights": best[0]},
     )
 
 

@@ -32,6 +32,7 @@ from provenmf.blocks import Blocks
 from provenmf.errors import DegenerateData
 from provenmf.linalg.decoding import DEPENDENT
 from provenmf.records import Solution
+from provenmf.records.states import AndState
 from provenmf.solvers.and_descent.restart import most_dependent
 from provenmf.solvers.and_descent.stage import (
     Array,
@@ -112,7 +113,7 @@ def and_descent(
         components=(state.components * length).astype(blocks.dtype, copy=False),
         trace=run.trace,
         stop_reason=run.stop_reason,
-        extras={"thresholds": state.thresholds, "support": sums.support / sums.rows},
+        state=AndState(thresholds=state.thresholds, support=sums.support / sums.rows),
     )
 
 

@@ -31,6 +31,7 @@ from provenmf.blocks import Blocks
 from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.linalg.norms import squared_row_norms
 from provenmf.records import Solution
+from provenmf.records.states import ConeState
 from provenmf.solvers.cones.farthest_first import farthest_first, nearest_centroid
 from provenmf.solvers.cones.rank_one import leading_directions
 from provenmf.solvers.run import Callback, Run
@@ -85,9 +86,9 @@ def cones(
 
     Returns
     -------
-    Solution with `labels`, the centroids' row numbers as `anchors`, and as extras `centroids`,
-    `farthest_first_angles` (`Clusters.angles`) and `rank_one_residuals`. It has fewer components
-    than asked for if the rows have fewer directions.
+    Solution with `labels`, the centroids' row numbers as `anchors`, and a ConeState, whose
+    angles are `Clusters.angles`. It has fewer components than asked for if the rows have fewer
+    directions.
     """
     lengths = row_lengths(blocks)
     if not lengths.any():
@@ -113,11 +114,11 @@ def cones(
         labels=clusters.labels,
         trace=run.trace,
         stop_reason=run.stop_reason,
-        extras={
-            "centroids": clusters.centroids,
-            "farthest_first_angles": clusters.angles,
-            "rank_one_residuals": residuals,
-        },
+        state=ConeState(
+            centroids=clusters.centroids,
+            farthest_first_angles=clusters.angles,
+            rank_one_residuals=residuals,
+        ),
     )
 
 
@@ -178,7 +179,7 @@ def zero_solution(blocks: Blocks) -> Solution:
         zero,
         labels=np.full(blocks.n_rows, -1, dtype=np.intp),
         stop_reason=ALL_DIRECTIONS,
-        extras={"centroids": zero.copy()},
+        state=ConeState(zero.copy()),
     )
 
 

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from provenmf.blocks import Blocks, as_blocks
 from provenmf.errors import InvalidInput, TooLarge
 from provenmf.records import Solution
+from provenmf.records.states import MeritState
 from provenmf.solvers.merit.dictionary import candidate_rows, representatives
 from provenmf.solvers.merit.gap import dictionary_gap, duality_gap
 from provenmf.solvers.merit.mixture import Mixture
@@ -74,9 +75,7 @@ def merit(
     Solution whose trace has per iteration the `objective` and the duality `gap` over the dictionary
     (each before the step), `used`, the vertices in use, whether the steps are `pairwise`, and
     `step`, how many open-loop steps there were with those that a warm start saves.
-    extras: `dictionary` and its `row_maxima`, `lam`, `mu`, `objective`, `duality_gap` over all n
-    vertices, `gap_searched` (0 if only bounded), `dictionary_gap` with the dictionary as vertices,
-    `number_margin` and `group_radius`.
+    Its MeritState says what was solved and how far from the optimum it is.
     """
     X = dense_matrix(blocks)
     plain = lam in ("paper", "authors") or init == "spa"
@@ -140,18 +139,18 @@ def merit(
         anchors=anchors,
         trace=run.trace,
         stop_reason=run.stop_reason,
-        extras={
-            "dictionary": mixture.dictionary,
-            "row_maxima": penalties.top,
-            "lam": np.array(lam),
-            "mu": np.array(mu),
-            "objective": np.array(mixture.objective(penalties)),
-            "duality_gap": np.array(gap),
-            "gap_searched": np.array(float(searched)),
-            "dictionary_gap": np.array(gap_within),
-            "number_margin": np.array(margin),
-            "group_radius": np.array(radius),
-        },
+        state=MeritState(
+            dictionary=mixture.dictionary,
+            row_maxima=penalties.top,
+            lam=float(lam),
+            mu=float(mu),
+            objective=float(mixture.objective(penalties)),
+            duality_gap=float(gap),
+            gap_searched=bool(searched),
+            dictionary_gap=float(gap_within),
+            number_margin=float(margin),
+            group_radius=float(radius),
+        ),
     )
 
 

@@ -44,6 +44,7 @@ from provenmf.linalg.pseudo_inverse import (
     left_inverse,
 )
 from provenmf.records import Solution
+from provenmf.records.states import PurificationState
 from provenmf.solvers.purification.balancing import balancing_scales
 from provenmf.solvers.purification.decoding import Moments, pair_moments
 from provenmf.solvers.run import Callback, Run
@@ -93,7 +94,7 @@ def purification(
 
     Returns
     -------
-    Solution; extras: `start`, `threshold` (k,) and `scaling` (1,) of the last iteration.
+    Solution; its PurificationState has `threshold` (k,) and `scaling` of the last iteration.
     """
     rng = np.random.default_rng() if rng is None else rng
     scales = np.ones(len(start))
@@ -134,11 +135,11 @@ def purification(
         components.astype(blocks.dtype, copy=False),
         trace=run.trace,
         stop_reason=run.stop_reason,
-        extras={
-            "start": np.asarray(start, dtype=np.float64),
-            "threshold": state.threshold * scales,
-            "scaling": np.array([state.scaling]),
-        },
+        state=PurificationState(
+            start=np.asarray(start, dtype=np.float64),
+            threshold=state.threshold * scales,
+            scaling=float(state.scaling),
+        ),
     )
 
 

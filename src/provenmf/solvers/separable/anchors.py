@@ -15,6 +15,7 @@ from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.linalg.norms import row_sums
 from provenmf.linalg.scaling import inverse_where_positive
 from provenmf.records import Solution
+from provenmf.records.states import AnchorState
 from provenmf.solvers.run import Run
 from provenmf.storage import as_dense
 
@@ -82,5 +83,5 @@ def anchor_solution(blocks: Blocks, anchors: list[int], drop: float, run: Run) -
         anchors=np.array(anchors, dtype=np.intp),
         trace=run.trace,
         stop_reason="converged" if run.stop_reason == "max_iter" else run.stop_reason,
-        extras={"drop": np.array(drop)},
+        state=AnchorState(drop),
     )

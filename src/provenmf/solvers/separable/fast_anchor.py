@@ -70,7 +70,7 @@ def fast_anchor(
 
     Returns
     -------
-    Solution with the `distance` of each anchor tried in the trace and `drop` in the extras.
+    Solution with the `distance` of each anchor tried in the trace and `drop` in its AnchorState.
     """
     points, scales = _points(blocks, scale_rows, n_projections, rng)
     lengths = points.map_rows(squared_row_norms) * scales**2

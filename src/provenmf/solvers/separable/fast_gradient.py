@@ -39,6 +39,7 @@ from provenmf.errors import DegenerateData, TooLarge
 from provenmf.linalg.norms import absolute_row_sums
 from provenmf.linalg.spectral import leading_eigenpairs
 from provenmf.records import Solution
+from provenmf.records.states import FastGradientState
 from provenmf.solvers.run import Callback, Run
 from provenmf.solvers.separable.anchors import dense_rows
 from provenmf.solvers.separable.price import Price, steered_price
@@ -72,8 +73,8 @@ def fast_gradient(
 
     Returns
     -------
-    Solution with `objective`, `fit`, `trace` (of U) and `mu` per iteration; extras `diagonal`
-    (n,) and `gap`: from the last anchor's diagonal entry to the next one.
+    Solution with `objective`, `fit`, `trace` (of U) and `mu` per iteration; its state
+    has the `diagonal` (n,) and the `gap` from the last anchor's diagonal entry to the next one.
     """
     require_memory(blocks.n_rows, memory_limit)
     rng = np.random.default_rng(rng)
@@ -111,7 +112,7 @@ def fast_gradient(
         anchors=anchors,
         trace=run.trace,
         stop_reason=run.stop_reason,
-        extras={"diagonal": diagonal, "gap": np.array(gap)},
+        state=FastGradientState(diagonal, float(gap)),
     )
 
 

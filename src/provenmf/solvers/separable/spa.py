@@ -59,7 +59,7 @@ def spa(
     Returns
     -------
     Solution whose trace has, per anchor tried, the `residual` length with which it was chosen,
-    and whose extras have `drop`: the ratio of the last anchor's residual to the next one.
+    and whose AnchorState has `drop`: the ratio of the last anchor's residual to the next one.
     """
     scales = row_scales(blocks) if scale_rows else np.ones(blocks.n_rows)
     lengths = blocks.map_rows(squared_row_norms) * scales**2

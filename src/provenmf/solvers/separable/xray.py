@@ -72,7 +72,7 @@ def xray(
 
     Returns
     -------
-    Solution with the largest `residual` before each anchor in the trace and `drop` in the extras.
+    Solution with the largest `residual` before each anchor in the trace and `drop` in its state.
     """
     lengths = blocks.map_rows(squared_row_norms)
     sums = blocks.map_rows(row_sums)

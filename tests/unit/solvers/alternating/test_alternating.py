@@ -36,7 +36,7 @@ def test_error_never_increases_and_is_the_true_one(solver, init):
     found = solver(as_blocks(data), 5, init=init, max_iter=60)
     errors = found.trace["relative_error"]
     assert np.all(np.diff(errors) <= 0)
-    true = np.linalg.norm(data - found.extras["weights"] @ found.components) / np.linalg.norm(data)
+    true = np.linalg.norm(data - found.weights @ found.components) / np.linalg.norm(data)
     assert errors[-1] == pytest.approx(true, rel=1e-6)
 
 
@@ -44,7 +44,7 @@ def test_error_never_increases_and_is_the_true_one(solver, init):
 def test_first_order_conditions_at_convergence(solver):
     data = planted()
     found = solver(as_blocks(data), 5, init=start(), max_iter=3000, tol=1e-12)
-    weights, components = found.extras["weights"], found.components
+    weights, components = found.weights, found.components
     residual = weights @ components - data
     scale = np.linalg.norm(data) ** 2
     of_weights = projected_gradient(weights, residual @ components.T)
@@ -109,8 +109,8 @@ def test_scaling_the_data_scales_the_fit(solver):
     found = solver(as_blocks(data), 5, init=start(), max_iter=8, tol=0)
     scaled = solver(as_blocks(64.0 * data), 5, init=start(), max_iter=8, tol=0)
     np.testing.assert_allclose(
-        scaled.extras["weights"] @ scaled.components,
-        64.0 * found.extras["weights"] @ found.components,
+        scaled.weights @ scaled.components,
+        64.0 * found.weights @ found.components,
         rtol=1e-6,
         atol=1e-8,
     )

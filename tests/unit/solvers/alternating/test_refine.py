@@ -13,13 +13,13 @@ def started():
 
 
 @pytest.mark.parametrize("method", ["hals", "anls", "mu"])
-def test_clusters_and_extras_stay_and_components_move(started, method):
+def test_clusters_and_state_stay_and_components_move(started, method):
     blocks, start = started
     refined = refine(blocks, start, method)
     assert refined.components.shape == start.components.shape
     assert refined.components.min() >= 0
     assert not np.allclose(refined.components, start.components)
-    assert refined.labels is start.labels and refined.extras is start.extras
+    assert refined.labels is start.labels and refined.state is start.state
     assert len(refined.trace) >= 1 and refined.stop_reason
 
 

@@ -59,7 +59,7 @@ def test_clusters_are_the_cones_from_any_start(sample):
 def test_number_of_cones_from_the_largest_drop(sample):
     solution = cones(as_blocks(sample.data))
     assert solution.components.shape[0] == 6
-    angles = solution.extras["farthest_first_angles"]
+    angles = solution.state.farthest_first_angles
     assert angles[5] - angles[6] == pytest.approx((angles[:-1] - angles[1:]).max())
 
 

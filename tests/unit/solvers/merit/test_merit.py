@@ -64,7 +64,7 @@ def test_open_loop_is_algorithm_1():
     np.testing.assert_array_equal(vertices, chosen)
     np.testing.assert_allclose(mixture.weights(slice(0, 200)).toarray(), C, atol=1e-13)
     solution = solve(X, 8, step="open-loop", lam=0.7, max_iter=100, group_duplicates=0, tol=0)
-    np.testing.assert_allclose(solution.extras["row_maxima"], C.max(axis=0), atol=1e-13)
+    np.testing.assert_allclose(solution.state.row_maxima, C.max(axis=0), atol=1e-13)
 
 
 @pytest.mark.parametrize("mu", [1e-5, 1e-2, 0.3])
@@ -101,7 +101,7 @@ def test_warm_start_goes_on_from_spa():
         group_duplicates=0,
         tol=0,
     )
-    np.testing.assert_allclose(solution.extras["row_maxima"], C.max(axis=0), atol=1e-12)
+    np.testing.assert_allclose(solution.state.row_maxima, C.max(axis=0), atol=1e-12)
     np.testing.assert_array_equal(solution.trace["step"], first + np.arange(10))
 
 
@@ -110,12 +110,12 @@ def test_penalty_rules_of_the_paper(rule, factor):
     X = dirichlet_mixtures(60, 12, 4, snr=10, random_state=2).data
     start = module.start_from_anchors(as_blocks(X), 4, plain=True)
     expected = factor * np.sqrt(start.squared_residuals.sum()) / 4
-    assert solve(X, 4, lam=rule, max_iter=2).extras["lam"] == pytest.approx(expected)
+    assert solve(X, 4, lam=rule, max_iter=2).state.lam == pytest.approx(expected)
 
 
 def test_auto_penalty_does_not_grow_with_the_number_of_rows():
     few, many = (dirichlet_mixtures(n, 20, 5, snr=10, random_state=0).data for n in (100, 2000))
-    lams = [float(solve(X, 5, max_iter=1).extras["lam"]) for X in (few, many)]
+    lams = [solve(X, 5, max_iter=1).state.lam for X in (few, many)]
     assert lams[1] == pytest.approx(lams[0], rel=0.25)
 
 
@@ -147,8 +147,8 @@ def test_gap_is_a_bound_and_pairwise_comes_closer():
     values = {}
     for step in ("open-loop", "pairwise"):
         found = solve(X, 4, step=step, lam=lam, mu=mu, group_duplicates=0, tol=1e-9)
-        values[step] = float(found.extras["objective"])
-        assert values[step] - least <= float(found.extras["duality_gap"]) + 1e-3 * least
+        values[step] = found.state.objective
+        assert values[step] - least <= found.state.duality_gap + 1e-3 * least
         assert values[step] >= least - 1e-3 * least
     assert values["pairwise"] <= values["open-loop"]
 
@@ -164,7 +164,7 @@ def test_gap_with_a_small_dictionary_bounds_the_full_one(monkeypatch):
     C = np.zeros((150, 150))
     C[:, mixture.dictionary] = mixture.weights(slice(0, 150)).toarray()
     value = objective(X, C, 0.3, 1e-5)
-    better = solve(X, 5, lam=0.3, group_duplicates=0, tol=1e-9).extras["objective"]
+    better = solve(X, 5, lam=0.3, group_duplicates=0, tol=1e-9).state.objective
     sharp, searched = duality_gap(mixture, penalties)
     assert searched
     monkeypatch.setattr("provenmf.solvers.merit.gap.ASCENT_ROWS", 0)
@@ -216,7 +216,7 @@ def test_finds_anchors_with_few_of_the_rows_as_vertices():
     sample = dirichlet_mixtures(1500, 40, 20, snr=15, random_state=0)
     solution = solve(sample.data, 20)
     assert set(solution.anchors) == set(sample.anchors)
-    assert len(solution.extras["dictionary"]) < 1000
+    assert len(solution.state.dictionary) < 1000
 
 
 def test_overlooked_row_enters_the_dictionary(monkeypatch):
@@ -240,7 +240,7 @@ def test_number_is_read_off_the_maxima(snr, n_components):
     sample = dirichlet_mixtures(200, 50, n_components, snr=snr, random_state=0)
     solution = solve(sample.data)
     assert set(solution.anchors) == set(sample.anchors)
-    assert solution.extras["number_margin"] > 0.1
+    assert solution.state.number_margin > 0.1
 
 
 def test_of_too_many_strong_rows_the_best_explaining_are_kept():
@@ -283,7 +283,7 @@ def test_slices_do_not_change_the_answer(monkeypatch):
     monkeypatch.setattr("provenmf.solvers.merit.mixture.SLICE_SCORES", 20_000)
     sliced = solve(X, 5)
     np.testing.assert_array_equal(whole.anchors, sliced.anchors)
-    np.testing.assert_allclose(whole.extras["row_maxima"], sliced.extras["row_maxima"], atol=1e-9)
+    np.testing.assert_allclose(whole.state.row_maxima, sliced.state.row_maxima, atol=1e-9)
 
 
 def test_single_precision_search_finds_the_same(monkeypatch):
@@ -340,7 +340,7 @@ def test_interruption_keeps_the_best_so_far():
     solution = solve(X, 4, callback=enough)
     assert solution.stop_reason == "callback"
     assert len(solution.trace) == 7
-    assert np.isfinite(solution.extras["duality_gap"])
+    assert np.isfinite(solution.state.duality_gap)
 
 
 def test_ctrl_c_ends_after_the_step_with_a_bound(monkeypatch):
@@ -356,8 +356,8 @@ def test_ctrl_c_ends_after_the_step_with_a_bound(monkeypatch):
     solution = solve(X, 4, callback=interrupt)
     assert solution.stop_reason == "interrupted"
     assert len(solution.trace) == 1
-    assert not solution.extras["gap_searched"]
-    assert 0 < solution.extras["duality_gap"] <= solution.extras["objective"]
+    assert not solution.state.gap_searched
+    assert 0 < solution.state.duality_gap <= solution.state.objective
 
 
 def test_more_components_than_distinct_rows():

@@ -144,7 +144,7 @@ def test_trace_tells_alpha_r_and_the_movement(sample, start):
     for column in ("threshold", "scaling", "movement", "mixing", "inverse_norm", "seconds"):
         assert np.isfinite(found.trace[column]).all()
     assert found.trace["movement"][-1] < found.trace["movement"][0]
-    np.testing.assert_array_equal(found.extras["start"], start)
+    np.testing.assert_array_equal(found.state.start, start)
 
 
 def test_balancing_brings_moments_within_a_factor_of_two():

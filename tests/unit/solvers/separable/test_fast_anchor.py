@@ -99,7 +99,7 @@ def test_random_projection_finds_well_separated_anchors():
 def test_the_number_is_found_without_noise(k):
     found = fast_anchor(as_blocks(noisy(k, k=k, noise=0.0)))
     assert len(found.anchors) == k
-    assert found.extras["drop"] == np.inf
+    assert found.state.drop == np.inf
 
 
 def test_one_more_anchor_than_columns():

@@ -96,7 +96,7 @@ def test_iterates_equal_the_literal_loop(storage, d):
     found = fast_gradient(
         as_blocks(storage(data)), 3, mu=0.3, max_iter=40, tol=0, rng=np.random.default_rng(7)
     )
-    np.testing.assert_allclose(found.extras["diagonal"], np.diag(usage), atol=1e-8)
+    np.testing.assert_allclose(found.state.diagonal, np.diag(usage), atol=1e-8)
     assert found.trace["objective"][-1] == pytest.approx(value, rel=1e-9)
 
 
@@ -110,7 +110,7 @@ def test_the_number_is_found_without_noise():
     sample = dirichlet_mixtures(30, 10, 4, random_state=0)
     found = fast_gradient(as_blocks(sample.data), rng=np.random.default_rng(0))
     assert set(found.anchors.tolist()) == set(sample.anchors.tolist())
-    assert found.extras["gap"] > 0.3
+    assert found.state.gap > 0.3
 
 
 def test_unit_of_the_data_does_not_matter():
@@ -144,11 +144,11 @@ def test_too_many_rows_are_refused_with_the_size_needed():
 def test_awkward_data_give_an_answer(data):
     found = fast_gradient(as_blocks(data), 1, max_iter=50)
     assert len(found.anchors) == 1
-    assert np.isfinite(found.extras["diagonal"]).all()
+    assert np.isfinite(found.state.diagonal).all()
 
 
 def test_duplicates_and_zero_rows():
     data = np.vstack([np.repeat(np.eye(3), 2, axis=0), np.zeros((2, 3))])
     found = fast_gradient(as_blocks(data), 3, rng=np.random.default_rng(0))
     assert {int(a) // 2 for a in found.anchors} <= {0, 1, 2}
-    assert np.isfinite(found.extras["diagonal"]).all()
+    assert np.isfinite(found.state.diagonal).all()

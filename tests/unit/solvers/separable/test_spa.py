@@ -66,13 +66,13 @@ def test_float32_sparse_equals_dense():
 def test_the_number_is_found_without_noise(k):
     found = spa(as_blocks(noisy(np.random.default_rng(k), k=k, noise=0.0)))
     assert len(found.anchors) == k
-    assert found.extras["drop"] == np.inf
+    assert found.state.drop == np.inf
 
 
 def test_the_number_is_found_with_little_noise():
     found = spa(as_blocks(noisy(np.random.default_rng(0), k=4, noise=1e-4)))
     assert len(found.anchors) == 4
-    assert found.extras["drop"] > 10
+    assert found.state.drop > 10
 
 
 def test_a_spanned_space_is_no_evidence():

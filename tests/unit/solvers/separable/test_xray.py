@@ -74,7 +74,7 @@ def test_rays_of_a_cone_are_found_whatever_their_length(variant):
 def test_the_number_is_found_without_noise():
     found = xray(as_blocks(conic(1, noise=0.0)))
     assert len(found.anchors) == 4
-    assert found.extras["drop"] == np.inf
+    assert found.state.drop == np.inf
 
 
 def test_more_rays_than_columns_are_found():

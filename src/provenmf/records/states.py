@@ -1,0 +1,100 @@
+"""What each method keeps of a fit for itself, beyond the factors: one small record a method.
+
+A solver puts its record on `Solution.state`, and it stays on `Factorization.state`; estimators,
+guarantees and the advisor read its fields. All fields are arrays or plain values, and are saved
+by their names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.errors import InvalidInput
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class MethodState:
+    """Base of what methods keep; a subclass has a field for each thing kept."""
+
+    @classmethod
+    def of(cls, record: Any) -> Self:
+        """The state of a Solution or Factorization, which must be of this kind."""
+        if not isinstance(record.state, cls):
+            raise InvalidInput(
+                f"the result keeps no {cls.__name__}: fit it again with the method it belongs to"
+            )
+        return record.state
+
+
+@dataclass(frozen=True, eq=False)
+class AnchorState(MethodState):
+    """SPA, XRAY, FastAnchor: `drop`, the ratio of the last anchor's residual to the next one."""
+
+    drop: float
+
+
+@dataclass(frozen=True, eq=False)
+class FastGradientState(MethodState):
+    """FastGradient: the `diagonal` (n,) of the usage, and the `gap` that sets anchors apart."""
+
+    diagonal: Floats
+    gap: float
+
+
+@dataclass(frozen=True, eq=False)
+class MeritState(MethodState):
+    """MERIT: the problem that was solved, and how well.
+
+    dictionary : rows that may be anchors; row_maxima : largest entry of each row of C, in their
+        order.
+    lam, mu : weight and smoothness of the penalty.
+    objective, duality_gap, dictionary_gap : of the last iterate, over all rows and over the
+        dictionary; gap_searched says whether all rows were searched for the former.
+    number_margin : by which the maxima drop after the last anchor.
+    group_radius : within which rows count as duplicates of an anchor.
+    """
+
+    dictionary: NDArray[np.intp]
+    row_maxima: Floats
+    lam: float
+    mu: float
+    objective: float
+    duality_gap: float
+    gap_searched: bool
+    dictionary_gap: float
+    number_margin: float
+    group_radius: float
+
+
+@dataclass(frozen=True, eq=False)
+class AndState(MethodState):
+    """AND: the last stage's `thresholds`, and the share of rows that use each component."""
+
+    thresholds: Floats
+    support: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class PurificationState(MethodState):
+    """Purification: the `start` (k, d); `threshold` (k,) and `scaling` of the last iteration."""
+
+    start: Floats
+    threshold: Floats
+    scaling: float
+
+
+@dataclass(frozen=True, eq=False)
+class ConeState(MethodState):
+    """Cone NMF: the `centroids` (k, d), the angles at which they were chosen and one more, and
+    what rank one leaves of each cluster; the latter two are missing for data without directions.
+    """
+
+    centroids: NDArray[Any]
+    farthest_first_angles: Floats | None = None
+    rank_one_residuals: Floats | None = None
