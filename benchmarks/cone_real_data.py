@@ -25,6 +25,7 @@ from provenmf.applications.words import document_frequency, tf_idf
 from provenmf.blocks import as_blocks
 from provenmf.errors import DegenerateData
 from provenmf.guarantees.cones import certify
+from provenmf.guarantees.fit import Fit
 from provenmf.records import Factorization
 from provenmf.solvers.cones.solver import cones, nearest_component_weights
 
@@ -97,7 +98,7 @@ def examine(X, k):
     solution = cones(blocks, k)
     weights = nearest_component_weights(blocks, solution.components)
     record = Factorization("cones", weights, solution.components, labels=solution.labels)
-    return certify(blocks, record)
+    return certify(Fit(blocks, record))
 
 
 def status(certificate, start):

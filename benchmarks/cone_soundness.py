@@ -17,6 +17,7 @@ from provenmf.blocks import as_blocks
 from provenmf.datasets.cones import equiangular_axes, sample_cones
 from provenmf.errors import DegenerateData
 from provenmf.guarantees.cones import certify
+from provenmf.guarantees.fit import Fit
 from provenmf.records import Factorization
 from provenmf.solvers.cones.solver import cones, nearest_component_weights
 
@@ -66,7 +67,7 @@ def examine(X, k):
     solution = cones(blocks, k)
     weights = nearest_component_weights(blocks, solution.components)
     record = Factorization("cones", weights, solution.components, labels=solution.labels)
-    certificate = certify(blocks, record)
+    certificate = certify(Fit(blocks, record))
     error = np.linalg.norm(X - weights @ solution.components) / np.linalg.norm(X)
     bounds = certificate.bounds
     return error, bounds.get("relative_error_of_these_clusters"), bounds.get("relative_error")

@@ -12,7 +12,8 @@ from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE
 from provenmf.guarantees import stationarity
-from provenmf.records import Certificate, Factorization, Solution
+from provenmf.guarantees.fit import Fit
+from provenmf.records import Certificate, Solution
 from provenmf.solvers.alternating.starts import Init
 from provenmf.solvers.run import Callback
 
@@ -96,5 +97,5 @@ class AlternatingFactorizer(Factorizer):
             verbose=self.verbose,
         )
 
-    def _certify(self, blocks: Blocks, factorization: Factorization) -> Certificate:
-        return stationarity.certify(blocks, factorization)
+    def _certify(self, fit: Fit) -> Certificate:
+        return stationarity.certify(fit)

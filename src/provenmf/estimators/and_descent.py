@@ -18,8 +18,9 @@ from provenmf.estimators.parameters import (
     StrOptions,
 )
 from provenmf.guarantees import and_descent as guarantee
+from provenmf.guarantees.fit import Fit
 from provenmf.linalg.decoding import real_matrix, require_independent
-from provenmf.records import Certificate, Factorization, Solution
+from provenmf.records import Certificate, Solution
 from provenmf.solvers.alternating.starts import start_components
 from provenmf.solvers.and_descent.solver import and_descent
 from provenmf.solvers.and_descent.stage import Schedule, StageRule, Steps
@@ -175,8 +176,8 @@ class AND(Factorizer):
             verbose=self.verbose,
         )
 
-    def _certify(self, blocks: Blocks, factorization: Factorization) -> Certificate:
-        return guarantee.certify(blocks, factorization)
+    def _certify(self, fit: Fit) -> Certificate:
+        return guarantee.certify(fit)
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
         """Factorize X and return the weights (n_rows, n_components)."""

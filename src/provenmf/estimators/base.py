@@ -16,6 +16,7 @@ from provenmf.errors import InvalidInput
 from provenmf.estimators.parameters import AT_LEAST_ONE, StrOptions
 from provenmf.estimators.provenance import plain_parameters, versions
 from provenmf.guarantees import optimality
+from provenmf.guarantees.fit import Fit
 from provenmf.parallel import blas_threads_for
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.weights import Constraint, encode
@@ -86,7 +87,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Find the weights of given components; the last step of fit and all of transform."""
         return encode(blocks, components, constraint=self._constraint)
 
-    def _certify(self, blocks: Blocks, factorization: Factorization) -> Certificate:
+    def _certify(self, fit: Fit) -> Certificate:
         """Say what the method's theory says about this result."""
         return Certificate(self._method)
 
@@ -148,11 +149,9 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             state=solution.state,
             extras=self._column_names(),
         )
-        error = optimality.frobenius_error(blocks, factorization.weights, factorization.components)
+        fit = Fit(blocks, factorization, self._constraint, products=self.certify)
         if self.certify:
-            certificate = self._certify(blocks, factorization).join(
-                optimality.certify(blocks, factorization, constraint=self._constraint, error=error)
-            )
+            certificate = self._certify(fit).join(optimality.certify(fit))
             factorization = replace(factorization, certificate=certificate)
             self.certificate_ = certificate
         self.factorization_ = factorization
@@ -160,7 +159,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.n_components_ = factorization.n_components
         self.trace_ = factorization.trace
         self.n_iter_ = max(1, len(factorization.trace))
-        self.reconstruction_err_ = error
+        self.reconstruction_err_ = fit.error * fit.unit
         if factorization.anchors is not None:
             self.anchors_ = factorization.anchors
         if factorization.labels is not None:

@@ -9,6 +9,7 @@ from provenmf.estimators import CATALOGUE, estimator_class
 from provenmf.estimators.provenance import current_names
 from provenmf.estimators.xray import SignedXRAY
 from provenmf.guarantees import optimality
+from provenmf.guarantees.fit import Fit
 from provenmf.records import Certificate, Factorization
 
 
@@ -37,9 +38,8 @@ def certify(X: Any, factorization: Factorization) -> Certificate:
             f"the data are {blocks.shape[0]} x {blocks.shape[1]}, but the result is of a matrix "
             f"{needed[0]} x {needed[1]}: give the data it was made from"
         )
-    return estimator._certify(blocks, factorization).join(
-        optimality.certify(blocks, factorization, constraint=estimator._constraint)
-    )
+    fit = Fit(blocks, factorization, estimator._constraint)
+    return estimator._certify(fit).join(optimality.certify(fit))
 
 
 def _estimator_of(factorization: Factorization) -> Any:

@@ -12,7 +12,8 @@ from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, Interval, StrOptions
 from provenmf.guarantees import cones as guarantee
-from provenmf.records import Certificate, Factorization, Solution
+from provenmf.guarantees.fit import Fit
+from provenmf.records import Certificate, Solution
 from provenmf.records.states import ConeState
 from provenmf.solvers.alternating.refine import Refine, refine
 from provenmf.solvers.cones.solver import First, cones, nearest_component_weights
@@ -126,8 +127,8 @@ class ConeNMF(Factorizer):
             return nearest_component_weights(blocks, components)
         return super()._encode(blocks, components)
 
-    def _certify(self, blocks: Blocks, factorization: Factorization) -> Certificate:
-        return guarantee.certify(blocks, factorization)
+    def _certify(self, fit: Fit) -> Certificate:
+        return guarantee.certify(fit)
 
     def _remember(self, blocks: Blocks, solution: Solution) -> None:
         super()._remember(blocks, solution)

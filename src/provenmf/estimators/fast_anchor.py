@@ -10,7 +10,8 @@ from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import AT_LEAST_ONE, CONSTRAINT
 from provenmf.guarantees import separable
-from provenmf.records import Certificate, Factorization, Solution
+from provenmf.guarantees.fit import Fit
+from provenmf.records import Certificate, Solution
 from provenmf.solvers.run import Callback
 from provenmf.solvers.separable.fast_anchor import fast_anchor
 from provenmf.solvers.weights import Constraint
@@ -102,5 +103,5 @@ class FastAnchor(Factorizer):
             verbose=self.verbose,
         )
 
-    def _certify(self, blocks: Blocks, factorization: Factorization) -> Certificate:
-        return separable.certify_fast_anchor(blocks, factorization, scale_rows=self.scale_rows)
+    def _certify(self, fit: Fit) -> Certificate:
+        return separable.certify_fast_anchor(fit, scale_rows=self.scale_rows)

@@ -17,7 +17,8 @@ from provenmf.estimators.parameters import (
     StrOptions,
 )
 from provenmf.guarantees import separable
-from provenmf.records import Certificate, Factorization, Solution
+from provenmf.guarantees.fit import Fit
+from provenmf.records import Certificate, Solution
 from provenmf.solvers.run import Callback
 from provenmf.solvers.separable.fast_gradient import fast_gradient
 
@@ -110,5 +111,5 @@ class FastGradient(Factorizer):
             verbose=self.verbose,
         )
 
-    def _certify(self, blocks: Blocks, factorization: Factorization) -> Certificate:
-        return separable.certify_cone(blocks, factorization)
+    def _certify(self, fit: Fit) -> Certificate:
+        return separable.certify_cone(fit)

@@ -16,8 +16,9 @@ from provenmf.estimators.parameters import (
     StrOptions,
 )
 from provenmf.guarantees import merit as guarantees
+from provenmf.guarantees.fit import Fit
 from provenmf.parallel import one_blas_thread
-from provenmf.records import Certificate, Factorization, Solution
+from provenmf.records import Certificate, Solution
 from provenmf.solvers.merit.solver import Step, merit
 from provenmf.solvers.run import Callback
 from provenmf.solvers.weights import Constraint
@@ -146,5 +147,5 @@ class MERIT(Factorizer):
                 verbose=self.verbose,
             )
 
-    def _certify(self, blocks: Blocks, factorization: Factorization) -> Certificate:
-        return guarantees.certify(blocks, factorization)
+    def _certify(self, fit: Fit) -> Certificate:
+        return guarantees.certify(fit)

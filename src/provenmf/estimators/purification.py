@@ -19,8 +19,9 @@ from provenmf.estimators.parameters import (
     StrOptions,
 )
 from provenmf.guarantees import purification as guarantee
+from provenmf.guarantees.fit import Fit
 from provenmf.linalg.pseudo_inverse import PseudoInverse, left_inverse
-from provenmf.records import Certificate, Factorization, Solution
+from provenmf.records import Certificate, Solution
 from provenmf.records.states import PurificationState
 from provenmf.solvers.alternating.starts import start_components
 from provenmf.solvers.purification.decoding import relu_decode
@@ -211,8 +212,8 @@ class Purification(Factorizer):
     def _start(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[Any]:
         return start_components(blocks, self._number_wanted(blocks.n_rows), self.init, rng)
 
-    def _certify(self, blocks: Blocks, factorization: Factorization) -> Certificate:
-        return guarantee.certify(blocks, factorization)
+    def _certify(self, fit: Fit) -> Certificate:
+        return guarantee.certify(fit)
 
     def _remember(self, blocks: Blocks, solution: Solution) -> None:
         super()._remember(blocks, solution)

@@ -10,7 +10,8 @@ from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import CONSTRAINT
 from provenmf.guarantees import separable
-from provenmf.records import Certificate, Factorization, Solution
+from provenmf.guarantees.fit import Fit
+from provenmf.records import Certificate, Solution
 from provenmf.solvers.run import Callback
 from provenmf.solvers.separable.spa import spa
 from provenmf.solvers.weights import Constraint
@@ -86,5 +87,5 @@ class SPA(Factorizer):
             verbose=self.verbose,
         )
 
-    def _certify(self, blocks: Blocks, factorization: Factorization) -> Certificate:
-        return separable.certify_spa(blocks, factorization, scale_rows=self.scale_rows)
+    def _certify(self, fit: Fit) -> Certificate:
+        return separable.certify_spa(fit, scale_rows=self.scale_rows)

@@ -10,7 +10,8 @@ from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import StrOptions
 from provenmf.guarantees import separable
-from provenmf.records import Certificate, Factorization, Solution
+from provenmf.guarantees.fit import Fit
+from provenmf.records import Certificate, Solution
 from provenmf.solvers.run import Callback
 from provenmf.solvers.separable.xray import Variant, xray
 
@@ -82,8 +83,8 @@ class XRAY(Factorizer):
             verbose=self.verbose,
         )
 
-    def _certify(self, blocks: Blocks, factorization: Factorization) -> Certificate:
-        return separable.certify_cone(blocks, factorization)
+    def _certify(self, fit: Fit) -> Certificate:
+        return separable.certify_cone(fit)
 
 
 class SignedXRAY(XRAY):

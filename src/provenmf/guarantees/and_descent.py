@@ -23,8 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks import Blocks
-from provenmf.guarantees.optimality import frobenius_error
+from provenmf.guarantees.fit import Fit
 from provenmf.records import Certificate, Check, Factorization, Measure
 
 Array = NDArray[np.float64]
@@ -44,8 +43,9 @@ class Correlation:
     D: int
 
 
-def certify(blocks: Blocks, factorization: Factorization) -> Certificate:
+def certify(fit: Fit) -> Certificate:
     """The quantities of Li17's theorems on this result, and the ratios to their conditions."""
+    factorization = fit.factorization
     peaks = np.max(factorization.weights, axis=0).astype(np.float64)
     used = peaks > 0
     if not used.any():
@@ -54,8 +54,7 @@ def certify(blocks: Blocks, factorization: Factorization) -> Certificate:
     features = factorization.components[used].astype(np.float64) * peaks[used, None]
     numbers = general_correlation(unit)
     order = decay_order(unit)
-    error = frobenius_error(blocks, factorization.weights, factorization.components)
-    noise = error / math.sqrt(blocks.n_rows)
+    noise = fit.error * fit.unit / math.sqrt(fit.blocks.n_rows)
     singular = np.linalg.svd(features, compute_uv=False)
     checks = (
         binary_check(unit),

@@ -32,9 +32,8 @@ from numpy.typing import ArrayLike, NDArray
 from provenmf.blocks import Blocks
 from provenmf.guarantees.caps import cosines_to_own_axis, direction_sums, smallest_caps
 from provenmf.guarantees.cone_model import PAPER, fitted_model, theorem_5_bound, theorem_5_limit
-from provenmf.guarantees.optimality import frobenius_error
+from provenmf.guarantees.fit import Fit
 from provenmf.linalg.angles import angle_at_least, angle_at_most
-from provenmf.linalg.norms import squared_row_norms
 from provenmf.linalg.scaling import unit_rows
 from provenmf.records import Certificate, Check, Factorization, Measure, Status
 from provenmf.records.states import ConeState
@@ -54,8 +53,7 @@ class Clusters:
 
 
 def certify(
-    blocks: Blocks,
-    factorization: Factorization,
+    fit: Fit,
     *,
     size_angles: ArrayLike | None = None,
     rates: ArrayLike | None = None,
@@ -65,7 +63,8 @@ def certify(
     `size_angles` and `rates` are parameters of Theorem 5's model where they are known; its bound,
     which holds with a probability, is then among the measures.
     """
-    clusters = measured_clusters(blocks, factorization)
+    blocks, factorization = fit.blocks, fit.factorization
+    clusters = measured_clusters(fit)
     if not clusters.sizes.size:
         return Certificate(factorization.method)
     caps = smallest_caps(blocks, clusters.labels, clusters.lengths, clusters.sizes.size)
@@ -73,8 +72,7 @@ def certify(
     cosines = cosines_to_own_axis(blocks, clusters.labels, clusters.lengths, caps.axes)
     distance = rowwise_error(cosines, clusters.lengths)
     weighted = weighted_bound(caps.angles, clusters.energy)
-    error = frobenius_error(blocks, factorization.weights, factorization.components)
-    error /= math.sqrt(clusters.energy.sum())
+    error = fit.error / math.sqrt(clusters.energy.sum())
     separated = inequality_1(caps.angles, between)
     achieved = error_check(error, weighted, 16 * float(np.finfo(blocks.dtype).eps))
     bounds = {}
@@ -107,17 +105,17 @@ def certify(
     return Certificate(factorization.method, checks=checks, bounds=bounds, measures=measures)
 
 
-def measured_clusters(blocks: Blocks, factorization: Factorization) -> Clusters:
-    """One pass: lengths of the rows, and what they add up to in each cluster."""
-    found = factorization.labels
+def measured_clusters(fit: Fit) -> Clusters:
+    """Lengths of the rows, and what they add up to in each cluster."""
+    found = fit.factorization.labels
     assert found is not None  # cone NMF always labels its rows
-    squared = blocks.map_rows(squared_row_norms)
+    squared = fit.lengths**2
     directed = found >= 0
     _, members, sizes = np.unique(found[directed], return_inverse=True, return_counts=True)
-    labels = np.full(blocks.n_rows, -1, dtype=np.intp)
+    labels = np.full(len(squared), -1, dtype=np.intp)
     labels[directed] = members
     energy = np.bincount(members, squared[directed], minlength=sizes.size).astype(np.float64)
-    return Clusters(labels, np.sqrt(squared), energy, sizes)
+    return Clusters(labels, fit.lengths, energy, sizes)
 
 
 def rows_apart(clusters: Clusters, factorization: Factorization) -> dict[str, Measure]:

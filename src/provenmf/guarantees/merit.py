@@ -21,12 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks import Block, Blocks
+from provenmf.guarantees.fit import Fit
 from provenmf.guarantees.margins import anchor_margins, check_margins
 from provenmf.linalg.hull import distances_to_other_points
-from provenmf.linalg.nnls import simplex_least_squares
-from provenmf.linalg.norms import squared_residual_rows, squared_row_norms
-from provenmf.records import Certificate, Check, Factorization
+from provenmf.linalg.norms import squared_row_norms
+from provenmf.records import Certificate, Check
 from provenmf.records.states import MeritState
 
 Floats = NDArray[np.float64]
@@ -35,13 +34,13 @@ Floats = NDArray[np.float64]
 EXACT = 1e-7
 
 
-def certify(blocks: Blocks, factorization: Factorization) -> Certificate:
+def certify(fit: Fit) -> Certificate:
     """Margins, Theorem 3 with the measured gap, and the memory theorems 1, 2 and 4."""
-    explanation = explain(blocks, factorization)
-    state = MeritState.of(factorization)
+    explanation = explain(fit)
+    state = MeritState.of(fit.factorization)
     lower, upper = anchor_margins(
-        blocks,
-        factorization.components.astype(np.float64),
+        fit.blocks,
+        fit.components,
         radius=state.group_radius,
         scale=explanation.scale,
     )
@@ -77,7 +76,7 @@ def certify(blocks: Blocks, factorization: Factorization) -> Certificate:
         "rho": e.rho,
         "gamma": e.gamma,
     }
-    return Certificate(factorization.method, checks=checks, bounds=bounds, measures=measures)
+    return Certificate(fit.method, checks=checks, bounds=bounds, measures=measures)
 
 
 @dataclass(frozen=True)
@@ -107,31 +106,22 @@ class Explanation:
         return bool(smallest > 1e-12 * self.singular_values[0])
 
 
-def explain(blocks: Blocks, factorization: Factorization) -> Explanation:
+def explain(fit: Fit) -> Explanation:
     """Measure the returned explanation; weights off the simplex are replaced by the best on it."""
-    components = factorization.components.astype(np.float64)
-    gram = components @ components.T
-    anchors = factorization.anchors
+    components = fit.components
+    anchors = fit.factorization.anchors
     assert anchors is not None
-
-    def measure(block: Block, weights: NDArray[Any]) -> Floats:
-        wide = weights.astype(np.float64)
-        if np.abs(wide.sum(axis=1) - 1).max() > 1e-5 or wide.min() < 0:
-            cross = np.asarray(block @ components.T, dtype=np.float64)
-            wide = simplex_least_squares(gram, cross).astype(np.float64)
-        squared = squared_residual_rows(block, wide, components)
-        return np.column_stack([squared, wide.max(axis=1), squared_row_norms(block)])
-
-    squared, largest, lengths = blocks.map_rows(measure, factorization.weights).T
-    squared[anchors], largest[anchors] = 0.0, 0.0
+    distances, weights = fit.nearest("hull")
+    distances, largest = distances.copy(), weights.max(axis=1)
+    distances[anchors], largest[anchors] = 0.0, 0.0
     lower, _ = distances_to_other_points(components)
     return Explanation(
-        n=blocks.n_rows,
+        n=fit.blocks.n_rows,
         k=len(components),
-        scale=math.sqrt(lengths.max()) or 1.0,
-        delta=math.sqrt(squared.max()),
-        typical=math.sqrt(np.median(squared)),
-        noise=float(squared.sum()),
+        scale=float(fit.lengths.max()) or 1.0,
+        delta=float(distances.max()),
+        typical=float(np.median(distances)),
+        noise=float((distances**2).sum()),
         d=float(largest.max()),
         kappa=float(lower.min()),
         gamma=math.sqrt(squared_row_norms(components).max()),

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks import Block, Blocks
 from provenmf.errors import InvalidInput
+from provenmf.guarantees.fit import Fit
 from provenmf.linalg.mixing import mixing_of, symmetric_norm
 from provenmf.linalg.norms import largest_column_sum, largest_row_sum
 from provenmf.linalg.pseudo_inverse import (
@@ -38,12 +38,10 @@ from provenmf.linalg.pseudo_inverse import (
 )
 from provenmf.records import Certificate, Check, Factorization, Status, Trace
 from provenmf.records.states import PurificationState
-from provenmf.storage import as_dense
 
 PAPER = "Li16"
 WARM_START = 0.1  # ℓ of the theorems
 RATE = 1.0 / 25.0  # the proof's potential falls by 1 − η/25 in each iteration
-ROWS_AT_ONCE = 1024
 
 
 @dataclass(frozen=True)
@@ -64,13 +62,12 @@ class Model:
         return max(self.d, self.k * self.inverse_norm)
 
 
-def certify(
-    blocks: Blocks, factorization: Factorization, *, truth: NDArray[Any] | None = None
-) -> Certificate:
+def certify(fit: Fit, *, truth: NDArray[Any] | None = None) -> Certificate:
     """Measure the conditions of Theorems 1, 2, 6 and 7 on the factorization.
 
     The start is compared with the `truth` where that is known, else with the components found.
     """
+    factorization = fit.factorization
     components = factorization.components.astype(np.float64, copy=False)
     dependent = dependent_features(components)
     peaks = factorization.weights.max(axis=0).astype(np.float64)
@@ -84,7 +81,7 @@ def certify(
     except InvalidInput as error:
         failed = Check("independent features (A1)", PAPER, "fails", note=str(error))
         return Certificate(factorization.method, checks=(failed,))
-    model = measured_model(blocks, factorization, inverse, peaks)
+    model = measured_model(fit, inverse, peaks)
     checks = (
         independence,
         proportions_check(model),
@@ -107,10 +104,9 @@ def certify(
     return Certificate(factorization.method, checks=checks, bounds=bounds, measures=measures)
 
 
-def measured_model(
-    blocks: Blocks, factorization: Factorization, inverse: LeftInverse, peaks: NDArray[np.float64]
-) -> Model:
+def measured_model(fit: Fit, inverse: LeftInverse, peaks: NDArray[np.float64]) -> Model:
     """C₁, c₂, C₂, C_ν and ‖A†‖_∞ of the explanation, weights in [0, 1] and ‖A‖_1 = 1."""
+    factorization = fit.factorization
     weights = factorization.weights / peaks
     k, d = factorization.components.shape
     unit = largest_row_sum(factorization.components * peaks[:, None])
@@ -121,24 +117,9 @@ def measured_model(
         c1=k * float(weights.mean(axis=0, dtype=np.float64).max()),
         c2_low=k * float(squares.min()),
         c2_high=k * float(squares.max()),
-        noise=largest_residual(blocks, factorization) / unit,
+        noise=fit.largest_residual_entry * fit.unit / unit,
         inverse_norm=largest_row_sum(inverse.rows / peaks[:, None]) * unit,
     )
-
-
-def largest_residual(blocks: Blocks, factorization: Factorization) -> float:
-    """max |y − x A| over all entries, in one pass."""
-    components = factorization.components
-
-    def largest_in_rows(block: Block, weights: NDArray[Any]) -> NDArray[np.float64]:
-        out = np.empty(block.shape[0])
-        for start in range(0, block.shape[0], ROWS_AT_ONCE):
-            rows = slice(start, start + ROWS_AT_ONCE)
-            residual = as_dense(block[rows]) - weights[rows] @ components
-            out[rows] = np.abs(residual).max(axis=1)
-        return out
-
-    return blocks.arg_reduce(largest_in_rows, factorization.weights)[1]
 
 
 def independence_check(dependent: tuple[int, ...]) -> Check:

@@ -20,19 +20,16 @@ noiseless rows; whether nature made the data that way no computation can tell. M
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks import Block, Blocks
+from provenmf.guarantees.fit import Fit
 from provenmf.guarantees.margins import anchor_margins, check_margins
-from provenmf.linalg.nnls import nonnegative_least_squares, simplex_least_squares
-from provenmf.linalg.norms import row_sums, squared_residual_rows, squared_row_norms
+from provenmf.linalg.distances import Model
+from provenmf.linalg.norms import squared_row_norms
 from provenmf.linalg.orthogonal import orthogonal_part, orthonormal_rows
-from provenmf.records import Certificate, Check, Factorization, Measure
-
-Model = Literal["hull", "hull and 0", "cone"]
+from provenmf.records import Certificate, Check, Measure
 
 # Residuals up to this fraction of the largest row are rounding.
 EXACT = 1e-7
@@ -41,11 +38,9 @@ MARGIN_COLUMNS = 5000
 MARGIN_PASSES = 50
 
 
-def certify_spa(
-    blocks: Blocks, factorization: Factorization, *, scale_rows: bool = False
-) -> Certificate:
+def certify_spa(fit: Fit, *, scale_rows: bool = False) -> Certificate:
     """GV14's condition ε < σ_k min(1/(2√(k−1)), 1/4) / (1 + 80 ‖C‖²/σ_k²) on the explanation."""
-    points = Explanation(blocks, factorization, "hull and 0", scale_rows)
+    points = Explanation(fit, "hull and 0", scale_rows)
     allowed = spa_noise_allowed(points.components)
     check = Check(
         "noise within SPA's tolerance",
@@ -58,11 +53,9 @@ def certify_spa(
     return points.certificate(_full_rank(points.components), check)
 
 
-def certify_fast_anchor(
-    blocks: Blocks, factorization: Factorization, *, scale_rows: bool = False
-) -> Certificate:
+def certify_fast_anchor(fit: Fit, *, scale_rows: bool = False) -> Certificate:
     """Arora13's condition 20 k ε < γ³ on the explanation, rows scaled into the unit ball."""
-    points = Explanation(blocks, factorization, "hull", scale_rows)
+    points = Explanation(fit, "hull", scale_rows)
     gamma = robustness(points.components) / points.scale
     allowed = gamma**3 / (20 * len(points.components)) * points.scale
     check = Check(
@@ -76,12 +69,12 @@ def certify_fast_anchor(
     return points.certificate(check, robustness=gamma)
 
 
-def certify_cone(blocks: Blocks, factorization: Factorization) -> Certificate:
+def certify_cone(fit: Fit) -> Certificate:
     """Whether the cone of the anchors contains all rows: then XRAY's theorem applies.
 
     Margins are those of the rows divided by their sums, which turns the cone into a hull.
     """
-    cone = Explanation(blocks, factorization, "cone", False)
+    cone = Explanation(fit, "cone", False)
     check = Check(
         "rows inside the anchors' cone",
         "Kumar13",
@@ -90,26 +83,22 @@ def certify_cone(blocks: Blocks, factorization: Factorization) -> Certificate:
         threshold=EXACT,
         note="the theory of conical hulls speaks of data without noise only",
     )
-    hull = Explanation(blocks, factorization, "hull", True)
+    hull = Explanation(fit, "hull", True)
     return cone.certificate(check, margins=hull)
 
 
 class Explanation:
     """The chosen rows, and how far every row is from what they explain."""
 
-    def __init__(
-        self, blocks: Blocks, factorization: Factorization, model: Model, scale_rows: bool
-    ) -> None:
-        self.method = factorization.method
-        self.blocks, self.model = blocks, model
-        self.sums = blocks.map_rows(row_sums) if scale_rows else None
-        self.components = factorization.components.astype(np.float64)
+    def __init__(self, fit: Fit, model: Model, scale_rows: bool) -> None:
+        self.method, self.blocks, self.model = fit.method, fit.blocks, model
+        self.sums = fit.sums if scale_rows else None
+        self.components = fit.components_over_sums if scale_rows else fit.components
+        self.distances = fit.distances(model, scale_rows=scale_rows)
+        lengths = fit.lengths
         if scale_rows:
-            sums = self.components.sum(axis=1, keepdims=True)
-            self.components = self.components / np.where(sums > 0, sums, 1.0)
-        squared, lengths = squared_distances(blocks, self.components, model, self.sums).T
-        self.distances = np.sqrt(squared)
-        self.scale = math.sqrt(lengths.max()) or 1.0
+            lengths = np.where(fit.sums > 0, lengths / np.where(fit.sums > 0, fit.sums, 1.0), 0.0)
+        self.scale = float(lengths.max()) or 1.0
         self.largest = float(self.distances.max())
 
     def margins(self) -> tuple[Check, dict[str, Measure], dict[str, float]]:
@@ -155,32 +144,6 @@ class Explanation:
                 **margin_measures,
             },
         )
-
-
-def squared_distances(
-    blocks: Blocks,
-    components: NDArray[np.float64],
-    model: Model,
-    sums: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
-    """(n, 2): squared distance of each row to the model's set, and its squared length.
-
-    With `sums` both are those of the rows divided by them (zero where a sum is not positive).
-    """
-    corners = components if model != "hull and 0" else np.vstack([components, 0 * components[:1]])
-    gram = corners @ corners.T
-    solve = nonnegative_least_squares if model == "cone" else simplex_least_squares
-    divisors = np.ones(blocks.n_rows) if sums is None else np.where(sums > 0, sums, np.inf)
-
-    def measure(block: Block, divisor: NDArray[np.float64]) -> NDArray[Any]:
-        empty = np.isinf(divisor)
-        unit = np.where(empty, 1.0, divisor)
-        weights = solve(gram, np.asarray(block @ corners.T, dtype=np.float64) / unit[:, None])
-        squared = squared_residual_rows(block, unit[:, None] * weights, corners) / unit**2
-        lengths = squared_row_norms(block) / unit**2
-        return np.where(empty[:, None], 0.0, np.column_stack([squared, lengths]))
-
-    return blocks.map_rows(measure, divisors)
 
 
 def spa_noise_allowed(components: NDArray[np.float64]) -> float:

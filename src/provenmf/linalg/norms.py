@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from provenmf.storage import stored_values
 
+# Between these lengths a square neither underflows by a digit nor overflows.
+SAFE_LENGTHS = (1e-140, 1e150)
+
 
 def squared_frobenius_norm(block: Any) -> float:
     """‖block‖²_F of a dense or sparse block, summed in double precision."""
@@ -26,6 +29,27 @@ def squared_row_norms(block: Any) -> NDArray[np.float64]:
         squared = sp.csr_array((squares, block.indices, block.indptr), shape=block.shape)
         return np.asarray(squared.sum(axis=1)).reshape(-1)
     return np.einsum("ij,ij->i", block, block, dtype=np.float64)
+
+
+def row_lengths(block: Any) -> NDArray[np.float64]:
+    """Length of each row; rows whose squares leave the range of numbers are scaled first."""
+    with np.errstate(over="ignore"):
+        lengths = np.sqrt(squared_row_norms(block))
+    risky = np.flatnonzero(~((lengths > SAFE_LENGTHS[0]) & (lengths < SAFE_LENGTHS[1])))
+    if risky.size:
+        rows = block[risky].astype(np.float64)
+        largest = np.abs(rows).max(axis=1)
+        largest = np.asarray(largest.todense() if sp.issparse(largest) else largest).reshape(-1)
+        unit = power_of_two(np.where(largest > 0, largest, 1.0))
+        scaled = rows / unit[:, None] if not sp.issparse(rows) else sp.diags_array(1 / unit) @ rows
+        lengths[risky] = np.sqrt(squared_row_norms(scaled)) * unit
+    return lengths
+
+
+def power_of_two(values: Any) -> Any:
+    """The power of two next below each positive value, kept away from the ends of the range."""
+    exponents = np.frexp(values)[1] - 1
+    return np.ldexp(1.0, np.clip(exponents, -1000, 1000))
 
 
 def row_sums(block: Any) -> NDArray[np.float64]:
@@ -50,9 +74,10 @@ def squared_residual_rows(
     if not sp.issparse(block):
         residual = block - weights @ components
         return np.einsum("ij,ij->i", residual, residual, dtype=np.float64)
+    components = components.astype(np.float64, copy=False)
     cross = np.asarray(block @ components.T, dtype=np.float64)
     wide = weights.astype(np.float64, copy=False)
-    gram = components.astype(np.float64, copy=False) @ components.T
+    gram = components @ components.T
     fitted = np.einsum("ij,ij->i", wide @ gram, wide)
     squared = squared_row_norms(block) - 2 * np.einsum("ij,ij->i", cross, wide) + fitted
     return np.maximum(squared, 0.0)

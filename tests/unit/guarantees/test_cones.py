@@ -14,6 +14,7 @@ from provenmf.guarantees.cones import (
     lemma_1,
     weighted_bound,
 )
+from provenmf.guarantees.fit import Fit
 from provenmf.records import Factorization
 
 
@@ -77,7 +78,7 @@ def test_inequality_1_is_strict():
 
 
 def test_certified_data(sample):
-    certificate = certify(as_blocks(sample.data), factorized(sample.data, sample.labels))
+    certificate = certify(Fit(as_blocks(sample.data), factorized(sample.data, sample.labels)))
     assert check_of(certificate, "cones far apart").status == "holds"
     assert check_of(certificate, "same clusters").status == "holds"
     bounds, measures = certificate.bounds, certificate.measures
@@ -95,7 +96,7 @@ def test_certified_data(sample):
 def test_overlapping_cones_have_a_bound_for_their_clusters_only():
     X = np.random.default_rng(2).random((100, 8))
     labels = np.arange(100) % 3
-    certificate = certify(as_blocks(X), factorized(X, labels))
+    certificate = certify(Fit(as_blocks(X), factorized(X, labels)))
     assert check_of(certificate, "cones far apart").status == "fails"
     assert check_of(certificate, "same clusters").status == "unknown"
     assert set(certificate.bounds) == {"relative_error_of_these_clusters"}
@@ -104,14 +105,14 @@ def test_overlapping_cones_have_a_bound_for_their_clusters_only():
 def test_a_factorization_of_something_else_gets_no_bound(sample):
     wrong = factorized(sample.data, sample.labels)
     wrong = Factorization("cones", 0 * wrong.weights, wrong.components, labels=wrong.labels)
-    certificate = certify(as_blocks(sample.data), wrong)
+    certificate = certify(Fit(as_blocks(sample.data), wrong))
     assert check_of(certificate, "error within").status == "fails"
     assert not certificate.bounds
 
 
 def test_one_cone_is_always_certified():
     X = np.random.default_rng(3).random((50, 5)) + 1
-    certificate = certify(as_blocks(X), factorized(X, np.zeros(50, dtype=np.intp)))
+    certificate = certify(Fit(as_blocks(X), factorized(X, np.zeros(50, dtype=np.intp))))
     assert check_of(certificate, "cones far apart").status == "holds"
     assert certificate.bounds["relative_error"] < 1
     assert "smallest_axis_angle" not in certificate.measures
@@ -120,8 +121,8 @@ def test_one_cone_is_always_certified():
 def test_zero_rows_and_empty_clusters_are_left_out(sample):
     X = np.vstack([sample.data, np.zeros((3, 30))])
     labels = np.concatenate([sample.labels + 1, [-1, -1, -1]])  # cluster 0 has no rows
-    certificate = certify(as_blocks(X), factorized_with_gaps(X, labels))
-    plain = certify(as_blocks(sample.data), factorized(sample.data, sample.labels))
+    certificate = certify(Fit(as_blocks(X), factorized_with_gaps(X, labels)))
+    plain = certify(Fit(as_blocks(sample.data), factorized(sample.data, sample.labels)))
     assert certificate.bounds["relative_error"] == pytest.approx(plain.bounds["relative_error"])
     assert certificate.measures["rows_without_direction"] == 3
     assert len(certificate.measures["size_angles"]) == 4
@@ -137,8 +138,7 @@ def factorized_with_gaps(X, labels):
 
 def test_theorem_5_with_known_parameters(sample):
     certificate = certify(
-        as_blocks(sample.data),
-        factorized(sample.data, sample.labels),
+        Fit(as_blocks(sample.data), factorized(sample.data, sample.labels)),
         size_angles=[0.05, 0.1, 0.2, 0.3],
         rates=1 / np.arange(1, 5),
     )
@@ -156,7 +156,7 @@ def test_theorem_5_is_refuted_by_rows_at_the_rim():
     sideways /= np.linalg.norm(sideways, axis=1, keepdims=True)
     X = np.cos(0.2) * axis + np.sin(0.2) * sideways
     assert X.min() >= 0
-    certificate = certify(as_blocks(X), factorized(X, np.zeros(400, dtype=np.intp)))
+    certificate = certify(Fit(as_blocks(X), factorized(X, np.zeros(400, dtype=np.intp))))
     assert check_of(certificate, "angles uniform").status == "fails"
 
 
@@ -173,10 +173,10 @@ def test_the_core_of_nearly_separated_clusters(sample):
     stray = sample.data[sample.labels == 0][:1] + sample.data[sample.labels == 1][:1]
     X = np.vstack([sample.data, stray])
     labels = np.append(sample.labels, 0)
-    certificate = certify(as_blocks(X), factorized(X, labels))
+    certificate = certify(Fit(as_blocks(X), factorized(X, labels)))
     assert check_of(certificate, "cones far apart").status == "fails"
     assert 0.9 < certificate.measures["core_share_of_rows"] < 1
-    inside = certify(as_blocks(sample.data), factorized(sample.data, sample.labels))
+    inside = certify(Fit(as_blocks(sample.data), factorized(sample.data, sample.labels)))
     assert inside.measures["core_share_of_rows"] == pytest.approx(1, abs=0.05)
 
 
@@ -184,7 +184,7 @@ def test_core_rows_satisfy_inequality_1():
     rng = np.random.default_rng(5)
     X = rng.random((200, 5)) ** 4
     labels = X.argmax(axis=1)
-    certificate = certify(as_blocks(X), factorized(X, labels))
+    certificate = certify(Fit(as_blocks(X), factorized(X, labels)))
     axes = np.array([(x := X[labels == k]).T @ (1 / np.linalg.norm(x, axis=1)) for k in range(5)])
     axes /= np.linalg.norm(axes, axis=1, keepdims=True)
     angle = np.arccos((X * axes[labels]).sum(axis=1) / np.linalg.norm(X, axis=1))

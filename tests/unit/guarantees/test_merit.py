@@ -9,6 +9,7 @@ from provenmf import MERIT
 from provenmf.blocks import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures, middle_points
 from provenmf.guarantees import merit as guarantees
+from provenmf.guarantees.fit import Fit
 
 
 def check(certificate, name):
@@ -57,7 +58,7 @@ def test_a_wrong_choice_has_no_margin():
     swapped = replace(
         record, anchors=wrong, components=components, weights=model._encode(blocks, components)
     )
-    certificate = guarantees.certify(blocks, swapped)
+    certificate = guarantees.certify(Fit(blocks, swapped, "simplex"))
     assert certificate.measures["anchor_margin"][0] < 0.1
     assert check(certificate, "anchors survive the residual").status == "fails"
 
@@ -66,7 +67,7 @@ def test_measures_agree_with_their_definitions():
     sample = dirichlet_mixtures(60, 12, 4, snr=25, random_state=1)
     X = sample.data
     model = fit(X, 4)
-    e = guarantees.explain(as_blocks(X), model.factorization_)
+    e = guarantees.explain(Fit(as_blocks(X), model.factorization_, "simplex"))
     W, H = model.components_, model.factorization_.weights
     V = X - H @ W
     lengths = np.linalg.norm(V, axis=1)
@@ -83,7 +84,7 @@ def test_theorem_3_separates_once_the_noise_is_tiny():
     X = np.vstack([W, rng.dirichlet(np.full(4, 8.0), 30) @ W])
     X += 1e-6 * rng.standard_normal(X.shape)
     model = fit(X, 4, lam=1e-3, mu=1e-9, max_iter=3000, step="open-loop", tol=1e-12)
-    e = guarantees.explain(as_blocks(X), model.factorization_)
+    e = guarantees.explain(Fit(as_blocks(X), model.factorization_, "simplex"))
     anchors, others = guarantees.theorem_3_sides(e, 1e-3, 1e-9, 0.0)
     assert others < anchors  # an exact solution would be certified
     inexact = guarantees.theorem_3_sides(e, 1e-3, 1e-9, 1e-4)

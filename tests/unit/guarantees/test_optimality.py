@@ -5,8 +5,16 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.blocks import as_blocks
+from provenmf.guarantees import fit as fit_module
 from provenmf.guarantees import optimality
+from provenmf.guarantees.fit import Fit
 from provenmf.records import Factorization
+
+
+def any_fit(blocks, k):
+    """A fit with weights and components of no interest."""
+    n, d = blocks.shape
+    return Fit(blocks, Factorization("x", np.zeros((n, k)), np.ones((k, d))))
 
 
 def best_rank_k_error(matrix, k):
@@ -19,11 +27,12 @@ def best_rank_k_error(matrix, k):
 @pytest.mark.parametrize("limit", [5000, 10])
 def test_lower_bound_is_the_tail_of_the_spectrum(shape, k, limit, monkeypatch):
     monkeypatch.setattr(optimality, "GRAM_COLUMNS", limit)
+    monkeypatch.setattr(fit_module, "GRAM_COLUMNS", limit)
     dense = np.random.default_rng(0).random(shape)
     dense[dense < 0.5] = 0
     for matrix in (dense, sp.csr_array(dense)):
         blocks = as_blocks(matrix)
-        lower = optimality.eckart_young_lower_bound(blocks, k, (dense**2).sum())
+        lower = optimality.eckart_young_lower_bound(any_fit(blocks, k))
         best = best_rank_k_error(dense, k)
         assert lower <= best + 1e-12
         assert lower == pytest.approx(best, rel=1e-6, abs=1e-6)
@@ -32,16 +41,16 @@ def test_lower_bound_is_the_tail_of_the_spectrum(shape, k, limit, monkeypatch):
 def test_exact_data_has_no_positive_lower_bound():
     rng = np.random.default_rng(0)
     matrix = rng.random((50, 4)) @ rng.random((4, 30))
-    lower = optimality.eckart_young_lower_bound(as_blocks(matrix), 4, (matrix**2).sum())
+    lower = optimality.eckart_young_lower_bound(any_fit(as_blocks(matrix), 4))
     assert lower < 1e-6
 
 
 def test_many_columns_on_disk_are_unknown(tmp_path, monkeypatch):
-    monkeypatch.setattr(optimality, "GRAM_COLUMNS", 10)
+    monkeypatch.setattr(fit_module, "GRAM_COLUMNS", 10)
     np.save(tmp_path / "x.npy", np.ones((5, 11)))
     blocks = as_blocks(tmp_path / "x.npy")
     result = Factorization("x", np.ones((5, 1)), np.ones((1, 11)))
-    certificate = optimality.certify(blocks, result)
+    certificate = optimality.certify(Fit(blocks, result))
     assert [c.status for c in certificate.checks] == ["unknown"]
     assert "relative_error_lower_bound" not in certificate.measures
 
@@ -55,7 +64,9 @@ def test_measures(dtype):
     for data in (matrix, sp.csr_array(matrix)):
         for block_rows in (None, 7):
             blocks = as_blocks(data, block_rows=block_rows)
-            measures = optimality.certify(blocks, Factorization("x", weights, components)).measures
+            measures = optimality.certify(
+                Fit(blocks, Factorization("x", weights, components))
+            ).measures
             assert measures["relative_error"] == pytest.approx(expected, rel=1e-5)
             gap = measures["relative_error"] - measures["relative_error_lower_bound"]
             assert measures["relative_error_gap"] == pytest.approx(gap) and gap >= 0
@@ -69,9 +80,10 @@ def test_weights_residual_is_zero_only_at_the_best_weights(constraint):
     blocks = as_blocks(rng.random((30, 8)))
     components = rng.random((4, 8))
     best = encode(blocks, components, constraint=constraint)
-    assert optimality.weights_residual(blocks, best, components, constraint) < 1e-6
-    worse = np.roll(best, 1, axis=0)
-    assert optimality.weights_residual(blocks, worse, components, constraint) > 0.1
+    at_best = Fit(blocks, Factorization("x", best, components), constraint)
+    assert optimality.weights_residual(at_best) < 1e-6
+    worse = Fit(blocks, Factorization("x", np.roll(best, 1, axis=0), components), constraint)
+    assert optimality.weights_residual(worse) > 0.1
 
 
 def test_simplex_residual_bounds_the_suboptimality():
@@ -83,11 +95,12 @@ def test_simplex_residual_bounds_the_suboptimality():
     best = encode(blocks, components, constraint="simplex")
     weights = rng.dirichlet(np.ones(4), 30)
     loss = [0.5 * np.linalg.norm(matrix - w @ components) ** 2 for w in (weights, best)]
-    bound = optimality.weights_residual(blocks, weights, components, "simplex") ** 2
+    given = Fit(blocks, Factorization("x", weights, components), "simplex")
+    bound = optimality.weights_residual(given) ** 2
     assert loss[0] - loss[1] <= bound + 1e-12
 
 
 def test_zero_data_do_not_divide_by_zero():
     blocks = as_blocks(np.zeros((4, 3)))
-    certificate = optimality.certify(blocks, Factorization("x", np.zeros((4, 1)), np.ones((1, 3))))
+    certificate = optimality.certify(any_fit(blocks, 1))
     assert certificate.measures == {"relative_error": 0.0}

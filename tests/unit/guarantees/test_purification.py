@@ -10,7 +10,8 @@ from provenmf.datasets.purification import (
     sample_purification,
     warm_start,
 )
-from provenmf.guarantees.purification import certify, largest_residual, observed_contraction
+from provenmf.guarantees.fit import Fit
+from provenmf.guarantees.purification import certify, observed_contraction
 from provenmf.linalg.pseudo_inverse import least_infinity_inverse
 from provenmf.records import Factorization, Trace
 from provenmf.records.states import PurificationState
@@ -34,7 +35,7 @@ def sample():
 
 
 def test_the_models_parameters_are_measured(sample):
-    found = certify(as_blocks(sample.data), record(sample)).measures
+    found = certify(Fit(as_blocks(sample.data), record(sample))).measures
     for name in ("C1", "c2", "C2"):
         assert found[name] == pytest.approx(5 * 3 / 11)
     assert found["C_nu"] == pytest.approx(0.01)
@@ -50,8 +51,8 @@ def test_scale_of_data_and_of_weights_makes_no_difference(sample):
         weights=sample.weights / scales,
         components=7.0 * sample.components * scales[:, None],
     )
-    a = certify(as_blocks(sample.data), record(sample))
-    b = certify(as_blocks(7.0 * sample.data), other)
+    a = certify(Fit(as_blocks(sample.data), record(sample)))
+    b = certify(Fit(as_blocks(7.0 * sample.data), other))
     for name, value in a.measures.items():
         assert b.measures[name] == pytest.approx(value), name
     for x, y in zip(a.checks, b.checks):
@@ -59,7 +60,7 @@ def test_scale_of_data_and_of_weights_makes_no_difference(sample):
 
 
 def test_ratios_are_the_conditions_of_the_theorems(sample):
-    found = certify(as_blocks(sample.data), record(sample))
+    found = certify(Fit(as_blocks(sample.data), record(sample)))
     c1 = c2 = 5 * 3 / 11
     norm = found.measures["inverse_infinity_norm"]
     spread = max(40, 5 * norm)
@@ -76,51 +77,51 @@ def test_ratios_are_the_conditions_of_the_theorems(sample):
 
 def test_unequal_proportions_fail_and_equal_ones_hold(sample):
     name = "balanced proportions C2/c2"
-    assert check(certify(as_blocks(sample.data), record(sample)), name).status == "holds"
+    assert check(certify(Fit(as_blocks(sample.data), record(sample))), name).status == "holds"
     rare = sample_purification(5000, 30, 3, sparsity=[0.1, 1.0, 1.0], random_state=2)
-    found = check(certify(as_blocks(rare.data), record(rare)), name)
+    found = check(certify(Fit(as_blocks(rare.data), record(rare))), name)
     assert found.status == "fails" and found.value > 2
 
 
 def test_correlated_weights_are_noticed_and_independent_ones_not_called_so(sample):
     name = "uncorrelated weights (A2)"
-    assert check(certify(as_blocks(sample.data), record(sample)), name).status == "unknown"
+    assert check(certify(Fit(as_blocks(sample.data), record(sample))), name).status == "unknown"
     weights = np.random.default_rng(3).dirichlet(np.ones(5), 1000)
     mixed = noisy_sample(weights, sample.components)
-    assert check(certify(as_blocks(mixed.data), record(mixed)), name).status == "fails"
+    assert check(certify(Fit(as_blocks(mixed.data), record(mixed))), name).status == "fails"
 
 
 @pytest.mark.parametrize("mixing, status", [(0.05, "holds"), (0.5, "fails")])
 def test_the_start_is_judged(sample, mixing, status):
     start = warm_start(sample.components, mixing=mixing, random_state=4)
     kept = record(sample, state=PurificationState(start, np.zeros(5), 1.0))
-    found = certify(as_blocks(sample.data), kept)
+    found = certify(Fit(as_blocks(sample.data), kept))
     assert check(found, "warm start, mixing (A3)").status == status
     assert check(found, "warm start, mixing (A3)").value == pytest.approx(mixing)
     assert check(found, "start outside the span").value == pytest.approx(0, abs=1e-10)
-    against_truth = certify(as_blocks(sample.data), kept, truth=2.0 * start)
+    against_truth = certify(Fit(as_blocks(sample.data), kept), truth=2.0 * start)
     assert check(against_truth, "warm start, mixing (A3)").value == pytest.approx(0, abs=1e-10)
 
 
 def test_a_start_without_its_feature_fails(sample):
     kept = record(sample, state=PurificationState(-sample.components, np.zeros(5), 1.0))
-    found = certify(as_blocks(sample.data), kept)
+    found = certify(Fit(as_blocks(sample.data), kept))
     assert check(found, "warm start (A3)").status == "fails"
 
 
 def test_dependent_or_idle_features_are_named(sample):
     components = sample.components.copy()
     components[2] = components[0] + components[4]
-    found = certify(as_blocks(sample.data), record(sample, components=components))
+    found = certify(Fit(as_blocks(sample.data), record(sample, components=components)))
     assert found.checks[0].status == "fails" and "0, 2, 4" in found.checks[0].note
     weights = sample.weights.copy()
     weights[:, 3] = 0
-    found = certify(as_blocks(sample.data), record(sample, weights=weights))
+    found = certify(Fit(as_blocks(sample.data), record(sample, weights=weights)))
     assert found.checks[1].status == "fails" and "3" in found.checks[1].note
 
 
 def test_the_bound_on_decoded_weights_is_true_of_any_noise(sample):
-    bound = certify(as_blocks(sample.data), record(sample)).bounds
+    bound = certify(Fit(as_blocks(sample.data), record(sample))).bounds
     factor = bound["weight_error_per_unit_of_noise"]
     inverse = least_infinity_inverse(sample.components).rows
     for noise in ("decoding", "features", "unbiased"):
@@ -136,7 +137,7 @@ def test_largest_residual_is_the_same_in_any_blocks(sample):
     for data in (sample.data, sp.csr_array(sample.data)):
         for rows in (100, 5000):
             blocks = as_blocks(data, block_rows=rows)
-            assert largest_residual(blocks, record(sample)) == pytest.approx(expected)
+            assert Fit(blocks, record(sample)).largest_residual_entry == pytest.approx(expected)
 
 
 def test_contraction_is_the_mean_factor():
@@ -150,6 +151,6 @@ def test_contraction_is_the_mean_factor():
 def test_contraction_is_compared_with_the_proofs(sample):
     trace = Trace({"mixing": 0.5 ** np.arange(8)})
     kept = record(sample, trace=trace, parameters={"eta": 0.5})
-    found = check(certify(as_blocks(sample.data), kept), "geometric decrease")
+    found = check(certify(Fit(as_blocks(sample.data), kept)), "geometric decrease")
     assert (found.status, found.threshold) == ("holds", 0.98)
     assert found.value == pytest.approx(0.5)

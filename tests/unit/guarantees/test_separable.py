@@ -11,7 +11,9 @@ import provenmf.guarantees.separable as module
 from provenmf import SPA, XRAY, FastAnchor, FastGradient
 from provenmf.blocks import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures
-from provenmf.guarantees.separable import robustness, spa_noise_allowed, squared_distances
+from provenmf.guarantees.fit import Fit
+from provenmf.guarantees.separable import robustness, spa_noise_allowed
+from provenmf.records import Factorization
 
 HEAVY = 1e4  # weight of the sum-to-one equation in the plain least squares below
 
@@ -38,10 +40,9 @@ def test_distances(model, scale_rows):
     expected = [plain_distance(row, corners, model != "cone") for row in rows]
     for storage in (np.asarray, sp.csr_array):
         blocks = as_blocks(storage(data), block_rows=4)
-        sums = data.sum(axis=1) if scale_rows else None
-        squared, lengths = squared_distances(blocks, components, model, sums).T
-        np.testing.assert_allclose(np.sqrt(squared), expected, atol=1e-5)
-        np.testing.assert_allclose(lengths, (rows**2).sum(axis=1))
+        fit = Fit(blocks, Factorization("x", np.zeros((15, 3)), components), "simplex")
+        found = fit.distances(model, scale_rows=scale_rows)
+        np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def check(fitted, name):
@@ -116,7 +117,7 @@ def test_margins_hold_without_noise_and_fail_for_wrong_anchors(estimator):
     spoilt = replace(
         fitted.factorization_, components=sample.data[wrong], anchors=wrong, certificate=None
     )
-    certificate = estimator._certify(as_blocks(sample.data), spoilt)
+    certificate = estimator._certify(Fit(as_blocks(sample.data), spoilt))
     assert certificate.checks[0].status == "fails"
     assert certificate.measures["anchor_margin"][3] == pytest.approx(0, abs=1e-6)
 

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks, as_blocks
-from provenmf.linalg.nnls import simplex_least_squares
-from provenmf.linalg.norms import squared_residual_rows
+from provenmf.linalg import distances
 from provenmf.solvers.separable.anchors import dense_rows
 
 Rows = NDArray[np.intp]
@@ -64,12 +63,9 @@ def farthest_row_updating(
 
 
 def squared_distances(blocks: Blocks, corners: NDArray[Any]) -> NDArray[np.float64]:
-    """Squared distance of each row to the hull of the corners."""
-    corners = corners.astype(np.float64)
-    gram = corners @ corners.T
+    """Squared distance of each row to the hull of the corners, in one pass."""
 
     def measure(block: Block) -> NDArray[np.float64]:
-        weights = simplex_least_squares(gram, np.asarray(block @ corners.T, dtype=np.float64))
-        return squared_residual_rows(block, weights, corners)
+        return distances.squared_distances(block, corners)
 
     return blocks.map_rows(measure)

@@ -1,0 +1,259 @@
+"""A fit and its one measurement: what every certificate receives.
+
+Nothing here is taken on trust: all comes from the data and the factors. The pass over the data
+happens when the first number is asked for, and once.
+
+Squares of very small or very large data leave the range of numbers. Such data are divided by
+`unit`, a power of two; blocks, components and all lengths are then those of the divided data, and a
+certificate multiplies by `unit` what it reports in the units of the data. Else `unit` is one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.blocks import Block, Blocks
+from provenmf.blocks.scaled import ScaledBlocks
+from provenmf.guarantees.measurement import Measurement, largest_residual_entries, measure
+from provenmf.linalg.distances import Model, nearest_points
+from provenmf.linalg.fingerprint import fingerprint
+from provenmf.linalg.norms import power_of_two
+from provenmf.linalg.spectral import GRAM_COLUMNS
+from provenmf.records import Factorization
+
+Floats = NDArray[np.float64]
+Constraint = Literal["nonnegative", "simplex"]
+
+# Numbers between these have squares and fourth powers well inside the range.
+SAFE = (2.0**-100, 2.0**100)
+ON_THE_SIMPLEX = 1e-12  # sums of weights this near to one are one
+
+
+class Fit:
+    """Data, a factorization of them, and everything measured on both.
+
+    Parameters
+    ----------
+    blocks : the data (n, d).
+    factorization : weights (n, k) and components (k, d); nothing else of it is believed.
+    constraint : what the weights were to satisfy.
+    products : whether one pass should bring the products with the factors and the Gram matrix too;
+        without them it is faster, and a certificate that needs them makes another pass.
+    """
+
+    def __init__(
+        self,
+        blocks: Blocks,
+        factorization: Factorization,
+        constraint: Constraint = "nonnegative",
+        *,
+        products: bool = True,
+    ) -> None:
+        self.given, self.factorization, self.constraint = blocks, factorization, constraint
+        self._products = products
+
+    @cached_property
+    def _pass(self) -> tuple[float, Measurement]:
+        """The unit and the measurement; data out of the safe range are measured again, divided."""
+        found = self._measured(1.0, self._products)
+        if found.largest == 0 or SAFE[0] <= found.largest <= SAFE[1]:
+            return 1.0, found
+        unit = float(power_of_two(found.largest))
+        return unit, replace(self._measured(unit, self._products), hashes=found.hashes)
+
+    def _measured(self, unit: float, products: bool) -> Measurement:
+        blocks = self._blocks_in(unit)
+        weights, components = self._factors_in(unit)
+        n, d = blocks.shape
+        gram = products and d <= GRAM_COLUMNS and not (blocks.in_memory and n < d)
+        return measure(blocks, weights, components, products=products, gram=gram)
+
+    @cached_property
+    def _complete(self) -> Measurement:
+        return self._pass[1] if self._products else self._measured(self.unit, True)
+
+    def _blocks_in(self, unit: float) -> Blocks:
+        return self.given if unit == 1.0 else ScaledBlocks(self.given, unit)
+
+    def _factors_in(self, unit: float) -> tuple[Floats, Floats]:
+        """Weights and components of the divided data, in double precision.
+
+        Where the weights of a component leave the safe range, it takes over their size.
+        """
+        weights = self.factorization.weights.astype(np.float64, copy=False)
+        components = self.factorization.components.astype(np.float64, copy=False)
+        peaks = np.abs(weights).max(axis=0, initial=0.0)
+        risky = (peaks > 0) & ((peaks < SAFE[0]) | (peaks > SAFE[1]))
+        sizes = np.where(risky, power_of_two(np.where(risky, peaks, 1.0)), 1.0)
+        if risky.any():
+            weights = weights / sizes
+        if risky.any() or unit != 1.0:
+            components = components * (1.0 / unit) * sizes[:, None]
+        return weights, components
+
+    @property
+    def method(self) -> str:
+        """Name of the method that made the fit."""
+        return self.factorization.method
+
+    @property
+    def n_components(self) -> int:
+        """How many components there are."""
+        return self.factorization.n_components
+
+    @property
+    def unit(self) -> float:
+        """The power of two by which the data are divided here; one unless they are extreme."""
+        return self._pass[0]
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """The data, divided by `unit`."""
+        return self._blocks_in(self.unit)
+
+    @cached_property
+    def _factors(self) -> tuple[Floats, Floats]:
+        return self._factors_in(self.unit)
+
+    @property
+    def weights(self) -> Floats:
+        """W (n, k) in double precision."""
+        return self._factors[0]
+
+    @property
+    def components(self) -> Floats:
+        """C (k, d) in double precision, divided by `unit`."""
+        return self._factors[1]
+
+    @property
+    def lengths(self) -> Floats:
+        """Length of each row of the data."""
+        return self._pass[1].lengths
+
+    @property
+    def sums(self) -> Floats:
+        """Sum of each row of the data."""
+        return self._pass[1].sums
+
+    @property
+    def residuals(self) -> Floats:
+        """‖x − wC‖ of each row."""
+        return self._pass[1].residuals
+
+    @cached_property
+    def norm(self) -> float:
+        """‖X‖_F."""
+        return float(np.linalg.norm(self.lengths))
+
+    @cached_property
+    def error(self) -> float:
+        """‖X − WC‖_F."""
+        return float(np.linalg.norm(self.residuals))
+
+    @property
+    def relative_error(self) -> float:
+        """‖X − WC‖_F / ‖X‖_F; data of zeros have only the error itself."""
+        return self.error / self.norm if self.norm > 0 else self.error
+
+    @property
+    def squared_norm(self) -> float:
+        """‖X‖²_F."""
+        return self.norm**2
+
+    @property
+    def squared_residuals(self) -> Floats:
+        """‖x − wC‖² of each row."""
+        return self.residuals**2
+
+    @property
+    def cross(self) -> Floats:
+        """XCᵀ (n, k)."""
+        return self._complete.cross
+
+    @property
+    def weights_data(self) -> Floats:
+        """WᵀX (k, d)."""
+        return self._complete.weights_data
+
+    @property
+    def gram(self) -> Floats | None:
+        """XᵀX (d, d), where it is small enough; not for more columns than rows in memory."""
+        return self._complete.gram
+
+    @cached_property
+    def largest_residual_entry(self) -> float:
+        """max |x_ij − (WC)_ij|, in one more pass."""
+        components = self.components
+
+        def largest(block: Block, weights: Floats) -> Floats:
+            return largest_residual_entries(block, weights, components)
+
+        return self.blocks.arg_reduce(largest, self.weights)[1]
+
+    @cached_property
+    def components_gram(self) -> Floats:
+        """CCᵀ (k, k)."""
+        return self.components @ self.components.T
+
+    @cached_property
+    def weights_gram(self) -> Floats:
+        """WᵀW (k, k)."""
+        return self.weights.T @ self.weights
+
+    @property
+    def fingerprint(self) -> str:
+        """What the data are recognized by, however they are stored."""
+        return fingerprint(self.given.shape, self.given.dtype, self._pass[1].hashes)
+
+    def distances(self, model: Model, *, scale_rows: bool = False) -> Floats:
+        """Distance of each row to the hull, the hull and 0, or the cone of the components."""
+        return self.nearest(model, scale_rows=scale_rows)[0]
+
+    def nearest(self, model: Model, *, scale_rows: bool = False) -> tuple[Floats, Floats]:
+        """The distances, and the weights of the components in the nearest points.
+
+        With `scale_rows` both rows and components are divided by their sums; rows whose sum is
+        not positive have distance zero. The weights at hand are taken where their constraint makes
+        them the nearest ones of the model (the distance is then that of the explanation at hand,
+        which is never less); otherwise it takes a pass.
+        """
+        key = (model, scale_rows)
+        if key not in self._nearest:
+            given = not scale_rows and self._weights_are_of(model)
+            found = (self.residuals, self.weights) if given else self._found(model, scale_rows)
+            self._nearest[key] = found
+        return self._nearest[key]
+
+    @cached_property
+    def _nearest(self) -> dict[tuple[Model, bool], tuple[Floats, Floats]]:
+        return {}
+
+    def _found(self, model: Model, scale_rows: bool) -> tuple[Floats, Floats]:
+        corners = self.components_over_sums if scale_rows else self.components
+
+        def distances_and_weights(block: Block, *sums: Floats) -> Floats:
+            squared, weights = nearest_points(block, corners, model, *sums)
+            return np.column_stack([np.sqrt(squared), weights])
+
+        found = self.blocks.map_rows(distances_and_weights, *((self.sums,) if scale_rows else ()))
+        return found[:, 0], found[:, 1:]
+
+    def _weights_are_of(self, model: Model) -> bool:
+        """Whether the weights are those of the nearest points of the model, by their constraint."""
+        if self.weights.min(initial=0.0) < 0 or model == "hull and 0":
+            return False
+        if model == "cone":
+            return self.constraint == "nonnegative"
+        sums = self.weights.sum(axis=1)
+        return self.constraint == "simplex" and bool(np.abs(sums - 1).max() <= ON_THE_SIMPLEX)
+
+    @cached_property
+    def components_over_sums(self) -> Floats:
+        """Components divided by their sums, where these are positive."""
+        sums = self.components.sum(axis=1, keepdims=True)
+        return self.components / np.where(sums > 0, sums, 1.0)

@@ -1,0 +1,118 @@
+"""The one pass over the data that measures a fit: everything that needs rows, weights, components.
+
+All arithmetic is double precision. A dense block is worked on in slices that stay in the cache, so
+that the residual is formed and forgotten; for a sparse block its square is expanded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from provenmf.blocks import Block, Blocks
+from provenmf.linalg.fingerprint import entry_hashes
+from provenmf.linalg.norms import row_lengths, row_sums, squared_residual_rows
+from provenmf.linalg.products import product, transposed_product
+from provenmf.linalg.spectral import gram_of_columns
+from provenmf.storage import as_dense, stored_values
+
+Floats = NDArray[np.float64]
+
+SLICE_ENTRIES = 1 << 18  # entries of a dense block worked on at a time: 2 MB
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What one pass found, for data X (n, d), weights W (n, k) and components C (k, d).
+
+    lengths, sums, residuals : (n,), ‖x‖, Σ x and ‖x − wC‖ of each row; largest : max |x_ij|.
+    cross : XCᵀ (n, k); weights_data : WᵀX (k, d); gram : XᵀX or None; hashes : of the entries.
+    """
+
+    lengths: Floats
+    sums: Floats
+    residuals: Floats
+    largest: float
+    hashes: NDArray[np.uint64]
+    cross: Floats
+    weights_data: Floats
+    gram: Floats | None
+
+
+def measure(
+    blocks: Blocks, weights: Floats, components: Floats, *, products: bool, gram: bool
+) -> Measurement:
+    """Measure in one pass; `products` asks for cross and weights_data, `gram` for XᵀX."""
+
+    def of_block(block: Block, w: Floats, row: NDArray[np.intp]) -> tuple[Any, ...]:
+        rows = _sparse_rows if sp.issparse(block) else _dense_rows
+        with np.errstate(over="ignore", invalid="ignore"):
+            return (
+                *rows(block, w, components, products),
+                float(np.abs(stored_values(block)).max(initial=0.0)),
+                entry_hashes(block, int(row[0])),
+                gram_of_columns(block) if gram else None,
+            )
+
+    n, k = weights.shape
+    by_row = np.empty((3, n))
+    cross = np.empty((n, k) if products else (0, k))
+    weights_data, matrix = np.zeros(components.shape), None
+    largest, hashes = 0.0, np.zeros(2, dtype=np.uint64)
+    for start, stop, found in blocks.each(of_block, weights, np.arange(n)):
+        by_row[:, start:stop] = found[0]
+        if products:
+            cross[start:stop] = found[1]
+            weights_data += found[2]
+        largest, hashes = max(largest, found[3]), hashes + found[4]
+        if gram:
+            matrix = found[5] if matrix is None else matrix + found[5]
+    lengths, sums, residuals = by_row
+    return Measurement(lengths, sums, residuals, largest, hashes, cross, weights_data, matrix)
+
+
+def _dense_rows(
+    block: NDArray[Any], weights: Floats, components: Floats, products: bool
+) -> tuple[Floats, Floats, Floats]:
+    """(lengths, sums, residuals), XCᵀ and WᵀX of a dense block."""
+    by_row = np.empty((3, len(block)))
+    cross = np.empty(weights.shape) if products else weights
+    weights_data = np.zeros(components.shape)
+    step = max(1, SLICE_ENTRIES // block.shape[1])
+    for start in range(0, len(block), step):
+        part = slice(start, start + step)
+        rows, w = block[part].astype(np.float64, copy=False), weights[part]
+        by_row[0, part], by_row[1, part] = row_lengths(rows), rows.sum(axis=1)
+        by_row[2, part] = row_lengths(rows - w @ components)
+        if products:
+            np.matmul(rows, components.T, out=cross[part])
+            weights_data += w.T @ rows
+    return by_row, cross, weights_data
+
+
+def _sparse_rows(
+    block: Any, weights: Floats, components: Floats, products: bool
+) -> tuple[Floats, Floats, Floats]:
+    """The same of a sparse block, which no step makes dense."""
+    wide = block.astype(np.float64, copy=False)
+    residuals = np.sqrt(squared_residual_rows(wide, weights, components))
+    by_row = np.stack([row_lengths(wide), row_sums(wide), residuals])
+    if not products:
+        return by_row, weights, components
+    cross = product(wide, np.ascontiguousarray(components.T))
+    return by_row, cross, transposed_product(wide, weights).T
+
+
+def largest_residual_entries(block: Block, weights: Floats, components: Floats) -> Floats:
+    """max |x_ij − (wC)_j| of each row of a block, a few rows dense at a time."""
+    out = np.empty(block.shape[0])
+    step = max(1, SLICE_ENTRIES // block.shape[1])
+    for start in range(0, block.shape[0], step):
+        part = slice(start, start + step)
+        residual = as_dense(block[part]) - weights[part] @ components
+        out[part] = np.maximum(residual.max(axis=1), -residual.min(axis=1))
+    return out
