@@ -12,8 +12,7 @@ extrapolation", Neural Computation 2019 (AG19), Algorithm 2.
     W, H            weights, components; the latter kept transposed (d, k), so both are "rows"
     W_n, H_n        new
     W_y, H_y        ahead: a step of length beta beyond new, negative entries raised to zero
-    beta, beta-bar  length, limit
-    gamma, gamma-bar, eta    GROW, GROW_LIMIT, SHRINK
+    beta            length, see `extrapolation.py`
 
 Differs: an iteration that raises the objective is undone, so that the recorded errors never
 increase; AG19 goes on from the worse point without extrapolation. The objective belongs to the
@@ -36,14 +35,11 @@ from provenmf.linalg.products import product, transposed_product
 from provenmf.parallel import available_threads, for_row_slices
 from provenmf.records import Solution
 from provenmf.solvers.alternating.coarse import SolveSample, components_from_sample, worth_sampling
+from provenmf.solvers.alternating.extrapolation import Extrapolation
 from provenmf.solvers.alternating.starts import Init, start_pair
 from provenmf.solvers.run import Run
 from provenmf.solvers.weights import encode
 
-FIRST_LENGTH = 0.5
-GROW = 1.05
-GROW_LIMIT = 1.01
-SHRINK = 1.5
 WINDOW = 10  # iterations over which the decrease of the error is judged
 COARSE_WINDOW, COARSE_TOL = 5, 1e-3  # a sample need not be solved better
 
@@ -80,7 +76,7 @@ def alternate(
     weights = np.ascontiguousarray(start, dtype=blocks.dtype)
     best = weights, features
     weights_ahead, features_ahead = weights, features
-    length, limit, accepted_length = FIRST_LENGTH, 1.0, FIRST_LENGTH
+    extrapolation = Extrapolation()
     errors = [math.inf]
     transposed_times = transposed_multiplication(blocks)
     for _ in run:
@@ -88,23 +84,23 @@ def alternate(
         if not best_possible:
             new_weights = better_weights(blocks, weights_ahead, features_ahead, improve_weights)
         best_possible = False
-        candidate = look_ahead(new_weights, weights, length if len(errors) > 1 else 0.0)
+        length = extrapolation.length if len(errors) > 1 else 0.0
+        candidate = look_ahead(new_weights, weights, length)
         cross = transposed_times(candidate)
         gram = double(candidate.T @ candidate)
         new_features = improve_components(gram, cross, features_ahead)
         error = relative_error(squared_norm, gram, cross, new_features)
         if error > errors[-1]:
             weights_ahead, features_ahead = weights, features = best
-            limit, length = accepted_length, length / SHRINK
+            extrapolation.shorter()
             errors.append(errors[-1])
         else:
-            features_ahead = look_ahead(new_features, features, length)
+            features_ahead = look_ahead(new_features, features, extrapolation.length)
             weights_ahead, weights, features = candidate, new_weights, new_features
             best = candidate, new_features
-            accepted_length = length
-            length, limit = min(limit, GROW * length), min(1.0, GROW_LIMIT * limit)
+            extrapolation.longer()
             errors.append(error)
-        run.record(relative_error=errors[-1], length=length)
+        run.record(relative_error=errors[-1], length=extrapolation.length)
         if errors[-1] == 0.0 or stalled(errors, tol, window):
             run.stop("converged")
     return Solution(

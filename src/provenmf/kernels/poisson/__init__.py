@@ -1,0 +1,1 @@
+"""Newton steps on rows of a Poisson regression with nonnegative weights."""

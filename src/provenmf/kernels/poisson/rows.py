@@ -1,0 +1,215 @@
+"""Coordinate-wise Newton steps for rows of weights under the Kullback-Leibler divergence.
+
+For one data row x, features L (k, m) and their sums s, the weights w >= 0 minimise
+
+    f(w) = s.w - sum_j x_j log u_j,   u = w L                       (constants of x left out)
+
+Along coordinate i the slope is s_i - sum_j x_j L_ij / u_j and the curvature sum_j x_j (L_ij/u_j)^2.
+f is self-concordant with constant 1/sqrt(min x): a full Newton step lowers it if it goes up, or if
+the Newton decrement is at most 0.683, and a damped one always does (Hien & Gillis, "Algorithms for
+nonnegative matrix factorization with the Kullback-Leibler divergence", 2021, Section 4).
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.integer]
+
+FULL_STEP = 0.683
+_FAST = {"reassoc", "contract", "nsz", "arcp"}
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FAST)
+def pull_and_curvature(x: Floats, feature: Floats, u: Floats) -> tuple[float, float]:
+    """Sums of x_j q_j and of x_j q_j^2 with q = feature / u."""
+    pull, curvature = 0.0, 0.0
+    for j in range(len(x)):
+        ratio = feature[j] / u[j]
+        weighted = x[j] * ratio
+        pull += weighted
+        curvature += weighted * ratio
+    return pull, curvature
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FAST)
+def add_multiple_in_place(u: Floats, feature: Floats, factor: float) -> None:
+    """u += factor * feature."""
+    for j in range(len(u)):
+        u[j] += factor * feature[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def mix_in_place(w: Floats, features: Floats, u: Floats) -> None:
+    """u = w @ features."""
+    u[:] = 0.0
+    for i in range(len(w)):
+        if w[i] != 0.0:
+            add_multiple_in_place(u, features[i], w[i])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sweep_in_place(
+    x: Floats,
+    features: Floats,
+    sums: Floats,
+    w: Floats,
+    u: Floats,
+    floor: float,
+    inverse_root: float,
+) -> None:
+    """One Newton step on every coordinate of w, none below `floor`; u = w @ features follows.
+
+    `inverse_root` is one over the square root of the least positive entry of x.
+    """
+    for i in range(len(w)):
+        if sums[i] <= 0.0:
+            continue
+        pull, curvature = pull_and_curvature(x, features[i], u)
+        slope = sums[i] - pull
+        if w[i] <= floor and slope >= 0.0:
+            continue
+        new = floor
+        if curvature > 0.0:
+            decrement = inverse_root * abs(slope) / np.sqrt(curvature)
+            step = slope / curvature
+            if slope > 0.0 and decrement > FULL_STEP:
+                step /= 1.0 + decrement
+            new = max(w[i] - step, floor)
+        if new != w[i]:
+            add_multiple_in_place(u, features[i], new - w[i])
+            w[i] = new
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def divergence_of_row(x: Floats, u: Floats, total: float) -> float:
+    """sum_j x_j log(x_j / u_j) - x_j, plus the total of u over all columns."""
+    value = total
+    for j in range(len(x)):
+        if x[j] > 0.0:
+            value += x[j] * np.log(x[j] / u[j]) - x[j]
+    return value
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def least_divergence(x: Floats, features: Floats, sums: Floats, u: Floats, scaled: Floats) -> float:
+    """A proved lower bound of the row's divergence over all weights; `scaled` is scratch.
+
+    For every y >= 0 with features @ y <= sums, D(x || w L) >= sum_j x_j log y_j for all w >= 0:
+    D(x || uy) >= 0 says so with u (1 - y) added. We take y = x / u, divided by its worst excess.
+    """
+    for j in range(len(x)):
+        scaled[j] = x[j] / u[j]
+    worst = 0.0
+    for i in range(len(sums)):
+        if sums[i] > 0.0:
+            reach = 0.0
+            for j in range(len(x)):
+                reach += features[i, j] * scaled[j]
+            worst = max(worst, reach / sums[i])
+    bound = 0.0
+    for j in range(len(x)):
+        if x[j] > 0.0:
+            bound += x[j] * np.log(scaled[j] / worst)
+    return bound
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def improve_row_in_place(
+    x: Floats,
+    features: Floats,
+    sums: Floats,
+    w: Floats,
+    u: Floats,
+    scaled: Floats,
+    sweeps: int,
+    floor: float,
+    tol: float,
+) -> tuple[float, float]:
+    """Sweeps until the row's proved gap is at most tol * sum(x); (divergence, lower bound).
+
+    A negative `tol` makes all the sweeps and leaves the bound at minus infinity.
+    """
+    least, total = np.inf, 0.0
+    for j in range(len(x)):
+        total += x[j]
+        if 0.0 < x[j] < least:
+            least = x[j]
+    if total == 0.0:
+        w[:] = 0.0
+        return 0.0, 0.0
+    mix_in_place(w, features, u)
+    bound = -np.inf
+    for sweep in range(sweeps):
+        sweep_in_place(x, features, sums, w, u, floor, 1.0 / np.sqrt(least))
+        if tol >= 0.0 and (sweep % 4 == 3 or sweep == sweeps - 1):
+            mix_in_place(w, features, u)
+            bound = max(bound, least_divergence(x, features, sums, u, scaled))
+            if divergence_of_row(x, u, np.dot(w, sums)) - bound <= tol * total:
+                break
+    return divergence_of_row(x, u, np.dot(w, sums)), bound
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def improve_dense_rows_in_place(
+    rows: Floats,
+    features: Floats,
+    sums: Floats,
+    weights: Floats,
+    divergences: Floats,
+    bounds: Floats,
+    sweeps: int,
+    floor: float,
+    tol: float,
+) -> None:
+    """Improve the weights (n, k) of dense rows (n, m) for features (k, m)."""
+    u, scaled = np.empty(rows.shape[1]), np.empty(rows.shape[1])
+    for r in range(len(rows)):
+        divergences[r], bounds[r] = improve_row_in_place(
+            rows[r], features, sums, weights[r], u, scaled, sweeps, floor, tol
+        )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def improve_sparse_rows_in_place(
+    indptr: Ints,
+    indices: Ints,
+    data: Floats,
+    columns: Floats,
+    sums: Floats,
+    weights: Floats,
+    divergences: Floats,
+    bounds: Floats,
+    sweeps: int,
+    floor: float,
+    tol: float,
+) -> None:
+    """The same for rows of a CSR matrix; `columns` (m, k) are the features transposed.
+
+    `indptr` may be a slice of the matrix's own: it points into all of `indices` and `data`. Only
+    the entries of a row matter besides the sums of the features, so these are gathered first.
+    """
+    k = weights.shape[1]
+    longest = 0
+    for r in range(len(weights)):
+        longest = max(longest, indptr[r + 1] - indptr[r])
+    gathered = np.empty((k, longest))
+    u, scaled = np.empty(longest), np.empty(longest)
+    for r in range(len(weights)):
+        first, count = indptr[r], indptr[r + 1] - indptr[r]
+        for j in range(count):
+            column = indices[first + j]
+            for i in range(k):
+                gathered[i, j] = columns[column, i]
+        divergences[r], bounds[r] = improve_row_in_place(
+            data[first : first + count],
+            gathered[:, :count],
+            sums,
+            weights[r],
+            u[:count],
+            scaled[:count],
+            sweeps,
+            floor,
+            tol,
+        )
