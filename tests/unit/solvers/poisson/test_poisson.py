@@ -1,0 +1,68 @@
+"""Poisson NMF: monotone, dense equals sparse, at least as good as multiplicative updates."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.decomposition import NMF
+
+from provenmf.blocks import as_blocks
+from provenmf.errors import InvalidInput
+from provenmf.linalg.divergence import excess
+from provenmf.solvers.poisson.rows import encode_counts
+from provenmf.solvers.poisson.solver import poisson_nmf
+
+
+@pytest.fixture(scope="module")
+def counts():
+    rng = np.random.default_rng(1)
+    means = rng.gamma(0.3, 1, (80, 4)) @ rng.gamma(0.3, 1, (4, 50)) * 3
+    X = rng.poisson(means).astype(float)
+    X[5], X[:, 9] = 0, 0
+    return X
+
+
+def divergence(X, W, C):
+    return excess(X, np.asarray(W, dtype=float), np.asarray(C, dtype=float)).rows.sum()
+
+
+@pytest.mark.parametrize("init", ["cones", "random", "nndsvda", "spa"])
+def test_the_divergence_never_rises(counts, init):
+    solution = poisson_nmf(as_blocks(counts), 4, init=init)
+    assert (np.diff(solution.trace["divergence"]) <= 0).all()
+    assert (solution.components >= 0).all()
+
+
+def test_at_least_as_good_as_scikit_learn_from_the_same_start(counts):
+    rng = np.random.default_rng(0)
+    W, C = rng.random((80, 4)), rng.random((4, 50))
+    peer = NMF(4, init="custom", solver="mu", beta_loss="kullback-leibler", max_iter=300, tol=0)
+    their_weights = peer.fit_transform(counts, W=W.copy(), H=C.copy())
+    solution = poisson_nmf(as_blocks(counts), init=(W, C), tol=1e-7)
+    ours = encode_counts(as_blocks(counts), solution.components)
+    theirs = divergence(counts, their_weights + 1e-12, peer.components_ + 1e-12)
+    assert divergence(counts, ours, solution.components) <= theirs * (1 + 1e-3)
+
+
+def test_sparse_and_dense_data_give_the_same_components(counts):
+    dense = poisson_nmf(as_blocks(counts), 4, init="random").components
+    sparse = poisson_nmf(as_blocks(sp.csr_array(counts)), 4, init="random").components
+    np.testing.assert_allclose(dense, sparse, rtol=1e-6, atol=1e-9)
+
+
+def test_rows_and_columns_without_counts_get_nothing(counts):
+    solution = poisson_nmf(as_blocks(counts), 4)
+    weights = encode_counts(as_blocks(counts), solution.components)
+    assert weights[5].sum() == 0
+    assert solution.components[:, 9].sum() == 0
+
+
+def test_counts_that_no_component_explains_are_left_out():
+    C = np.array([[1.0, 1.0, 0.0]])
+    weights = encode_counts(as_blocks(np.array([[2.0, 4.0, 7.0]])), C)
+    np.testing.assert_allclose(weights, [[3.0]])
+
+
+def test_data_that_are_not_in_memory_are_refused(tmp_path, counts):
+    np.save(tmp_path / "x.npy", counts)
+    with pytest.raises(InvalidInput, match="in memory"):
+        poisson_nmf(as_blocks(tmp_path / "x.npy"), 3)
