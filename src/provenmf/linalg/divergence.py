@@ -10,14 +10,13 @@ data stay sparse.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Block = NDArray[np.floating] | sp.csr_array
 
 ENTRIES_AT_ONCE = 2_000_000  # products of weights and components held at a time
 
@@ -37,7 +36,7 @@ class Excess(NamedTuple):
     column_pull: Floats
 
 
-def excess(block: Block, weights: Floats, components: Floats) -> Excess:
+def excess(block: Any, weights: Floats, components: Floats) -> Excess:
     """Divergences and pulls of a block of rows."""
     counts = sp.csr_array(block).astype(np.float64)
     counts.eliminate_zeros()
@@ -46,16 +45,21 @@ def excess(block: Block, weights: Floats, components: Floats) -> Excess:
     with np.errstate(divide="ignore"):
         ratio = counts.data / means
     logs = counts.data * np.log(ratio)
-    row_logs = np.bincount(lines, weights=logs, minlength=counts.shape[0])
+    row_logs = sums_by(lines, logs, counts.shape[0])
     pulls = sp.csr_array((ratio, counts.indices, counts.indptr), shape=counts.shape)
     totals = weights @ components.sum(axis=1)
     return Excess(
         rows=row_logs - np.asarray(counts.sum(axis=1)).ravel() + totals,
         row_logs=row_logs,
-        column_logs=np.bincount(counts.indices, weights=logs, minlength=counts.shape[1]),
+        column_logs=sums_by(counts.indices, logs, counts.shape[1]),
         row_pull=pulls @ components.T,
         column_pull=pulls.T @ weights,
     )
+
+
+def sums_by(places: NDArray[np.integer], values: Floats, length: int) -> Floats:
+    """Sum of the values at each place."""
+    return np.bincount(places, weights=values, minlength=length).astype(np.float64)
 
 
 def products_at(

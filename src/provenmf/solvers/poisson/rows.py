@@ -50,17 +50,29 @@ def improve_rows(
     n = block.shape[0]
     found = Rows(np.array(start, dtype=np.float64), np.empty(n), np.empty(n))
     sums = features.sum(axis=0)
-    settings = (sweeps, floor, tol)
     transposed = None if sp.issparse(block) else np.ascontiguousarray(features.T)
 
     def work(rows: slice) -> None:
-        out = tuple(array[rows] for array in found)
-        if transposed is None:
-            pointers = block.indptr[rows.start : rows.stop + 1]
-            parts = pointers, block.indices, block.data
-            improve_sparse_rows_in_place(*parts, features, sums, *out, *settings)
-        else:
-            improve_dense_rows_in_place(block[rows], transposed, sums, *out, *settings)
+        weights, divergences, bounds = (array[rows] for array in found)
+        if transposed is not None:
+            improve_dense_rows_in_place(
+                block[rows], transposed, sums, weights, divergences, bounds, sweeps, floor, tol
+            )
+            return
+        pointers = block.indptr[rows.start : rows.stop + 1]
+        improve_sparse_rows_in_place(
+            pointers,
+            block.indices,
+            block.data,
+            features,
+            sums,
+            weights,
+            divergences,
+            bounds,
+            sweeps,
+            floor,
+            tol,
+        )
 
     for_row_slices(work, n, slice_rows=ROWS_PER_SLICE)
     return found
