@@ -1,4 +1,9 @@
-"""Dense and sparse blocks alike."""
+"""Dense and sparse blocks alike, and the door through which sparse matrices come in.
+
+What a user gives is never changed: scipy sorts indices and merges repeated entries in place when it
+needs them so, in arrays that a shallow copy shares with the user's matrix. `own_rows` makes a copy
+where that would happen and shares the arrays where it cannot.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from provenmf.errors import InvalidInput
+
+NUMBERS = "biuf"
 
 
 def as_dense(block: Any) -> NDArray[Any]:
@@ -17,3 +26,47 @@ def as_dense(block: Any) -> NDArray[Any]:
 def stored_values(block: Any) -> NDArray[Any]:
     """The entries that are stored: all of a dense block, those of a sparse one."""
     return block.data if sp.issparse(block) else np.asarray(block)
+
+
+def float_type(dtype: np.dtype[Any], where: str = "X") -> np.dtype[Any]:
+    """The type to compute in: single precision stays, every other real number becomes double."""
+    if dtype.kind not in NUMBERS:
+        raise InvalidInput(f"{where} holds {dtype} entries: real numbers are needed")
+    single = dtype.kind == "f" and dtype.itemsize == 4
+    return np.dtype(np.float32 if single else np.float64)
+
+
+def own_rows(matrix: Any, where: str = "X") -> sp.csr_array:
+    """Sparse rows, sorted and without repeated entries, that share no array that might change.
+
+    Indices outside the matrix are refused: compiled loops would read and write beyond it. The
+    numbers are native single or double precision.
+    """
+    dtype = float_type(matrix.dtype, where)
+    if matrix.ndim != 2:
+        raise InvalidInput(f"{where} has {matrix.ndim} axes: a matrix is needed")
+    try:
+        rows = sp.csr_array(_checked(matrix, dtype))
+        rows.check_format(full_check=True)
+    except (ValueError, TypeError, IndexError, AttributeError, OverflowError) as error:
+        raise InvalidInput(f"{where} is not a valid sparse matrix ({error}): build it anew") from (
+            error
+        )
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def _checked(matrix: Any, dtype: np.dtype[Any]) -> Any:
+    """The same matrix as a new object around the same arrays, its indices checked."""
+    if matrix.format in ("csr", "csc", "bsr"):
+        build = {"csr": sp.csr_array, "csc": sp.csc_array, "bsr": sp.bsr_array}[matrix.format]
+        parts = matrix.data.astype(dtype, copy=False), matrix.indices, matrix.indptr
+        ours = build(parts, shape=matrix.shape)
+        ours.check_format(full_check=True)
+        return ours
+    if matrix.format == "coo":
+        values = matrix.data.astype(dtype, copy=False)
+        return sp.coo_array((values, (matrix.row, matrix.col)), shape=matrix.shape)
+    return matrix.astype(dtype)

@@ -10,7 +10,8 @@ import provenmf
 SOURCE = Path(provenmf.__file__).parent
 
 LAYERS = [
-    {"errors", "parallel", "storage"},
+    {"errors"},
+    {"parallel", "storage"},
     {"kernels"},
     {"linalg"},
     {"blocks", "io", "records"},

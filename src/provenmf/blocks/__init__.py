@@ -11,9 +11,11 @@ import scipy.sparse as sp
 from provenmf.blocks.base import Block, Blocks, Progress
 from provenmf.blocks.disk import ArrayBlocks, from_memmap, open_npy
 from provenmf.blocks.memory import MemoryBlocks
+from provenmf.blocks.scale import at_safe_scale
 from provenmf.errors import InvalidInput
+from provenmf.storage import float_type
 
-__all__ = ["Block", "Blocks", "Progress", "as_blocks", "is_outside_memory"]
+__all__ = ["Block", "Blocks", "Progress", "as_blocks", "at_safe_scale", "is_outside_memory"]
 
 
 def is_outside_memory(X: Any) -> bool:
@@ -54,8 +56,6 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
         raise InvalidInput(
             f"X has {matrix.ndim} axes; a matrix is needed: reshape it to (n_rows, n_columns)"
         )
-    if matrix.dtype not in (np.float32, np.float64):
-        if matrix.dtype.kind not in "fiub":
-            raise InvalidInput(f"X holds {matrix.dtype} entries; real numbers are needed")
-        matrix = matrix.astype(np.float64)
+    if not sp.issparse(matrix):
+        matrix = matrix.astype(float_type(matrix.dtype), copy=False)
     return MemoryBlocks(matrix, **options)

@@ -67,6 +67,10 @@ class Blocks(ABC):
     def take(self, rows: NDArray[np.intp]) -> Block:
         """The given rows in the given order."""
 
+    @abstractmethod
+    def in_double_precision(self) -> Blocks:
+        """The same matrix in double precision."""
+
     def everything(self) -> Block:
         """The whole matrix, for methods that must hold it."""
         return self.read(0, self.n_rows)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from provenmf.blocks.base import Block, Blocks, Progress
 from provenmf.errors import InvalidInput
+from provenmf.storage import float_type
 
 
 class ClusterBlocks(Blocks):
@@ -28,8 +29,8 @@ class ClusterBlocks(Blocks):
                 f"X is a Dask array of shape {array.shape} and type {array.dtype}; a real matrix "
                 "of known shape is needed (see dask.array.Array.compute_chunk_sizes)"
             )
-        if array.dtype not in (np.float32, np.float64):
-            array = array.astype(np.float64)
+        dtype = float_type(array.dtype)
+        array = array if array.dtype == dtype else array.astype(dtype)
         self._array = array.rechunk({0: block_rows or array.chunks[0], 1: -1})
         super().__init__(array.shape, array.dtype, max(self._array.chunks[0]), progress)
 
@@ -45,6 +46,10 @@ class ClusterBlocks(Blocks):
     def take(self, rows: NDArray[np.intp]) -> Block:
         """The given rows, brought here."""
         return self._array[np.asarray(rows)].compute()
+
+    def in_double_precision(self) -> ClusterBlocks:
+        """The same chunks, converted where they live."""
+        return ClusterBlocks(self._array.astype(np.float64), progress=self.progress)
 
     def each(
         self, function: Callable[..., Any], *row_arrays: NDArray[Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from provenmf.blocks.base import Block, Blocks, Progress
 from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.storage import float_type
 
 BLOCK_BYTES = 64 * 2**20
 
@@ -27,7 +29,7 @@ class ArrayBlocks(Blocks):
         if block_rows is None:
             block_rows = max(1, BLOCK_BYTES // max(1, n_columns * dtype.itemsize))
         self._source = source
-        super().__init__((n_rows, n_columns), _float_type(dtype), block_rows, progress)
+        super().__init__((n_rows, n_columns), float_type(dtype), block_rows, progress)
 
     def read(self, start: int, stop: int) -> Block:
         """Rows start … stop−1, read into memory."""
@@ -40,6 +42,12 @@ class ArrayBlocks(Blocks):
         for position, row in enumerate(rows):
             out[position] = self.read(int(row), int(row) + 1)[0]
         return out
+
+    def in_double_precision(self) -> ArrayBlocks:
+        """The same source, converted as it is read."""
+        wider = copy.copy(self)
+        wider.dtype = np.dtype(np.float64)
+        return wider
 
 
 class _RowFile:
@@ -91,9 +99,3 @@ def from_memmap(mapped: np.memmap[Any, Any], **options: Any) -> ArrayBlocks:
         )
         return ArrayBlocks(source, **options)
     return ArrayBlocks(mapped, **options)
-
-
-def _float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    if dtype.kind not in "fiub":
-        raise InvalidInput(f"X holds {dtype} entries; real numbers are needed")
-    return dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)

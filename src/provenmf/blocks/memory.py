@@ -1,4 +1,7 @@
-"""A dense or sparse matrix in memory. Nothing is copied: a dense block is a view."""
+"""A dense or sparse matrix in memory, never changed.
+
+A dense block is a view; sparse rows are shared unless they must be put in order first.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.blocks.base import Block, Blocks, Progress
+from provenmf.storage import own_rows
 
 # Blocks of this size keep the products inside a pass small beside the data, and are large
 # enough for BLAS to use all the cores.
@@ -24,11 +28,11 @@ class MemoryBlocks(Blocks):
         self, matrix: Any, *, block_rows: int | None = None, progress: Progress | None = None
     ) -> None:
         self.is_sparse = sp.issparse(matrix)
-        self._matrix = sp.csr_array(matrix) if self.is_sparse else matrix
+        self._matrix = own_rows(matrix) if self.is_sparse else matrix
         if block_rows is None:
             row_bytes = max(1, matrix.shape[1] * matrix.dtype.itemsize)
             block_rows = matrix.shape[0] if self.is_sparse else max(1, BLOCK_BYTES // row_bytes)
-        super().__init__(matrix.shape, matrix.dtype, block_rows, progress)
+        super().__init__(matrix.shape, self._matrix.dtype, block_rows, progress)
 
     @property
     def stored_entries(self) -> int:
@@ -44,3 +48,9 @@ class MemoryBlocks(Blocks):
     def take(self, rows: NDArray[np.intp]) -> Block:
         """The given rows, copied."""
         return self._matrix[np.asarray(rows)]
+
+    def in_double_precision(self) -> MemoryBlocks:
+        """A copy in double precision."""
+        return MemoryBlocks(
+            self._matrix.astype(np.float64), block_rows=self.block_rows, progress=self.progress
+        )

@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from provenmf.blocks import Blocks, as_blocks, is_outside_memory
+from provenmf.blocks import Blocks, as_blocks, at_safe_scale, is_outside_memory
 from provenmf.errors import InvalidInput
 from provenmf.estimators.parameters import AT_LEAST_ONE, StrOptions
 from provenmf.estimators.provenance import plain_parameters, versions
@@ -20,7 +21,7 @@ from provenmf.guarantees.fit import Fit
 from provenmf.parallel import blas_threads_for
 from provenmf.records import Certificate, Factorization, Solution
 from provenmf.solvers.weights import Constraint, encode
-from provenmf.storage import as_dense, stored_values
+from provenmf.storage import as_dense, own_rows, stored_values
 
 _OF_ONE_FIT = ("factorization_", "certificate_", "reconstruction_err_", "anchors_", "labels_")
 
@@ -174,12 +175,13 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Validate X and see it as blocks of rows."""
         if is_outside_memory(X) or isinstance(X, Blocks):
             return self._blocks_outside_memory(X, reset=reset)
+        X = own_rows(X) if sp.issparse(X) else X
         X = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order=None
         )
         if not self._allows_negative_data:
             check_non_negative(X, whom=type(self).__name__)
-        return as_blocks(X)
+        return at_safe_scale(as_blocks(X))
 
     def _blocks_outside_memory(self, X: Any, *, reset: bool) -> Blocks:
         blocks = as_blocks(X)
@@ -202,7 +204,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 f"Negative values in data passed to {type(self).__name__}: {negative} entries; set "
                 "them to zero, or use a method that allows them, such as SPA, MERIT or AND"
             )
-        return blocks
+        return at_safe_scale(blocks)
 
     def _generator(self) -> np.random.Generator:
         """A numpy Generator from scikit-learn's `random_state`, where the method has one."""

@@ -9,8 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput
-
-NUMBERS = "biuf"
+from provenmf.storage import NUMBERS, own_rows
 
 
 def numbers(array: Any, where: str) -> NDArray[Any]:
@@ -26,10 +25,12 @@ def numbers(array: Any, where: str) -> NDArray[Any]:
 
 def sparse_numbers(matrix: Any, where: str) -> sp.csr_array:
     """A copy of a matrix of finite numbers, in sparse rows."""
-    matrix = matrix if sp.issparse(matrix) else numbers(matrix, where)
-    if matrix.ndim != 2:
-        raise InvalidInput(f"{where} has shape {matrix.shape}: a matrix is needed")
-    rows = sp.csr_array(matrix)
-    if rows.dtype.kind not in NUMBERS or not np.all(np.isfinite(rows.data)):
+    if not sp.issparse(matrix):
+        matrix = numbers(matrix, where)
+        if matrix.ndim != 2:
+            raise InvalidInput(f"{where} has shape {matrix.shape}: a matrix is needed")
+        matrix = sp.csr_array(matrix.astype(np.float64))
+    rows = own_rows(matrix, where)
+    if not np.all(np.isfinite(rows.data)):
         raise InvalidInput(f"{where} has entries that are not finite numbers: remove them")
     return rows.astype(np.float64)

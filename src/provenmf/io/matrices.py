@@ -14,7 +14,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, UnreadableFile
-from provenmf.io.arrays import NUMBERS
 from provenmf.io.files import (
     check_format,
     decoded,
@@ -28,6 +27,7 @@ from provenmf.io.files import (
     sparse_from_arrays,
     without_compression,
 )
+from provenmf.storage import NUMBERS
 
 
 @dataclass(frozen=True, eq=False)
