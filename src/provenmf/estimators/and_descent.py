@@ -60,6 +60,9 @@ class AND(Factorizer):
         the end components get the median of the rows' sums. Thresholds are then meaningful for
         data of any scale, and nonnegative rows are mixtures whose weights sum to one. False uses
         data and start as they are, as the paper does.
+    project_start : bool
+        Bring an array given as `init` into the span of the data's leading right singular vectors
+        first, where the truth lies; four more passes. Not with schedule="paper".
     max_iter : int
         Stages, which is passes over the data, at the most.
     tol : float
@@ -101,6 +104,7 @@ class AND(Factorizer):
         "inner_steps": [AT_LEAST_ONE],
         "step_size": [POSITIVE, None],
         "scale_rows": ["boolean"],
+        "project_start": ["boolean"],
         "max_iter": [AT_LEAST_ONE],
         "tol": [NOT_NEGATIVE],
         "forget": [Interval(Real, 0, 1, closed="both")],
@@ -118,6 +122,7 @@ class AND(Factorizer):
         inner_steps: int = 50,
         step_size: float | None = None,
         scale_rows: bool = True,
+        project_start: bool = True,
         max_iter: int = 200,
         tol: float = 1e-10,
         forget: float = 0.5,
@@ -135,6 +140,7 @@ class AND(Factorizer):
         self.inner_steps = inner_steps
         self.step_size = step_size
         self.scale_rows = scale_rows
+        self.project_start = project_start
         self.max_iter = max_iter
         self.tol = tol
         self.forget = forget
@@ -152,6 +158,7 @@ class AND(Factorizer):
             inner_steps=self.inner_steps,
             step_size=self.step_size,
             scale_rows=self.scale_rows,
+            project_start=self.project_start and not isinstance(self.init, str),
         )
 
     def _start(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[Any]:

@@ -21,7 +21,7 @@ from provenmf.reproduce.and_courses import PAPER, Point, Sequence, and_stages, c
 from provenmf.reproduce.experiment import Figure, Series, Settings
 from provenmf.solvers.and_descent.stage import StageRule
 
-OURS = StageRule()
+OURS = StageRule(project_start=True)
 
 
 def sizes(settings: Settings) -> tuple[int, int, int, int]:

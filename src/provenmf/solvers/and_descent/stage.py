@@ -23,6 +23,7 @@ from provenmf.solvers.and_descent.schedule import (
     next_thresholds,
     paper_threshold,
 )
+from provenmf.solvers.and_descent.span import within_span
 from provenmf.solvers.and_descent.sums import StageSums, decoded_level, stage_sums
 
 Array = NDArray[np.float64]
@@ -44,6 +45,8 @@ class StageRule:
         or 1/‖ZᵀZ‖₂ where that diverges); "exact" goes to their limit.
     scale_rows : divide rows and components by the sums of their absolute entries, and return
         components with the median sum of the rows. Otherwise data and start are used as they are.
+    project_start : bring the start into the span of the data first (see `span.py`); only with the
+        adaptive schedule.
     """
 
     schedule: Schedule = "adaptive"
@@ -53,6 +56,7 @@ class StageRule:
     inner_steps: int = 50
     step_size: float | None = None
     scale_rows: bool = True
+    project_start: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +88,8 @@ def first_state(
 ) -> StageState:
     """The state before the first stage. The adaptive schedule looks at the data once for it."""
     components = np.array(start, dtype=np.float64)
+    if rule.project_start and rule.schedule == "adaptive":
+        components = within_span(blocks, components, row_scales)
     if rule.scale_rows:
         components *= inverse_where_positive(absolute_row_sums(components))[:, None]
     k = len(components)

@@ -8,6 +8,7 @@ from provenmf.blocks import as_blocks
 from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.metrics.recovery import total_squared_correlation_error
 from provenmf.solvers.and_descent.solver import and_descent
+from provenmf.solvers.and_descent.span import leading_span, within_span
 from provenmf.solvers.and_descent.stage import StageRule
 
 PAPER = StageRule(schedule="paper", steps="paper", scale_rows=False)
@@ -171,3 +172,32 @@ def test_callback_sees_every_stage_and_can_stop():
     )
     assert found.stop_reason == "callback" and len(found.trace) == 4
     assert {"alpha", "support", "movement", "error", "seconds"} <= rows[0].keys()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_start_far_outside_the_span_is_projected_first(seed):
+    data, truth, start = problem(seed, d=200)
+    rng = np.random.default_rng(seed)
+    outside = rng.standard_normal(start.shape)
+    outside *= np.linalg.norm(start, axis=1, keepdims=True) / np.linalg.norm(
+        outside, axis=1, keepdims=True
+    )
+    blocks = as_blocks(data)
+    found = and_descent(blocks, start + outside, rule=StageRule(project_start=True))
+    assert total_squared_correlation_error(found.components, truth) < 1e-15
+
+
+def test_the_leading_span_is_that_of_the_singular_vectors():
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 5)) @ rng.random((5, 30)) + 1e-3 * rng.standard_normal((60, 30))
+    scales = rng.uniform(0.5, 2.0, 60)
+    span = leading_span(as_blocks(X, block_rows=17), 5, scales)
+    exact = np.linalg.svd(scales[:, None] * X)[2][:5]
+    np.testing.assert_allclose(span @ span.T, np.eye(5), atol=1e-12)
+    np.testing.assert_allclose(np.linalg.svd(span @ exact.T)[1], 1.0, atol=1e-8)
+
+
+def test_a_start_stays_where_the_data_have_too_low_a_rank():
+    rng = np.random.default_rng(0)
+    data, start = rng.random((50, 2)) @ rng.random((2, 9)), rng.random((4, 9))
+    assert within_span(as_blocks(data), start, np.ones(50)) is start
