@@ -25,6 +25,10 @@ class ScaledBlocks(Blocks):
         """As many as the other blocks have."""
         return self._blocks.stored_entries
 
+    def in_double_precision(self) -> ScaledBlocks:
+        """These blocks are."""
+        return self
+
     def ranges(self) -> Iterator[tuple[int, int]]:
         """Those of the other blocks."""
         return self._blocks.ranges()
