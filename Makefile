@@ -1,16 +1,31 @@
 # Two commands do everything on a machine with only Python and make:
 #   make demo    make its own environment, run the embedded demo
 #   make test    lint, types, all tests
+# The others are habits of their own; `make help` lists them.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed-
+LOWEST := $(VENV)-lowest
+WHEEL  := $(VENV)-wheel
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1
+PYTEST := $(THREADS) $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile
+# A short run that still meets every dependency: arrays, sparse arrays, kernels, files, estimators.
+SHORT  := tests/unit/linalg tests/unit/blocks tests/unit/io tests/estimators \
+	tests/unit/cli/test_commands.py tests/unit/test_records.py tests/unit/test_storage.py tests/unit/test_imports.py
 
-.PHONY: demo test lint types unit bench docs clean help
+.PHONY: demo test lint types unit bench docs wheel lowest coverage clean help
 
 help:
-	@echo "make demo | test | lint | types | unit | bench | docs | clean"
+	@echo "make demo      own environment; topics, communities and parts without a download"
+	@echo "make test      lint, types, all tests"
+	@echo "make lint | types | unit     one of the three"
+	@echo "make lowest    a short run of the tests with the lowest stated versions"
+	@echo "make wheel     build the wheel, install it elsewhere, try it from outside the tree"
+	@echo "make coverage  all tests, and the lines that none of them reaches"
+	@echo "make bench     side-by-side tables at small sizes"
+	@echo "make docs      the documentation, warnings are errors"
+	@echo "make clean     remove what the others made"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -33,7 +48,24 @@ types: $(STAMP)test
 	$(BIN)/mypy src/provenmf
 
 unit: $(STAMP)test
-	$(THREADS) $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile
+	$(PYTEST)
+
+coverage: $(STAMP)test
+	$(PYTEST) --cov=provenmf --cov-report=term-missing:skip-covered --cov-report=xml
+
+lowest: pyproject.toml
+	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	$(PYTHON) .ci/lowest.py > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt \
+		--editable ".[all]" pytest hypothesis
+	$(THREADS) $(LOWEST)/bin/python -m pytest -q -p no:cacheprovider $(SHORT)
+
+wheel: | $(BIN)/python
+	rm -rf dist $(WHEEL)
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	$(PYTHON) -m venv $(WHEEL)
+	$(WHEEL)/bin/python -m pip install --quiet dist/*.whl
+	cd $(WHEEL) && bin/python -P $(CURDIR)/.ci/smoke.py
 
 bench: $(STAMP)test
 	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script --quick || exit 1; done
@@ -42,4 +74,5 @@ docs: $(STAMP)docs
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) build dist site demo-result .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(LOWEST) $(WHEEL) build dist site demo-result \
+		.pytest_cache .mypy_cache .ruff_cache .coverage coverage.xml

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from provenmf.applications.answers import check_whole
 from provenmf.errors import InvalidInput
@@ -69,7 +69,13 @@ def _leading_eigenvectors(
         values, vectors = np.linalg.eigh(adjacency.toarray())
     else:
         start = np.random.default_rng(0).standard_normal(n)
-        values, vectors = eigsh(adjacency, k=k, which="LM", v0=start, tol=0)
+        try:
+            values, vectors = eigsh(adjacency, k=k, which="LM", v0=start, tol=0)
+        except ArpackNoConvergence as stopped:
+            # An eigenvalue that is zero up to rounding never reaches a relative accuracy.
+            values, vectors = stopped.eigenvalues, stopped.eigenvectors
+            if len(values) < k - 1:
+                raise
     order = np.argsort(-np.abs(values), kind="stable")[:k]
     return values[order], np.ascontiguousarray(with_fixed_signs(vectors[:, order].T).T)
 

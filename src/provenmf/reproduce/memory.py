@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
-import resource
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +30,10 @@ def _measure(function: Callable[..., Any], *arguments: Any) -> tuple[float, floa
 
 
 def high_water_mark(*, restart: bool = False) -> float:
-    """Peak resident memory of this process in megabytes; Linux can start it again from now."""
+    """Peak resident memory of this process in megabytes; Linux can start it again from now.
+
+    NaN where the system does not tell, as on Windows.
+    """
     if restart and CLEAR_REFS.exists():
         CLEAR_REFS.write_text("5")
     status = Path("/proc/self/status")
@@ -38,5 +41,9 @@ def high_water_mark(*, restart: bool = False) -> float:
         for line in status.read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return float(line.split()[1]) / 1024
+    try:
+        import resource
+    except ModuleNotFoundError:
+        return math.nan
     scale = 2**20 if sys.platform == "darwin" else 2**10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale
