@@ -10,15 +10,17 @@ SCRIPT = "<script>alert(1)</script>"
 CERTIFICATE = Certificate(
     "merit",
     checks=(
-        Check("anchors apart", "Theorem 3", "holds", 0.8, 0.2, "every anchor is far enough"),
+        Check("anchors apart", "Theorem 3", "holds", 0.8, 0.2, "every anchor is far enough", ">="),
         Check("noise is small", "Theorem 3", "fails", 0.5, 0.1, "noise of the largest row"),
         Check("rows enough", "Theorem 4", "unknown", 3.0, None, "the constant is not known"),
     ),
-    bounds={"relative_error": 0.25},
-    measures={
-        "relative_error": 0.2,
+    bounds={
+        "relative_error": 0.25,
         "relative_error_lower_bound": 0.15,
         "relative_error_gap": 0.05,
+    },
+    measures={
+        "relative_error": 0.2,
         "margins": (0.1, 0.4, float("nan")),
     },
 )

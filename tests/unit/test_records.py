@@ -8,7 +8,7 @@ import pytest
 import provenmf
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io import save
-from provenmf.records import Certificate, Check, Factorization, Trace
+from provenmf.records import Certificate, Check, Estimate, Factorization, Trace
 from provenmf.records.states import FastGradientState, MeritState
 
 
@@ -73,6 +73,8 @@ def test_certificate_as_plain_data(factorization):
         "value": 0.1,
         "threshold": 0.2,
         "note": "all of them",
+        "direction": "<=",
+        "in_words": "",
     }
     assert content["bounds"] == {"relative_error": 0.25}
     assert Certificate.from_dict(content) == certificate
@@ -93,7 +95,7 @@ def test_a_long_note_is_wrapped():
 
 
 def test_a_certificate_without_bounds_says_so():
-    assert "none on this data" in str(Certificate("spa"))
+    assert "nothing on this data" in str(Certificate("spa"))
 
 
 def test_joined_certificates_keep_everything():
@@ -102,6 +104,53 @@ def test_joined_certificates_keep_everything():
     joined = a.join(b)
     assert [c.name for c in joined.checks] == ["x", "y"]
     assert joined.method == "a" and joined.measures == {"m": 1.0, "n": 2.0}
+
+
+def test_numbers_that_are_not_finite_say_nothing():
+    """Infinite and NaN bounds stood in certificates, and made JSON that nobody reads."""
+    check = Check("x", "T", "fails", value=np.inf, threshold=np.nan)
+    assert check.value is None and check.threshold is None
+    certificate = Certificate(
+        "a",
+        (check,),
+        bounds={"p": np.inf, "q": np.float32(0.5)},
+        measures={"m": np.nan, "t": (1.0, np.inf)},
+    )
+    assert certificate.bounds == {"q": 0.5} and certificate.measures == {"t": (1.0, None)}
+    json.dumps(certificate.to_dict(), allow_nan=False)
+
+
+def test_the_verdict_comes_first_and_says_the_same_everywhere():
+    words = "The anchors are proved."
+    certificate = Certificate(
+        "spa",
+        (Check("margin", "T", "holds", in_words=words),),
+        bounds={"relative_error_lower_bound": 0.158, "relative_error_gap": 0.00042},
+        measures={"relative_error": 0.1584},
+    )
+    assert certificate.verdict == (
+        "The relative error is 0.1584, and no factorization of this rank is below 0.158: "
+        "at most 0.00042 could be gained. The anchors are proved."
+    )
+    assert certificate.to_dict()["verdict"] == certificate.verdict
+    printed = " ".join(str(certificate).split())
+    assert printed.startswith(f"Certificate of spa {certificate.verdict}")
+    assert "The anchors are proved." in certificate._repr_html_()
+
+
+def test_estimates_print_with_their_confidence():
+    estimate = Estimate(0.3, 0.9, "new rows come from where the old ones came from")
+    certificate = Certificate("spa", estimates={"residual_of_a_new_row": estimate})
+    assert "with confidence 0.9, if new rows" in " ".join(str(certificate).split())
+    assert Certificate.from_dict(certificate.to_dict()) == certificate
+
+
+def test_version_0_1_had_no_directions():
+    old = {"name": "x", "theorem": "T", "note": "", "value": 2.0, "threshold": 1.0}
+    content = {"method": "cones", "bounds": {}, "measures": {}}
+    for status, direction in (("holds", ">="), ("fails", "<="), ("unknown", "<=")):
+        loaded = Certificate.from_dict(content | {"checks": [old | {"status": status}]})
+        assert loaded.checks[0].direction == direction and not loaded.recomputed
 
 
 def test_a_made_up_status_is_refused():

@@ -163,6 +163,7 @@ def decay_check(order: float) -> Check:
         value=order,
         threshold=1.0,
         note="measured on the decoded weights; the theorem speaks of their distribution",
+        direction=">=",
     )
 
 

@@ -179,7 +179,7 @@ def inequality_1(angles: NDArray[np.float64], between: NDArray[np.float64]) -> C
         if status == "holds"
         else f"the nearest axes are {needed - nearest:.3g} rad too close for these size angles"
     )
-    return Check(name, theorem, status, nearest, needed, note)
+    return Check(name, theorem, status, nearest, needed, note, ">=")
 
 
 def largest_side_of_inequality_1(angles: NDArray[np.float64]) -> float:
@@ -197,9 +197,9 @@ def lemma_1(angles: NDArray[np.float64], between: NDArray[np.float64]) -> Check:
     widest = 2 * float(angles.max())
     if apart > widest:
         note = "rows of different clusters are farther apart than any two of one cluster"
-        return Check(name, theorem, "holds", apart, widest, note)
+        return Check(name, theorem, "holds", apart, widest, note, ">=")
     note = "not shown by these cones; another first centroid may give other clusters"
-    return Check(name, theorem, "unknown", apart, widest, note)
+    return Check(name, theorem, "unknown", apart, widest, note, ">=")
 
 
 def error_check(error: float, bound: float, rounding: float) -> Check:

@@ -34,9 +34,11 @@ def certify(fit: Fit) -> Certificate:
             note="too many columns on disk for the singular values; not computed",
         )
         return Certificate(fit.method, checks=(check,), measures=measures)
-    measures["relative_error_lower_bound"] = lower
-    measures["relative_error_gap"] = max(fit.relative_error - lower, 0.0)
-    return Certificate(fit.method, measures=measures)
+    bounds = {
+        "relative_error_lower_bound": lower,
+        "relative_error_gap": max(fit.relative_error - lower, 0.0),
+    }
+    return Certificate(fit.method, bounds=bounds, measures=measures)
 
 
 def eckart_young_lower_bound(fit: Fit) -> float | None:

@@ -188,4 +188,5 @@ def _full_rank(components: NDArray[np.float64]) -> Check:
         value=ratio,
         threshold=needed,
         note="smallest singular value of the components divided by the largest",
+        direction=">=",
     )

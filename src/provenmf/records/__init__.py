@@ -4,7 +4,15 @@ All of them are frozen. A solver returns a `Solution`; the estimator adds weight
 certificate and makes it a `Factorization`, which saves to one file and loads back equal.
 """
 
-from provenmf.records.certificate import Certificate, Check, Measure, Status, in_digits
+from provenmf.records.certificate import (
+    Certificate,
+    Check,
+    Direction,
+    Estimate,
+    Measure,
+    Status,
+    in_digits,
+)
 from provenmf.records.factorization import Factorization, Solution
 from provenmf.records.states import MethodState
 from provenmf.records.trace import Trace
@@ -12,6 +20,8 @@ from provenmf.records.trace import Trace
 __all__ = [
     "Certificate",
     "Check",
+    "Direction",
+    "Estimate",
     "Factorization",
     "Measure",
     "MethodState",

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 from provenmf.records import Certificate, Check, in_digits
+from provenmf.records.verdict import FROM_FILE, is_good_news
 from provenmf.report.elements import Element, Paragraph, Statement, Statements, Table
 
 # What the measured quantities mean.
 MEANING = {
     "relative_error": "relative error of the factorization, ‖X − WC‖ / ‖X‖",
-    "relative_error_lower_bound": "no product of this rank comes closer to the data than this "
-    "relative error (Eckart–Young)",
-    "relative_error_gap": "what any other factorization of this rank could gain at the most",
     "weights_optimality_residual": "how far the weights are from the best ones for these "
     "components (0 is best)",
     "components_optimality_residual": "how far the components are from the best ones for these "
@@ -69,6 +65,9 @@ MEANING = {
 }
 # What is proved, as the beginning of a sentence that ends with the value.
 PROVED = {
+    "relative_error_lower_bound": "the relative error of any factorization of this rank is at "
+    "least",
+    "relative_error_gap": "what any other factorization of this rank could gain is at most",
     "relative_error": "the relative error is at most",
     "relative_error_max_form": "in the simpler form of the theorem, the relative error is at most",
     "relative_error_of_these_clusters": "with these clusters, the relative error is at most",
@@ -81,8 +80,6 @@ PROVED = {
     "weight_error_per_unit_of_noise": "noise with entries up to 1 moves any decoded weight by at "
     "most",
 }
-# So many of the proved statements go into the headline.
-IN_HEADLINE = 2
 
 
 def meaning(name: str) -> str:
@@ -96,14 +93,10 @@ def proved(name: str) -> str:
 
 
 def headline(certificate: Certificate) -> list[str]:
-    """What can be believed, in a few sentences, most important first."""
-    sentences = optimality_sentences(certificate)
-    if certificate.bounds:
-        first = list(certificate.bounds.items())[:IN_HEADLINE]
-        listed = "; ".join(f"{proved(name)} {in_digits(value)}" for name, value in first)
-        sentences.insert(0, f"Proved for this data: {listed}.")
-    else:
-        sentences.append("About the components themselves nothing is proved for this data.")
+    """The verdict, where the certificate comes from, and how many conditions are met."""
+    sentences = [certificate.verdict]
+    if not certificate.recomputed:
+        sentences.append(f"{FROM_FILE} `provenmf certify` recomputes it.")
     if certificate.checks:
         count = {status: sum(c.status == status for c in certificate.checks) for status in STATUS}
         sentences.append(
@@ -111,20 +104,6 @@ def headline(certificate: Certificate) -> list[str]:
             f"{count['unknown']} that cannot be decided."
         )
     return sentences
-
-
-def optimality_sentences(certificate: Certificate) -> list[str]:
-    """What is true with no assumption at all."""
-    error = certificate.measures.get("relative_error")
-    lower = certificate.measures.get("relative_error_lower_bound")
-    if not isinstance(error, float):
-        return []
-    if not isinstance(lower, float):
-        return [f"The relative error is {error:.4g}."]
-    return [
-        f"The relative error is {error:.4g}; no factorization of this rank can be below "
-        f"{lower:.4g}, so at most {max(error - lower, 0):.4g} could be gained."
-    ]
 
 
 STATUS = {
@@ -155,7 +134,7 @@ def certificate_elements(certificate: Certificate | None, matrix: str = "") -> l
         ]
     sentences = headline(certificate)
     elements: list[Element] = [
-        Paragraph(sentences[0], "good" if certificate.bounds else "note"),
+        Paragraph(sentences[0], "good" if is_good_news(certificate) else "note"),
         *(Paragraph(sentence) for sentence in sentences[1:]),
     ]
     if matrix:
@@ -170,6 +149,13 @@ def certificate_elements(certificate: Certificate | None, matrix: str = "") -> l
         rows = [(proved(name), in_digits(value)) for name, value in certificate.bounds.items()]
         elements.append(Table("What follows", ("proved for this data", "value"), rows))
     rows = [(meaning(name), in_digits(value)) for name, value in certificate.measures.items()]
+    if certificate.estimates:
+        estimated = [
+            (meaning(name), in_digits(e.value), f"{e.confidence:.3g}", e.assumes)
+            for name, e in certificate.estimates.items()
+        ]
+        columns = ("estimated", "value", "confidence", "if")
+        elements.append(Table("Estimated", columns, estimated))
     elements.append(
         Table(
             "Measured",
@@ -187,19 +173,14 @@ def margin(check: Check) -> str:
     if value is None or threshold is None or check.status == "unknown":
         return ""
     low, high = sorted((value, threshold))
-    if low <= 0 or not math.isfinite(high):
+    if low <= 0:
         return ""
     return f", {'met' if check.status == 'holds' else 'missed'} by a factor of {high / low:.3g}"
 
 
 def _statement(check: Check) -> Statement:
     measured = f"measured {in_digits(check.value)}" if check.value is not None else "not measured"
-    if check.threshold is not None and math.isinf(check.threshold):
-        measured += ", and no value would be enough here"
-    elif check.threshold is not None:
-        side = ""
-        if check.status != "unknown" and check.value is not None and check.value != check.threshold:
-            above = (check.value > check.threshold) == (check.status == "holds")
-            side = "at least " if above else "at most "
-        measured += f", needed {side}{in_digits(check.threshold)}{margin(check)}"
+    if check.threshold is not None:
+        side = "at least" if check.direction == ">=" else "at most"
+        measured += f", needed {side} {in_digits(check.threshold)}{margin(check)}"
     return Statement(check.status, check.name, check.theorem, measured, check.note)

@@ -7,17 +7,24 @@ from provenmf.report.certificate import certificate_elements, headline, margin, 
 from provenmf.report.elements import Statements
 
 
-def test_headline_separates_proved_from_measured():
-    proved = Certificate("cones", bounds={"relative_error": 0.3}, measures={"relative_error": 0.2})
-    assert headline(proved)[0] == "Proved for this data: the relative error is at most 0.3."
+def test_the_headline_is_the_verdict():
     bare = Certificate("cones", measures={"relative_error": 0.2})
-    assert headline(bare)[0] == "The relative error is 0.2."
-    assert headline(bare)[1].startswith("About the components themselves nothing is proved")
+    assert headline(bare) == [bare.verdict]
+    assert certificate_elements(bare)[0].tone == "note"
 
 
-def test_headline_says_what_could_be_gained():
-    measures = {"relative_error": 0.5, "relative_error_lower_bound": 0.4}
-    assert "at most 0.1 could be gained" in headline(Certificate("spa", measures=measures))[0]
+def test_green_only_for_what_is_established():
+    """A margin that the residuals exceed is no good news, whatever bounds there are."""
+    words = "The anchors are proved."
+    for status, tone in (("holds", "good"), ("fails", "note"), ("unknown", "note")):
+        check = Check("c", "T", status, in_words=words)
+        certificate = Certificate("spa", (check,), {"noise_that_all_anchors_survive": 0.1})
+        assert certificate_elements(certificate)[0].tone == tone
+
+
+def test_a_certificate_from_a_file_says_so():
+    stored = Certificate.from_dict(Certificate("spa", measures={"relative_error": 0.1}).to_dict())
+    assert "read from a file" in headline(stored)[1]
 
 
 @pytest.mark.parametrize("method", CATALOGUE)
@@ -29,7 +36,7 @@ def test_no_quantity_is_a_bare_symbol(method):
     for name in certificate.measures:
         assert " " in meaning(name), name
     for name in certificate.bounds:
-        assert proved(name).endswith("at most"), name
+        assert proved(name).endswith(("at most", "at least")), name
 
 
 def test_unknown_is_never_counted_as_met():
@@ -42,19 +49,19 @@ def test_unknown_is_never_counted_as_met():
 
 
 @pytest.mark.parametrize(
-    ("status", "value", "threshold", "words"),
+    ("status", "value", "direction", "threshold", "words"),
     [
-        ("holds", 0.8, 0.2, "needed at least 0.2, met by a factor of 4"),
-        ("holds", 0.1, 0.2, "needed at most 0.2, met by a factor of 2"),
-        ("fails", 0.1, 0.2, "needed at least 0.2, missed by a factor of 2"),
-        ("fails", 0.4, 0.2, "needed at most 0.2, missed by a factor of 2"),
-        ("unknown", 0.4, 0.2, "needed 0.2"),
-        ("fails", 0.4, -0.2, "needed at most -0.2"),
-        ("fails", 0.4, float("-inf"), "and no value would be enough here"),
+        ("holds", 0.8, ">=", 0.2, "needed at least 0.2, met by a factor of 4"),
+        ("holds", 0.1, "<=", 0.2, "needed at most 0.2, met by a factor of 2"),
+        ("fails", 0.1, ">=", 0.2, "needed at least 0.2, missed by a factor of 2"),
+        ("fails", 0.4, "<=", 0.2, "needed at most 0.2, missed by a factor of 2"),
+        ("unknown", 0.4, "<=", 0.2, "needed at most 0.2"),
+        ("fails", 0.4, "<=", -0.2, "needed at most -0.2"),
     ],
 )
-def test_side_of_the_threshold_in_words(status, value, threshold, words):
-    certificate = Certificate("x", (Check("c", "T", status, value, threshold),))
+def test_side_of_the_threshold_in_words(status, value, direction, threshold, words):
+    check = Check("c", "T", status, value, threshold, direction=direction)
+    certificate = Certificate("x", (check,))
     [group] = [e for e in certificate_elements(certificate) if isinstance(e, Statements)]
     assert group.statements[0].measured == f"measured {value}, {words}"
 

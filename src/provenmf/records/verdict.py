@@ -1,0 +1,85 @@
+"""A certificate for readers: the verdict in plain words, and the printed form that begins with it.
+
+The verdict is formed from the certificate's own numbers and from the sentences of its checks, so
+that print, JSON, notebook and page say the same.
+"""
+
+from __future__ import annotations
+
+from textwrap import wrap
+
+from provenmf.records.certificate import Certificate, Check, in_digits
+
+WIDTH = 80
+DEEP = " " * 10
+NOTHING_PROVED = "About the parts themselves nothing is proved on this data."
+FROM_FILE = "This certificate was read from a file and not recomputed from the data."
+# Bounds that speak of the fit alone, and not of its parts.
+OF_THE_FIT = {"relative_error_lower_bound", "relative_error_gap"}
+
+
+def verdict(certificate: Certificate) -> str:
+    """How good the fit is against the best possible, then what is known of the parts."""
+    sentences = fit_sentences(certificate)
+    sentences += [check.in_words for check in certificate.checks if check.in_words]
+    if not is_good_news(certificate) and not certificate.bounds.keys() - OF_THE_FIT:
+        sentences.append(NOTHING_PROVED)
+    return " ".join(dict.fromkeys(sentences))
+
+
+def is_good_news(certificate: Certificate) -> bool:
+    """Whether something in plain words is established, beyond the error."""
+    return any(check.in_words and check.status == "holds" for check in certificate.checks)
+
+
+def fit_sentences(certificate: Certificate) -> list[str]:
+    """Error, least possible error of this rank, and what could be gained."""
+    error = certificate.measures.get("relative_error")
+    lower = certificate.bounds.get("relative_error_lower_bound")
+    gap = certificate.bounds.get("relative_error_gap")
+    if not isinstance(error, float):
+        return []
+    if lower is None or gap is None:
+        return [f"The relative error is {in_digits(error)}."]
+    if lower == 0:
+        return [
+            f"The relative error is {in_digits(error)}; the singular values do not rule out an "
+            "exact factorization of this rank."
+        ]
+    return [
+        f"The relative error is {in_digits(error)}, and no factorization of this rank is below "
+        f"{in_digits(lower)}: at most {gap:.2g} could be gained."
+    ]
+
+
+def printed(certificate: Certificate) -> str:
+    """The certificate as text: verdict, conditions, and the three kinds of numbers."""
+    lines = [f"Certificate of {certificate.method}", ""]
+    lines += wrap(certificate.verdict, WIDTH, initial_indent="  ", subsequent_indent="  ")
+    if not certificate.recomputed:
+        lines += ["", f"  {FROM_FILE}"]
+    if certificate.checks:
+        lines += ["", f"  {'status':8}{'condition':31}{'theorem':17}{'value':>9} needed"]
+        for check in certificate.checks:
+            lines += _check_lines(check)
+    kinds = (("Proved", certificate.bounds), ("Measured", certificate.measures))
+    for title, values in kinds:
+        if values:
+            lines += ["", f"  {title}"]
+            lines += [f"    {name:40} {in_digits(value)}" for name, value in values.items()]
+    if certificate.estimates:
+        lines += ["", "  Estimated"]
+        for name, estimate in certificate.estimates.items():
+            lines.append(f"    {name:40} {in_digits(estimate.value)}")
+            behind = f"with confidence {estimate.confidence:.3g}, if {estimate.assumes}"
+            lines += wrap(behind, WIDTH, initial_indent=DEEP, subsequent_indent=DEEP)
+    if not certificate.bounds:
+        lines += ["", "  Proved: nothing on this data"]
+    return "\n".join(lines)
+
+
+def _check_lines(check: Check) -> list[str]:
+    needed = "" if check.threshold is None else f"{check.direction} {in_digits(check.threshold)}"
+    value = in_digits(check.value)
+    line = f"  {check.status:8}{check.name:30.30} {check.theorem:16.16} {value:>9} {needed}"
+    return [line.rstrip(), *wrap(check.note, WIDTH, initial_indent=DEEP, subsequent_indent=DEEP)]
