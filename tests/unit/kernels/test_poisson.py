@@ -64,3 +64,62 @@ def test_dense_and_sparse_rows_agree_with_each_other_and_with_the_algebra():
     bounds = least_divergences(measured.row_logs, X.sum(axis=1), measured.row_pull, C.sum(axis=1))
     assert (dense[1] - bounds <= 1e-8 * np.maximum(X.sum(axis=1), 1)).all()
     assert dense[0][4].sum() == 0
+
+
+def plain_divergence(x, u, total):
+    return sum(a * np.log(a / b) - a for a, b in zip(x, u) if a > 0) + total
+
+
+def test_pull_and_curvature():
+    rng = np.random.default_rng(1)
+    x, feature, u = rng.random((3, 9)) + 0.1
+    pull, curvature = kernels.pull_and_curvature(x, feature, u)
+    assert pull == pytest.approx(np.sum(x * feature / u))
+    assert curvature == pytest.approx(np.sum(x * (feature / u) ** 2))
+
+
+def test_add_multiple_and_mix():
+    rng = np.random.default_rng(2)
+    L, w, u = rng.random((4, 9)), np.array([0.5, 0.0, 2.0, 1.0]), rng.random(9)
+    expected = u + 3.0 * L[1]
+    kernels.add_multiple_in_place(u, L[1], 3.0)
+    np.testing.assert_allclose(u, expected)
+    kernels.mix_in_place(w, L, u)
+    np.testing.assert_allclose(u, w @ L)
+
+
+def test_divergence_of_row():
+    rng = np.random.default_rng(3)
+    x, u = rng.poisson(2.0, 12).astype(float), rng.random(12) + 0.1
+    assert (x == 0).any()
+    assert kernels.divergence_of_row(x, u, 7.5) == pytest.approx(plain_divergence(x, u, 7.5))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_least_divergence_is_the_bound_of_its_formula_and_below_all_weights(seed):
+    rng = np.random.default_rng(seed)
+    L = rng.gamma(0.5, 1, (3, 10)) + 1e-3
+    x = rng.poisson(3.0, 10).astype(float)
+    x[0] += 1
+    u = rng.gamma(0.5, 2, 3) @ L + 1e-6
+    bound = kernels.least_divergence(x, L, L.sum(axis=1), u, np.empty(10))
+    y = x / u
+    y = y / (L @ y / L.sum(axis=1)).max()
+    assert bound == pytest.approx((x[x > 0] * np.log(y[x > 0])).sum())
+    for _ in range(200):
+        other = rng.gamma(0.5, 4, 3) @ L + 1e-12
+        assert bound <= plain_divergence(x, other, other.sum()) + 1e-9
+
+
+def test_improve_row_reaches_the_minimum_and_proves_it():
+    rng = np.random.default_rng(4)
+    L = rng.gamma(0.5, 1, (3, 10)) + 1e-3
+    x = rng.poisson(3.0, 10).astype(float)
+    w, u, scaled = np.ones(3), np.empty(10), np.empty(10)
+    value, bound = kernels.improve_row_in_place(x, L, L.sum(axis=1), w, u, scaled, 500, 0.0, 1e-10)
+    assert value == pytest.approx(plain_divergence(x, w @ L, (w @ L).sum()))
+    assert 0 <= value - bound <= 1e-10 * x.sum()
+    plain = np.ones(3)
+    for _ in range(2000):  # multiplicative updates, the slow and simple way
+        plain *= (L @ (x / (plain @ L))) / L.sum(axis=1)
+    np.testing.assert_allclose(w @ L, plain @ L, rtol=1e-4)

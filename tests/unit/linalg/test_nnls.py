@@ -104,23 +104,6 @@ def test_rows_are_independent_and_start_does_not_matter(solver):
         np.testing.assert_allclose(solver(gram, cross, start=start), weights, atol=1e-11)
 
 
-def test_pivoting_and_descent_agree():
-    """The rarely used fallback solves every row as the usual path does."""
-    from provenmf.kernels.least_squares.active_set import descend_row_in_place, solve_rows_in_place
-
-    rng = np.random.default_rng(4)
-    for sum_to_one in (False, True):
-        data, components = problem(rng, 50, 12, 20, "signed")
-        gram, cross = components @ components.T, data @ components.T
-        usual = np.ones_like(cross)
-        solve_rows_in_place(gram, cross, usual, sum_to_one, 1e-14, 2e-16)
-        lower, order, work = np.empty((12, 12)), np.empty(12, dtype=np.int64), np.empty((4, 12))
-        for row, expected in zip(cross, usual, strict=True):
-            weights = np.empty(12)
-            descend_row_in_place(gram, row, weights, sum_to_one, 1e-14, 2e-16, lower, order, work)
-            np.testing.assert_allclose(weights, expected, atol=1e-10)
-
-
 def test_simplex_weights_are_unique_for_a_triangle_around_the_origin():
     triangle = np.array([[1.0, 0.0], [-0.5, 0.8], [-0.5, -0.8]])
     expected = np.random.default_rng(5).dirichlet(np.ones(3), size=50)

@@ -11,7 +11,6 @@ from provenmf.solvers.separable.fast_gradient import (
     FIRST_MOMENTUM,
     fast_gradient,
     next_momentum,
-    project,
 )
 
 
@@ -34,36 +33,6 @@ def nearest_by_bisection(row, i, sizes):
         slope = t - row[i] + (caps[capped] * (caps[capped] * t - row[capped])).sum()
         low, high = (low, t) if slope > 0 else (t, high)
     return clipped((low + high) / 2)
-
-
-@pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
-@pytest.mark.parametrize("seed", range(5))
-def test_projection_equals_bisection(seed, scale):
-    rng = np.random.default_rng(seed)
-    n = 12
-    sizes = rng.uniform(0.1, 3, n)
-    sizes[3] = 0
-    before = scale * rng.standard_normal((n, n))
-    expected = np.array([nearest_by_bisection(before[i], i, sizes) for i in range(n)])
-    after = before.copy()
-    project(after, sizes)
-    np.testing.assert_allclose(after, expected, atol=1e-9)
-
-
-def test_projection_is_nearest_among_feasible_points():
-    rng = np.random.default_rng(0)
-    n = 8
-    sizes = rng.uniform(0.5, 2, n)
-    before = rng.standard_normal((n, n))
-    after = before.copy()
-    project(after, sizes)
-    again = after.copy()
-    project(again, sizes)
-    np.testing.assert_allclose(again, after, atol=1e-14)
-    for _ in range(300):
-        other = after + 0.1 * rng.standard_normal((n, n))
-        project(other, sizes)
-        assert np.sum((before - after) * (other - after)) <= 1e-10  # obtuse angle: the nearest
 
 
 def literal_fast_gradient(data, mu, prices, iterations):
