@@ -1,24 +1,135 @@
-"""Errors and warnings of provenmf; each message says what to do next."""
+"""Errors and warnings of provenmf: each names the argument, its value, the problem, the remedy.
+
+They keep these as fields, so that the command line can put the option that was typed in the
+place of the argument without reading the text.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from collections.abc import Callable
+from copy import copy
+from typing import Self
+
+# (argument, text of a value or None) -> how the reader knows it, such as "n_components=3"
+Naming = Callable[[str, str | None], str]
+
+_PLACEHOLDER = re.compile(r"\{argument(?:=([^}]*))?\}")
+_UNSAID = object()
+# Frames of these packages are not the user's line.
+_NOT_THE_USER = ("provenmf", "sklearn", "joblib")
 
 
-class InvalidInput(ValueError):
-    """An argument or the data cannot be used; the message names it, its value and the remedy."""
+def as_in_python(argument: str, value: str | None) -> str:
+    """The argument, or the setting `argument=value`."""
+    return argument if value is None else f"{argument}={value}"
+
+
+class Message:
+    """What an error or a warning says, in parts.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong. With a `value` it follows "argument=value"; otherwise it is a sentence.
+    argument : str, optional
+        The argument that is to blame, or that helps.
+    value : object, optional
+        What it was.
+    remedy : str, default=""
+        What to do. In problem and remedy, "{argument}" stands for the argument's name and
+        "{argument=3}" for a setting of it.
+    place : str, default=""
+        Where it happened, such as a file.
+
+    Attributes
+    ----------
+    problem, argument, value, remedy, place
+        As given; `value` is None if there was none.
+    """
+
+    def __init__(
+        self,
+        problem: str = "",
+        *,
+        argument: str | None = None,
+        value: object = _UNSAID,
+        remedy: str = "",
+        place: str = "",
+    ) -> None:
+        self.problem = problem
+        self.argument = argument
+        self.value = None if value is _UNSAID else value
+        self.remedy = remedy
+        self.place = place
+        self._has_value = value is not _UNSAID
+        super().__init__(self.sentence())
+
+    def sentence(self, naming: Naming = as_in_python) -> str:
+        """The whole message, with the argument named as the reader knows it."""
+        text = f"{self.problem}: {self.remedy}" if self.remedy else self.problem
+        if self.argument is not None:
+            argument = self.argument
+            text = _PLACEHOLDER.sub(lambda found: naming(argument, found[1]), text)
+            if self._has_value:
+                text = f"{naming(argument, repr(self.value))} {text}"
+        return f"{self.place}: {text}" if self.place else text
+
+    def __str__(self) -> str:
+        return self.sentence()
+
+    def at(self, place: str) -> Self:
+        """The same message about a place, such as a file."""
+        moved = copy(self)
+        moved.place = place
+        return moved
+
+
+class ProvenmfError(Exception):
+    """Base of all errors that provenmf raises; anything else that reaches you is a bug."""
+
+
+class InvalidInput(Message, ProvenmfError, ValueError):
+    """An argument or the data cannot be used.
+
+    Examples
+    --------
+    >>> from provenmf import InvalidInput
+    >>> error = InvalidInput("exceeds the 3 rows", argument="n_components", value=5)
+    >>> str(error), error.argument, error.value
+    ('n_components=5 exceeds the 3 rows', 'n_components', 5)
+    """
 
 
 class UnreadableFile(InvalidInput):
     """A file is missing, truncated, foreign, or from a newer version of provenmf."""
 
 
-class MissingExtra(ImportError):
-    """An optional dependency is needed; the message names the extra to install."""
-
-    def __init__(self, purpose: str, extra: str) -> None:
-        super().__init__(f"{purpose} needs an optional part: pip install 'provenmf[{extra}]'")
-
-
 class TooLarge(InvalidInput):
     """The computation would need more memory than is sensible; the message gives the size."""
 
 
-class DegenerateData(UserWarning):
+class MissingExtra(ProvenmfError, ImportError):
+    """An optional dependency is needed; the message names the extra to install."""
+
+    def __init__(self, purpose: str, extra: str = "") -> None:
+        needs = f" needs an optional part: pip install 'provenmf[{extra}]'" if extra else ""
+        super().__init__(f"{purpose}{needs}")
+
+
+class DegenerateData(Message, UserWarning):
     """The data let only part of the request be met; the message says what was done instead."""
+
+
+def warn_user(message: Warning) -> None:
+    """Warn with the line of the user's program that called the library, however deep we are."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _is_library(frame.f_globals.get("__name__", "")):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, stacklevel=level - 1)
+
+
+def _is_library(module: str) -> bool:
+    return module.split(".")[0] in _NOT_THE_USER

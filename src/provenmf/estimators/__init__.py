@@ -35,7 +35,12 @@ def estimator_class(method: str) -> type[Factorizer]:
     stems = {word.lower(): stem for stem, name in CATALOGUE.items() for word in (stem, name)}
     stem = stems.get(method.lower().replace("-", "_"))
     if stem is None:
-        raise InvalidInput(f"method={method!r} is not known: choose one of {sorted(CATALOGUE)}")
+        raise InvalidInput(
+            "is not known",
+            argument="method",
+            value=method,
+            remedy=f"choose one of {', '.join(CATALOGUE)}",
+        )
     return getattr(import_module(f"provenmf.estimators.{stem}"), CATALOGUE[stem])
 
 

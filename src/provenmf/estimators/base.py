@@ -229,8 +229,10 @@ def check_n_components(n_components: int, available: int, what: str) -> int:
     """Refuse more components than there are rows (or whatever `what` counts)."""
     if n_components > available:
         raise InvalidInput(
-            f"n_components={n_components} exceeds {available}, the number of {what}: "
-            f"choose n_components <= {available}"
+            f"exceeds {available}, the number of {what}",
+            argument="n_components",
+            value=n_components,
+            remedy=f"choose {{argument}} <= {available}",
         )
     return n_components
 

@@ -15,6 +15,7 @@ from provenmf.records.certificate import (
 )
 from provenmf.records.factorization import Factorization, Solution
 from provenmf.records.states import MethodState
+from provenmf.records.stop_reason import StopReason
 from provenmf.records.trace import Trace
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "MethodState",
     "Solution",
     "Status",
+    "StopReason",
     "Trace",
     "in_digits",
 ]

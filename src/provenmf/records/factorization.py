@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from provenmf.records.certificate import Certificate
 from provenmf.records.states import MethodState
+from provenmf.records.stop_reason import StopReason
 from provenmf.records.trace import Trace, equal_arrays
 
 
@@ -27,7 +28,7 @@ class Solution:
     anchors: NDArray[np.intp] | None = None
     labels: NDArray[np.intp] | None = None
     trace: Trace = field(default_factory=Trace)
-    stop_reason: str = ""
+    stop_reason: StopReason = StopReason.UNKNOWN
     state: MethodState | None = None
 
 
@@ -41,7 +42,7 @@ class Factorization:
     anchors: NDArray[np.intp] | None = None
     labels: NDArray[np.intp] | None = None
     trace: Trace = field(default_factory=Trace)
-    stop_reason: str = ""
+    stop_reason: StopReason = StopReason.UNKNOWN
     certificate: Certificate | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)

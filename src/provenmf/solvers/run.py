@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import logging
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
-from types import FrameType
-from typing import Any
 
-from provenmf.records import Trace
+from provenmf.records import StopReason, Trace
+from provenmf.solvers.interruption import OnInterrupt, interrupted, interruption
 
 logger = logging.getLogger("provenmf")
 
-Callback = Callable[[dict[str, float]], Any]
+Callback = Callable[[dict[str, float]], object]
 
 
 class Run:
     """Iterate, record and stop.
 
     ``for iteration in run`` counts 0, 1, … until `stop` is called, `max_iter` is reached, the
-    callback returns True, or the user interrupts. An interruption (Ctrl-C) lets the iteration
-    under way finish, so the best answer so far is kept; a second one is raised at once.
+    callback returns True, or the user interrupts where that is to "return" the best so far: then
+    the iteration under way finishes.
 
     Parameters
     ----------
@@ -31,6 +28,8 @@ class Run:
     verbose : 0 is silent; 1 logs every iteration to the logger "provenmf", and shows it on standard
         error if the program has not set up logging.
     name : of the solver, for the log.
+    on_interrupt : "raise" raises KeyboardInterrupt on Ctrl-C; "return" ends the loop, and a second
+        Ctrl-C raises. An estimator decides this for its whole fit, runs included.
     """
 
     def __init__(
@@ -40,9 +39,10 @@ class Run:
         callback: Callback | None = None,
         verbose: int = 0,
         name: str = "",
+        on_interrupt: OnInterrupt = "raise",
     ) -> None:
         self.max_iter = max_iter
-        self.stop_reason = ""
+        self.stop_reason = StopReason.UNKNOWN
         self._callback = callback
         self._verbose = verbose
         if verbose:
@@ -50,21 +50,17 @@ class Run:
         self._name = name
         self._rows: list[dict[str, float]] = []
         self._started = time.perf_counter()
-        self._interrupted = False
+        self._on_interrupt = on_interrupt
 
     def __iter__(self) -> Iterator[int]:
-        previous = self._listen()
-        try:
+        with interruption(self._on_interrupt):
             for iteration in range(self.max_iter):
                 yield iteration
-                if self._interrupted and not self.stop_reason:
-                    self.stop("interrupted")
+                if interrupted() and not self.stop_reason:
+                    self.stop(StopReason.INTERRUPTED)
                 if self.stop_reason:
                     return
-            self.stop("max_iter")
-        finally:
-            if previous is not None:
-                signal.signal(signal.SIGINT, previous)
+            self.stop(StopReason.MAX_ITER)
 
     def record(self, **row: float) -> None:
         """Add one row to the trace; `seconds` since the start comes with it."""
@@ -75,9 +71,9 @@ class Run:
             text = "  ".join(f"{name}={value:.4g}" for name, value in full.items())
             logger.info("%s %d: %s", self._name, len(self._rows), text)
         if self._callback is not None and self._callback(full) is True:
-            self.stop("callback")
+            self.stop(StopReason.CALLBACK)
 
-    def stop(self, reason: str) -> None:
+    def stop(self, reason: StopReason) -> None:
         """End the loop after this iteration."""
         self.stop_reason = reason
 
@@ -85,22 +81,6 @@ class Run:
     def trace(self) -> Trace:
         """The rows recorded so far, as columns."""
         return Trace.from_rows(self._rows)
-
-    def _listen(self) -> Any:
-        """Take over Ctrl-C where that is possible: in the main thread."""
-        if threading.current_thread() is not threading.main_thread():
-            return None
-        previous = signal.getsignal(signal.SIGINT)
-        if previous is not signal.default_int_handler:
-            return None  # somebody else already decides what Ctrl-C means
-
-        def interrupt(number: int, frame: FrameType | None) -> None:
-            if self._interrupted:
-                raise KeyboardInterrupt
-            self._interrupted = True
-
-        signal.signal(signal.SIGINT, interrupt)
-        return previous
 
 
 def _let_the_log_be_seen() -> None:

@@ -33,7 +33,7 @@ from provenmf.blocks import Blocks
 from provenmf.linalg.norms import squared_frobenius_norm
 from provenmf.linalg.products import product, transposed_product
 from provenmf.parallel import available_threads, for_row_slices
-from provenmf.records import Solution
+from provenmf.records import Solution, StopReason
 from provenmf.solvers.alternating.coarse import SolveSample, components_from_sample, worth_sampling
 from provenmf.solvers.alternating.extrapolation import Extrapolation
 from provenmf.solvers.alternating.starts import Init, start_pair
@@ -102,7 +102,7 @@ def alternate(
             errors.append(error)
         run.record(relative_error=errors[-1], length=extrapolation.length)
         if errors[-1] == 0.0 or stalled(errors, tol, window):
-            run.stop("converged")
+            run.stop(StopReason.CONVERGED)
     return Solution(
         components=np.ascontiguousarray(best[1].T),
         weights=best[0],

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks
-from provenmf.records import Solution, Trace
+from provenmf.records import Solution, StopReason, Trace
 from provenmf.solvers.cones.solver import nearest_component_weights
 from provenmf.solvers.run import Callback
 
@@ -71,7 +71,7 @@ def multiplicative_updates(
     return Solution(
         model.components_,
         trace=Trace({"iterations": np.array([model.n_iter_])}),
-        stop_reason="max_iter" if model.n_iter_ >= max_iter else "converged",
+        stop_reason=(StopReason.MAX_ITER if model.n_iter_ >= max_iter else StopReason.CONVERGED),
     )
 
 

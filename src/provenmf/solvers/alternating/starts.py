@@ -78,12 +78,17 @@ def _named_start(
 ) -> Pair:
     if init not in NAMES:
         raise InvalidInput(
-            f"init={init!r} is unknown: choose one of {', '.join(NAMES)} or an array"
+            "is unknown",
+            argument="init",
+            value=init,
+            remedy=f"choose one of {', '.join(NAMES)} or an array",
         )
     if n_components is None and init not in FINDS_NUMBER:
         raise InvalidInput(
-            f"n_components=None needs a start that finds the number: init={init!r} does not, "
-            f"choose one of {', '.join(FINDS_NUMBER)} or give n_components"
+            f"needs a start that finds the number, which init={init!r} does not",
+            argument="n_components",
+            value=None,
+            remedy=f"choose one of {', '.join(FINDS_NUMBER)} or give {{argument}}",
         )
     if init in ("random", "nndsvd", "nndsvda", "nndsvdar"):
         assert n_components is not None

@@ -22,16 +22,15 @@ to their limit. schedule="adaptive" is ours, see `and_schedule` and `and_facets`
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks
-from provenmf.errors import DegenerateData
+from provenmf.errors import DegenerateData, warn_user
 from provenmf.linalg.decoding import DEPENDENT
-from provenmf.records import Solution
+from provenmf.records import Solution, StopReason
 from provenmf.records.states import AndState
 from provenmf.solvers.and_descent.restart import most_dependent
 from provenmf.solvers.and_descent.stage import (
@@ -103,9 +102,9 @@ def and_descent(
                 new = restarted(blocks, new, scales, int(unused[0]))
                 restarts += 1
             else:
-                run.stop("converged")
+                run.stop(StopReason.CONVERGED)
         elif not sums.support.any() and new.thresholds.max() <= lowest:
-            run.stop("no row has a weight above the threshold")
+            run.stop(StopReason.NO_WEIGHTS)
         state = new
 
     report_degeneracy(state, sums)
@@ -134,16 +133,18 @@ def estimated_error(old: Array, new_decoder: Array) -> float:
 def report_degeneracy(state: StageState, sums: StageSums) -> None:
     """Warn about components that are dependent or that no row uses."""
     if state.independence < DEPENDENT:
-        warnings.warn(
-            "AND ended with linearly dependent components: ask for fewer, or start elsewhere",
-            DegenerateData,
-            stacklevel=5,
+        warn_user(
+            DegenerateData(
+                "AND ended with linearly dependent components",
+                remedy="ask for fewer, or start elsewhere",
+            )
         )
     unused = np.flatnonzero(sums.support == 0)
     if unused.size:
-        warnings.warn(
-            f"AND ended with {unused.size} components that no row uses, the first is {unused[0]}: "
-            "ask for fewer, or lower the threshold",
-            DegenerateData,
-            stacklevel=5,
+        warn_user(
+            DegenerateData(
+                f"AND ended with {unused.size} components that no row uses, the first is "
+                f"{unused[0]}",
+                remedy="ask for fewer, or lower the threshold",
+            )
         )

@@ -20,7 +20,6 @@ unit length, so that a weight is the length of a row's projection, whatever the 
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -28,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks
-from provenmf.errors import DegenerateData, InvalidInput
+from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.linalg.norms import squared_row_norms
-from provenmf.records import Solution
+from provenmf.records import Solution, StopReason
 from provenmf.records.states import ConeState
 from provenmf.solvers.cones.farthest_first import farthest_first, nearest_centroid
 from provenmf.solvers.cones.rank_one import leading_directions
@@ -40,9 +39,6 @@ First = Literal["longest", "random"] | int
 
 # The square of a shorter row has lost digits to underflow: such a row counts as zero.
 SHORTEST = 1e-140
-
-ALL_CENTROIDS = "all centroids chosen"
-ALL_DIRECTIONS = "all directions found"
 
 
 @dataclass(frozen=True)
@@ -98,12 +94,15 @@ def cones(
     run = Run(wanted, callback=callback, verbose=verbose, name="ConeNMF")
     clusters = greedy_clusters(blocks, lengths, start, run, find_number=n_components is None)
     found = len(clusters.rows)
-    if n_components is not None and run.stop_reason == ALL_DIRECTIONS and found < n_components:
-        warnings.warn(
-            f"the rows have {found} distinct directions, fewer than n_components={n_components}: "
-            f"{found} components are returned",
-            DegenerateData,
-            stacklevel=2,
+    no_more = run.stop_reason is StopReason.ALL_DIRECTIONS
+    if n_components is not None and no_more and found < n_components:
+        warn_user(
+            DegenerateData(
+                f"exceeds the {found} distinct directions of the rows",
+                argument="n_components",
+                value=n_components,
+                remedy=f"{found} components are returned",
+            )
         )
     components, residuals = leading_directions(
         blocks, clusters.labels, found, tol=tol, max_passes=max_iter
@@ -135,8 +134,11 @@ def greedy_clusters(
         centroids.append(centroid)
         angles.append(angle(similarity) if angles else math.pi / 2)
         run.record(row=row, angle=angles[-1])
-    run.stop(ALL_CENTROIDS if run.stop_reason == "max_iter" else run.stop_reason or ALL_DIRECTIONS)
-    if run.stop_reason == ALL_DIRECTIONS or len(rows) == np.count_nonzero(lengths):
+    if run.stop_reason is StopReason.MAX_ITER:
+        run.stop(StopReason.ALL_CENTROIDS)
+    elif not run.stop_reason:
+        run.stop(StopReason.ALL_DIRECTIONS)
+    if run.stop_reason is StopReason.ALL_DIRECTIONS or len(rows) == np.count_nonzero(lengths):
         angles.append(0.0)
     found = largest_drop(np.array(angles)) if find_number else len(rows)
     kept = np.array(centroids[:found])
@@ -169,16 +171,16 @@ def nearest_component_weights(blocks: Blocks, components: NDArray[Any]) -> NDArr
 
 def zero_solution(blocks: Blocks) -> Solution:
     """One zero component for data without a direction."""
-    warnings.warn(
-        f"no row of X is longer than {SHORTEST}: one zero component is returned",
-        DegenerateData,
-        stacklevel=3,
+    warn_user(
+        DegenerateData(
+            f"no row of X is longer than {SHORTEST}", remedy="one zero component is returned"
+        )
     )
     zero = np.zeros((1, blocks.n_columns), dtype=blocks.dtype)
     return Solution(
         zero,
         labels=np.full(blocks.n_rows, -1, dtype=np.intp),
-        stop_reason=ALL_DIRECTIONS,
+        stop_reason=StopReason.ALL_DIRECTIONS,
         state=ConeState(zero.copy()),
     )
 
@@ -208,8 +210,10 @@ def first_centroid(
     row = int(first)
     if not 0 <= row < lengths.size or lengths[row] == 0:
         raise InvalidInput(
-            f"first={row} is not a row with a direction: choose 'longest', 'random' or the number "
-            f"of a nonzero row below {lengths.size}"
+            "is not a row with a direction",
+            argument="first",
+            value=row,
+            remedy=f"choose 'longest', 'random' or the number of a nonzero row below {lengths.size}",
         )
     return row
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks, as_blocks
-from provenmf.errors import DegenerateData
+from provenmf.errors import DegenerateData, warn_user
 from provenmf.solvers.merit.dictionary import representatives
 from provenmf.solvers.merit.mixture import Mixture
 from provenmf.solvers.separable.hull import squared_distances
@@ -53,11 +51,13 @@ def choose_anchors(
     both = np.concatenate([chosen, np.setdiff1d(fallback, chosen, assume_unique=True)])
     filled = representatives(mixture.X, both, radius)[:n_components]
     if len(filled) < n_components:
-        warnings.warn(
-            f"n_components={n_components}, but {len(filled)} rows explain every row: "
-            f"{len(filled)} components are returned; ask for at most that many",
-            DegenerateData,
-            stacklevel=4,
+        warn_user(
+            DegenerateData(
+                f"is too many: {len(filled)} rows explain every row",
+                argument="n_components",
+                value=n_components,
+                remedy=f"{len(filled)} components are returned; ask for at most that many",
+            )
         )
     return filled, 0.0
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks, as_blocks
 from provenmf.errors import InvalidInput, TooLarge
-from provenmf.records import Solution
+from provenmf.records import Solution, StopReason
 from provenmf.records.states import MeritState
 from provenmf.solvers.merit.dictionary import candidate_rows, representatives
 from provenmf.solvers.merit.gap import dictionary_gap, duality_gap
@@ -93,8 +93,10 @@ def merit(
     dictionary = representatives(X, dictionary, radius)
     if n_components is not None and n_components > len(dictionary):
         raise InvalidInput(
-            f"n_components={n_components}, but only {len(dictionary)} rows of X are distinct "
-            f"(farther than {radius:.3g} apart): ask for at most {len(dictionary)} components"
+            f"exceeds the {len(dictionary)} distinct rows of X (farther than {radius:.3g} apart)",
+            argument="n_components",
+            value=n_components,
+            remedy=f"ask for at most {len(dictionary)} components",
         )
 
     run = Run(
@@ -114,19 +116,19 @@ def merit(
             objective=objective, gap=gap, used=used, pairwise=steps.pairwise, step=steps.t + 1
         )
         if gap <= tol * objective:
-            run.stop("converged")
+            run.stop(StopReason.CONVERGED)
         elif steps.next_is_open_loop(penalties.top, n_components):
             mixture.move(vertex, 2 / (steps.t + 2))
         elif steps.no_longer_lower(objective, tol):
             missed = overlooked_rows(mixture, lam, radius)
             if len(missed) == 0:
-                run.stop("converged")
+                run.stop(StopReason.CONVERGED)
             mixture.extend_dictionary(missed)
         else:
             mixture.sweep(lam, tol * lam, PAIRWISE_STEPS)
 
     penalties = mixture.penalties(lam, mu)
-    in_a_hurry = run.stop_reason == "interrupted"
+    in_a_hurry = run.stop_reason is StopReason.INTERRUPTED
     gap, searched = duality_gap(mixture, penalties, quickly=in_a_hurry)
     gap_within = gap
     if not in_a_hurry and len(mixture.dictionary) < len(X):
@@ -222,6 +224,8 @@ def dense_matrix(blocks: Blocks) -> NDArray[Any]:
     if size > DENSE_BYTES:
         raise TooLarge(
             f"X of shape {blocks.shape} takes {size / 1e9:.1f} GB as a dense matrix, and MERIT "
-            f"keeps two: project the rows to a few times n_components dimensions first"
+            "keeps two",
+            argument="n_components",
+            remedy="project the rows to a few times {argument} dimensions first",
         )
     return as_dense(blocks.everything())

@@ -111,7 +111,9 @@ def penalty_weight(lam: float | str, start: Start) -> float:
         rule = float(np.sqrt(start.squared_residuals.sum())) / len(start.anchors)
         return rule if lam == "paper" else rule / 2
     if float(lam) < 0:
-        raise InvalidInput(f"lam={lam} is negative: the penalty needs lam >= 0 (0 for MERIT(0))")
+        raise InvalidInput(
+            "is negative", argument="lam", value=lam, remedy="give {argument} >= 0 (0 for MERIT(0))"
+        )
     return float(lam)
 
 

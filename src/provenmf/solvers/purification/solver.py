@@ -25,7 +25,6 @@ The paper only says that good r and α exist. What we choose, without the truth:
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -34,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks, as_blocks
-from provenmf.errors import DegenerateData, InvalidInput
+from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.linalg.mixing import mixing_of, symmetric_norm
 from provenmf.linalg.norms import largest_row_sum
 from provenmf.linalg.pseudo_inverse import (
@@ -43,7 +42,7 @@ from provenmf.linalg.pseudo_inverse import (
     dependent_features,
     left_inverse,
 )
-from provenmf.records import Solution
+from provenmf.records import Solution, StopReason
 from provenmf.records.states import PurificationState
 from provenmf.solvers.purification.balancing import balancing_scales
 from provenmf.solvers.purification.decoding import Moments, pair_moments
@@ -113,7 +112,7 @@ def purification(
             next(batches), state, pseudo_inverse=pseudo_inverse, alpha=alpha, r=r, eta=eta
         )
         if following is None:
-            run.stop("features_became_dependent")
+            run.stop(StopReason.DEPENDENT)
             _warn_of_dependence(state.components)
             break
         movement = relative_movement(following.components, state.components)
@@ -129,7 +128,7 @@ def purification(
         )
         state = following
         if movement <= tol:
-            run.stop("converged")
+            run.stop(StopReason.CONVERGED)
     components = state.components / scales[:, None]
     return Solution(
         components.astype(blocks.dtype, copy=False),
@@ -235,9 +234,10 @@ def _warn_of_dependence(components: NDArray[np.float64]) -> None:
     closest = dependent_features(components, tolerance=1e3 * NEARLY_DEPENDENT)
     names = ", ".join(str(feature) for feature in closest)
     named = f" (components {names})" if closest else ""
-    warnings.warn(
-        f"the features became linearly dependent{named}; those of the iteration before are kept. "
-        "The weights may be far from independent, or n_components too large",
-        DegenerateData,
-        stacklevel=3,
+    warn_user(
+        DegenerateData(
+            f"the features became linearly dependent{named}; those of the iteration before are "
+            "kept. The weights may be far from independent, or {argument} too large",
+            argument="n_components",
+        )
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks
-from provenmf.errors import DegenerateData, InvalidInput
+from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.linalg.norms import row_sums
 from provenmf.linalg.scaling import inverse_where_positive
-from provenmf.records import Solution
+from provenmf.records import Solution, StopReason
 from provenmf.records.states import AnchorState
 from provenmf.solvers.run import Run
 from provenmf.storage import as_dense
@@ -44,14 +43,16 @@ def number_to_try(blocks: Blocks, n_components: int | None, most: int | None = N
         return min(blocks.n_rows, most or blocks.n_rows, MOST_ANCHORS)
     if n_components > blocks.n_rows:
         raise InvalidInput(
-            f"n_components={n_components}, but X has {blocks.n_rows} rows: anchors are rows of X, "
-            f"so ask for at most {blocks.n_rows}"
+            f"exceeds the {blocks.n_rows} rows of X, of which anchors are chosen",
+            argument="n_components",
+            value=n_components,
+            remedy=f"ask for at most {blocks.n_rows}",
         )
     return n_components
 
 
 def settle_number(
-    anchors: list[int], residuals: Sequence[float], n_components: int | None
+    anchors: list[int], residuals: Sequence[float], n_components: int | None, run: Run
 ) -> tuple[list[int], float]:
     """The anchors to return, and how clear their number is.
 
@@ -66,12 +67,15 @@ def settle_number(
     with np.errstate(divide="ignore", invalid="ignore"):
         drops = values[:-1] / values[1:]
     kept = len(anchors) if n_components is not None else int(np.argmax(drops)) + 1
-    if n_components is not None and kept < n_components:
-        warnings.warn(
-            f"n_components={n_components}, but {kept} anchors explain every row to rounding: "
-            f"{kept} components are returned; ask for at most that many",
-            DegenerateData,
-            stacklevel=5,
+    ended_early = run.stop_reason in (StopReason.INTERRUPTED, StopReason.CALLBACK)
+    if n_components is not None and kept < n_components and not ended_early:
+        warn_user(
+            DegenerateData(
+                f"is too many: {kept} anchors explain every row to rounding",
+                argument="n_components",
+                value=n_components,
+                remedy=f"{kept} components are returned; ask for at most that many",
+            )
         )
     return anchors[:kept], float(drops[kept - 1]) if values[kept - 1] > 0 else math.nan
 
@@ -82,6 +86,8 @@ def anchor_solution(blocks: Blocks, anchors: list[int], drop: float, run: Run) -
         components=dense_rows(blocks, anchors),
         anchors=np.array(anchors, dtype=np.intp),
         trace=run.trace,
-        stop_reason="converged" if run.stop_reason == "max_iter" else run.stop_reason,
+        stop_reason=(
+            StopReason.CONVERGED if run.stop_reason is StopReason.MAX_ITER else run.stop_reason
+        ),
         state=AnchorState(drop),
     )

@@ -35,7 +35,7 @@ from provenmf.linalg.orthogonal import (
     orthonormal_rows,
     without_rounding,
 )
-from provenmf.records import Solution
+from provenmf.records import Solution, StopReason
 from provenmf.solvers.run import Callback, Run
 from provenmf.solvers.separable.anchors import (
     anchor_solution,
@@ -84,7 +84,7 @@ def fast_anchor(
     for iteration in run:
         anchor = first_largest(squared, slack)
         if squared[anchor] == 0:
-            run.stop("nothing left to span")
+            run.stop(StopReason.NOTHING_TO_SPAN)
             continue
         distances.append(math.sqrt(squared[anchor]))
         run.record(distance=distances[-1])
@@ -105,7 +105,7 @@ def fast_anchor(
     if len(distances) > 1:
         distances[0] = distances[1]
     left = math.sqrt(squared.max())
-    anchors, drop = settle_number(anchors, [*distances, left], n_components)
+    anchors, drop = settle_number(anchors, [*distances, left], n_components, run)
     if refine and len(anchors) > 1:
         anchors = _refined(points, scales, lengths, slack, anchors)
     return anchor_solution(blocks, anchors, drop, run)

@@ -25,7 +25,6 @@ iterates. Memory is four n × n matrices by nature.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,10 +34,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks
-from provenmf.errors import DegenerateData, TooLarge
+from provenmf.errors import DegenerateData, TooLarge, warn_user
 from provenmf.linalg.norms import absolute_row_sums
 from provenmf.linalg.spectral import leading_eigenpairs
-from provenmf.records import Solution
+from provenmf.records import Solution, StopReason
 from provenmf.records.states import FastGradientState
 from provenmf.solvers.run import Callback, Run
 from provenmf.solvers.separable.anchors import dense_rows
@@ -103,7 +102,7 @@ def fast_gradient(
         if restarted:
             level.steer(trace)
         elif change <= tol * max(trace, np.finfo(float).tiny):
-            run.stop("converged")
+            run.stop(StopReason.CONVERGED)
 
     diagonal = here.usage.diagonal().copy()
     anchors, gap = largest_entries(diagonal, n_components)
@@ -163,9 +162,12 @@ def require_memory(n: int, limit: float) -> None:
     needed = 4 * 8 * float(n) ** 2
     if needed > limit:
         raise TooLarge(
-            f"FastGradient keeps four {n} × {n} matrices, {needed / 1e9:.1f} GB, and "
-            f"memory_limit={limit / 1e9:.1f} GB: raise memory_limit, use fewer rows, or use MERIT "
-            "or SPA, whose memory is linear in the rows"
+            f"is less than the {needed / 1e9:.1f} GB of four {n} × {n} matrices, which "
+            "FastGradient keeps",
+            argument="memory_limit",
+            value=limit,
+            remedy="raise it, use fewer rows, or use MERIT or SPA, whose memory is linear in the "
+            "rows",
         )
 
 
@@ -192,11 +194,13 @@ def largest_entries(diagonal: NDArray[np.float64], k: int | None) -> tuple[NDArr
     used = max(1, int(np.count_nonzero(diagonal > 0)))
     kept = int(np.argmax(gaps)) + 1 if k is None else min(k, used)
     if k is not None and kept < k:
-        warnings.warn(
-            f"n_components={k}, but only {kept} rows are used to explain the others: {kept} "
-            "components are returned; ask for at most that many, or lower mu",
-            DegenerateData,
-            stacklevel=4,
+        warn_user(
+            DegenerateData(
+                f"is too many: only {kept} rows are used to explain the others",
+                argument="n_components",
+                value=k,
+                remedy=f"{kept} components are returned; ask for at most that many, or lower mu",
+            )
         )
     return order[:kept], float(gaps[kept - 1])
 

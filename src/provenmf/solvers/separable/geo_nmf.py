@@ -23,7 +23,7 @@ import numpy as np
 from provenmf.blocks import Blocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.norms import squared_row_norms
-from provenmf.records import Solution
+from provenmf.records import Solution, StopReason
 from provenmf.solvers.separable.anchors import dense_rows
 
 
@@ -42,4 +42,4 @@ def geo_nmf(blocks: Blocks, n_components: int, *, spread: float) -> Solution:
     for _ in range(n_components - 1):
         chosen.append(int(np.argmax(distance)))
         distance = np.minimum(distance, squared_row_norms(rows - rows[chosen[-1]]))
-    return Solution(rows[chosen], anchors=candidates[chosen], stop_reason="converged")
+    return Solution(rows[chosen], anchors=candidates[chosen], stop_reason=StopReason.CONVERGED)

@@ -28,7 +28,7 @@ from provenmf.linalg.orthogonal import (
     orthogonal_part,
     without_rounding,
 )
-from provenmf.records import Solution
+from provenmf.records import Solution, StopReason
 from provenmf.solvers.run import Callback, Run
 from provenmf.solvers.separable.anchors import (
     anchor_solution,
@@ -73,7 +73,7 @@ def spa(
     for _ in run:
         anchor = first_largest(residual, 10 * ROUNDING * lengths)
         if residual[anchor] == 0:
-            run.stop("nothing left to project")
+            run.stop(StopReason.NOTHING_TO_PROJECT)
             continue
         chosen_with.append(math.sqrt(residual[anchor]))
         run.record(residual=chosen_with[-1])
@@ -90,5 +90,5 @@ def spa(
         # The whole space is spanned, so nothing is left whatever the data: no evidence. Then only
         # a tenfold drop further up says that the anchors behind it are noise.
         left = chosen_with[-1] / 10
-    anchors, drop = settle_number(anchors, [*chosen_with, left], n_components)
+    anchors, drop = settle_number(anchors, [*chosen_with, left], n_components, run)
     return anchor_solution(blocks, anchors, drop, run)

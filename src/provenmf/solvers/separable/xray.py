@@ -36,7 +36,7 @@ from provenmf.blocks import Block, Blocks
 from provenmf.linalg.nnls import nonnegative_least_squares
 from provenmf.linalg.norms import row_sums, squared_residual_rows, squared_row_norms
 from provenmf.linalg.orthogonal import ROUNDING, first_largest, without_rounding
-from provenmf.records import Solution
+from provenmf.records import Solution, StopReason
 from provenmf.solvers.run import Callback, Run
 from provenmf.solvers.separable.anchors import (
     anchor_solution,
@@ -87,7 +87,7 @@ def xray(
     run = Run(number, callback=callback, verbose=verbose, name="XRAY")
     for _ in run:
         if residual.max() == 0:
-            run.stop("nothing left outside the cone")
+            run.stop(StopReason.NOTHING_OUTSIDE)
             continue
         chosen_with.append(math.sqrt(residual.max()))
         run.record(residual=chosen_with[-1])
@@ -109,7 +109,7 @@ def xray(
         residual[anchors] = 0.0
 
     left = math.sqrt(residual.max())
-    anchors, drop = settle_number(anchors, [*chosen_with, left], n_components)
+    anchors, drop = settle_number(anchors, [*chosen_with, left], n_components, run)
     return anchor_solution(blocks, anchors, drop, run)
 
 

@@ -375,7 +375,7 @@ def test_all_rows_equal():
 
 
 def test_more_components_than_rows():
-    with pytest.raises(InvalidInput, match="n_components=5, but X has 3 rows"):
+    with pytest.raises(InvalidInput, match="n_components=5 exceeds the 3 rows"):
         solve(np.eye(3), 5)
 
 
