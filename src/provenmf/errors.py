@@ -16,7 +16,7 @@ from typing import Self
 # (argument, text of a value or None) -> how the reader knows it, such as "n_components=3"
 Naming = Callable[[str, str | None], str]
 
-_PLACEHOLDER = re.compile(r"\{argument(?:=([^}]*))?\}")
+_PLACEHOLDER = re.compile(r"\{(argument|:\w+)(?:=([^}]*))?\}")
 _UNSAID = object()
 # Frames of these packages are not the user's line.
 _NOT_THE_USER = ("provenmf", "sklearn", "joblib")
@@ -27,7 +27,7 @@ def as_in_python(argument: str, value: str | None) -> str:
     return argument if value is None else f"{argument}={value}"
 
 
-class Message:
+class Message(Exception):
     """What an error or a warning says, in parts.
 
     Parameters
@@ -39,8 +39,8 @@ class Message:
     value : object, optional
         What it was.
     remedy : str, default=""
-        What to do. In problem and remedy, "{argument}" stands for the argument's name and
-        "{argument=3}" for a setting of it.
+        What to do. In problem and remedy, "{argument}" stands for the argument's name,
+        "{argument=3}" for a setting of it, and "{:other=3}" for a setting of another one.
     place : str, default=""
         Where it happened, such as a file.
 
@@ -71,10 +71,14 @@ class Message:
         """The whole message, with the argument named as the reader knows it."""
         text = f"{self.problem}: {self.remedy}" if self.remedy else self.problem
         if self.argument is not None:
-            argument = self.argument
-            text = _PLACEHOLDER.sub(lambda found: naming(argument, found[1]), text)
+            own = self.argument
+
+            def named(found: re.Match[str]) -> str:
+                return naming(own if found[1] == "argument" else found[1][1:], found[2])
+
+            text = _PLACEHOLDER.sub(named, text)
             if self._has_value:
-                text = f"{naming(argument, repr(self.value))} {text}"
+                text = f"{naming(own, repr(self.value))} {text}"
         return f"{self.place}: {text}" if self.place else text
 
     def __str__(self) -> str:
@@ -128,7 +132,7 @@ def warn_user(message: Warning) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and _is_library(frame.f_globals.get("__name__", "")):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, stacklevel=level - 1)
+    warnings.warn(message, stacklevel=level)
 
 
 def _is_library(module: str) -> bool:

@@ -8,11 +8,10 @@ from typing import Any
 
 from provenmf.advisor.rank import RankEvidence, agreed_number, rank_evidence
 from provenmf.blocks import as_blocks
-from provenmf.estimators import estimator_class
+from provenmf.errors import InvalidInput
+from provenmf.estimators import CATALOGUE, estimator_class
 from provenmf.io.notes import counted
 from provenmf.records import Certificate
-
-METHODS = ("cones", "spa", "merit", "and_descent")
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ class Diagnosis:
 
 
 def diagnose(
-    X: Any, n_components: int | None = None, *, methods: str | Sequence[str] = METHODS
+    X: Any, n_components: int | None = None, *, methods: str | Sequence[str] | None = None
 ) -> Diagnosis:
     """Say how many components the data support and which method's theory applies.
 
@@ -90,7 +89,8 @@ def diagnose(
     X : matrix with data points as rows, in memory or on disk.
     n_components : number of components to try the methods with; None takes what the evidence
         agrees on, or else the suggestion with the largest drop.
-    methods : the methods to try, in the order of preference.
+    methods : the methods to try, in the order of preference; None tries those whose certificates
+        can establish their conditions on data alone.
 
     Examples
     --------
@@ -101,6 +101,8 @@ def diagnose(
     >>> found.n_components, found.agreed, found.recommended
     (4, True, 'spa')
     """
+    if methods is None:
+        methods = advised_methods()
     names = [methods] if isinstance(methods, str) else methods
     estimators = {method: estimator_class(method) for method in names}
     blocks = as_blocks(X)
@@ -113,7 +115,7 @@ def diagnose(
     for method, estimator in estimators.items():
         try:
             certificates[method] = estimator(n_components=n_components).fit(X).certificate_
-        except ValueError as error:  # scikit-learn's word for data that a method refuses
+        except InvalidInput as error:
             refusals[method] = str(error)
     return Diagnosis(
         shape=blocks.shape,
@@ -123,6 +125,12 @@ def diagnose(
         certificates=certificates,
         refusals=refusals,
     )
+
+
+def advised_methods() -> list[str]:
+    """The methods that `diagnose` tries by itself, the preferred one first."""
+    places = {stem: estimator_class(stem).traits.advised for stem in CATALOGUE}
+    return sorted((s for s in places if places[s] is not None), key=lambda s: places[s] or 0)
 
 
 def _applies(certificate: Certificate) -> bool:

@@ -23,7 +23,6 @@ import numpy as np
 
 from provenmf.errors import InvalidInput
 from provenmf.estimators import estimator_class, make_estimator
-from provenmf.estimators.and_descent import AND
 from provenmf.estimators.xray import XRAY, SignedXRAY
 from provenmf.records import Factorization
 
@@ -43,13 +42,15 @@ def check_number(name: str, value: int | None, most: int, what: str) -> None:
     """Refuse a number of components that is not positive or exceeds what the data have."""
     check_whole(name, value)
     if value is not None and not 1 <= value <= most:
-        raise InvalidInput(f"{name}={value} must be at least 1 and at most the {most} {what}")
+        raise InvalidInput(
+            f"must be at least 1 and at most the {most} {what}", argument=name, value=value
+        )
 
 
 def check_whole(name: str, value: Any) -> None:
     """Refuse 2.5 or "3" components."""
     if value is not None and not isinstance(value, Integral):
-        raise InvalidInput(f"{name}={value!r} is not a whole number")
+        raise InvalidInput("is not a whole number", argument=name, value=value)
 
 
 def found_fewer(factorization: Factorization, wanted: int | None, what: str) -> list[str]:
@@ -69,15 +70,11 @@ def simplex_weights(method: str) -> dict[str, str]:
 
 
 def for_real_data(method: str, n_components: int | None) -> dict[str, Any]:
-    """What a method does on data that follow no model, where that is not its default.
-
-    AND as in Li17, B.3: from random rows, rows as they are. The default, made for data of its
-    model, chases the noise of real documents and images (docs/decisions.md).
-    """
-    if estimator_class(method) is not AND:
-        return {}
-    start = {} if n_components is None else {"init": "random-rows"}
-    return {**start, "schedule": "paper", "steps": "paper", "scale_rows": False}
+    """What a method does on data that follow no model; random rows do not find the number."""
+    options = dict(estimator_class(method).traits.on_real_data)
+    if n_components is None:
+        options.pop("init", None)
+    return options
 
 
 def with_answer(

@@ -93,12 +93,22 @@ def find_communities(
     graph = as_graph(graph)
     if method not in METHODS:
         raise InvalidInput(
-            f"method={method!r} does not find pure nodes: choose one of {', '.join(METHODS)}"
+            "does not find pure nodes",
+            argument="method",
+            value=method,
+            remedy=f"choose one of {', '.join(METHODS)}",
         )
-    refused = options.keys() - {"spread", "callback", "certify"} if method == "geo_nmf" else ()
+    refused = (
+        options.keys() - {"spread", "callback", "certify", "on_interrupt"}
+        if method == "geo_nmf"
+        else ()
+    )
     if refused:
         raise InvalidInput(
-            f"method='geo_nmf' has only the option spread: leave out {', '.join(sorted(refused))}"
+            "has only the option spread",
+            argument="method",
+            value=method,
+            remedy=f"leave out {', '.join(sorted(refused))}",
         )
     if method == "spoc":
         method, energy, scale, memberships = "spa", 1.0, False, "floored"

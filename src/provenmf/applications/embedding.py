@@ -33,16 +33,21 @@ def embed(adjacency: sp.csr_array, k: int, *, energy: float = 0.99) -> Embedding
     n = adjacency.shape[0]
     check_whole("n_communities", k)
     if not 1 <= k < n:
-        raise InvalidInput(f"n_communities={k} must be at least 1 and less than the {n} nodes")
+        raise InvalidInput(
+            f"must be at least 1 and less than the {n} nodes", argument="n_communities", value=k
+        )
     if not 0 < energy <= 1:
-        raise InvalidInput(f"energy={energy} must be more than 0 and at most 1")
+        raise InvalidInput("must be more than 0 and at most 1", argument="energy", value=energy)
     notes: list[str] = []
     values, vectors = _leading_eigenvectors(adjacency, k + 1)
     supported = int(np.count_nonzero(np.abs(values) > n * np.finfo(float).eps * abs(values[0])))
     if supported < k:
         raise InvalidInput(
-            f"n_communities={k} is more than the spectrum supports: the adjacency has "
-            f"{supported} nonzero eigenvalues; choose n_communities <= {supported}"
+            f"is more than the spectrum supports: the adjacency has {supported} nonzero "
+            "eigenvalues",
+            argument="n_communities",
+            value=k,
+            remedy=f"choose {{argument}} <= {supported}",
         )
     if len(values) > k and abs(values[k - 1]) - abs(values[k]) < TIE * abs(values[0]):
         notes.append(

@@ -186,8 +186,9 @@ def word_problem(
     candidates = np.flatnonzero((documents >= least) & (cooccurrence.row_sums() > 0))
     if len(candidates) < (n_topics or 2):
         raise InvalidInput(
-            f"only {len(candidates)} words occur in {least} or more documents: lower "
-            f"min_anchor_documents={least} or ask for fewer topics"
+            f"only {len(candidates)} words occur in {least} or more documents",
+            argument="min_anchor_documents",
+            remedy=f"lower {{argument={least}}} or ask for fewer topics",
         )
     dimensions = min(2 * (n_topics or 25), len(candidates), counts.shape[0])
     points, directions = cooccurrence.scaled_projection(dimensions)

@@ -103,7 +103,7 @@ def unmix(
         cube.pixels, n_endmembers, group=group, group_radius=group_radius, scale=scale
     )
     groups = problem.groups
-    rows = "pixels" if groups is None else "groups of pixels (group=False has more)"
+    rows = "pixels" if groups is None else "groups of pixels ({:group=False} has more)"
     check_number("n_endmembers", n_endmembers, len(problem.points), rows)
     if groups is not None:
         notes.append(groups.note)

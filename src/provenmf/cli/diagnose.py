@@ -18,8 +18,11 @@ def diagnose(
     ],
     rank: options.Rank = None,
     methods: Annotated[
-        str, typer.Option("--methods", metavar="NAMES", help="Methods to try, with commas.")
-    ] = "cones,spa,merit,and_descent",
+        str | None,
+        typer.Option(
+            "--methods", metavar="NAMES", help="Methods to try, with commas. Left out: the usual."
+        ),
+    ] = None,
     key: options.Key = None,
     transpose: options.Transpose = False,
     as_json: options.Json = False,
@@ -33,12 +36,13 @@ def diagnose(
       provenmf diagnose table.csv
       provenmf diagnose counts.npz -k 10 --methods spa,merit
     """
-    from provenmf import diagnose as diagnose_matrix
+    from provenmf.advisor.diagnose import advised_methods
+    from provenmf.advisor.diagnose import diagnose as diagnose_matrix
     from provenmf.cli.fit import read_data
 
     with reading(data):
         matrix = read_data(data, key=key, transpose=transpose).matrix
-    names = [name.strip() for name in methods.split(",") if name.strip()]
+    names = advised_methods() if methods is None else methods.replace(",", " ").split()
     with Progress(f"Trying {', '.join(names)} on {data.name}"):
         diagnosis = diagnose_matrix(matrix, rank, methods=names)
     typer.echo(json.dumps(diagnosis.to_dict(), indent=1) if as_json else str(diagnosis))

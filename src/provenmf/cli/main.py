@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import warnings
-from typing import Any
 
 import typer
 
@@ -23,6 +21,7 @@ from provenmf.cli import (
     topics,
     unmix,
 )
+from provenmf.cli.messages import OUTSIDE, one_line, show_bug, show_warning
 
 app = typer.Typer(
     name="provenmf",
@@ -77,65 +76,35 @@ app.command("reproduce")(reproduce.reproduce)
 app.command("demo")(demo.demo)
 
 
+INTERRUPTED = 130
+
+
+def all_options() -> frozenset[str]:
+    """Every option of every command."""
+    group = typer.main.get_group(app)
+    parameters = [parameter for command in group.commands.values() for parameter in command.params]
+    return frozenset(name for found in parameters for name in (*found.opts, *found.secondary_opts))
+
+
 def main() -> None:
-    """Entry point: errors about input end with one line and exit code 2."""
+    """Entry point: errors about input end with one line and exit code 2, bugs with code 1."""
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     debug = len(arguments) < len(sys.argv) - 1
-    warnings.showwarning = show_warning
+    options = all_options()
+    warnings.showwarning = lambda message, category, *where, **more: show_warning(
+        message, category, options
+    )
     try:
         app(arguments)
-    except (ValueError, ImportError, OSError, MemoryError) as error:
+    except OUTSIDE as error:
         if debug:
             raise
-        typer.echo(f"Error: {one_line(error)}", err=True)
+        typer.echo(f"Error: {one_line(error, options)}", err=True)
         sys.exit(2)
     except SystemExit as stop:
         if stop.code == INTERRUPTED:
             typer.echo("Interrupted before there was an answer; nothing was written.", err=True)
         raise
-
-
-INTERRUPTED = 130
-
-
-def one_line(error: BaseException) -> str:
-    """The message of an error without the explanations that follow in further lines."""
-    if isinstance(error, MemoryError):
-        return f"not enough memory ({error}): use fewer columns, or a matrix on disk (.npy)"
-    text = str(error).strip() or type(error).__name__
-    return with_options(text.splitlines()[0])
-
-
-# Arguments of the library that have another name on the command line.
-OPTIONS = {
-    "n_components": "--rank",
-    "n_topics": "--rank",
-    "n_communities": "--rank",
-    "n_endmembers": "--rank",
-    "n_parts": "--rank",
-    "random_state": "--seed",
-    "method": "--method",
-    "encoding": "--encoding",
-    "field": "--field",
-    "key": "--key",
-    "max_iter": "--max-iter",
-    "min_documents": "--min-documents",
-    "skip_unreadable": "--skip-unreadable",
-    "group": "--group",
-}
-
-
-def with_options(message: str) -> str:
-    """The library's message for somebody who typed options: `field='a'` becomes `--field 'a'`."""
-
-    def as_typed(found: re.Match[str]) -> str:
-        option = OPTIONS[found[1]]
-        return {"True": option, "False": option.replace("--", "--no-")}.get(found[2], f"{option} ")
-
-    return re.sub(rf"\b({'|'.join(OPTIONS)})(?:=(True\b|False\b)?| (?=<=))", as_typed, message)
-
-
-def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    """Warnings as one line each."""
-    if issubclass(category, UserWarning):
-        typer.echo(f"Warning: {one_line(Warning(str(message)))}", err=True)
+    except Exception as error:
+        show_bug(error, __version__)
+        sys.exit(1)

@@ -85,7 +85,7 @@ def as_dict(result: Factorization) -> dict[str, Any]:
 
 def show(result: Factorization, screen: Console) -> None:
     """What was found and what is guaranteed, for people."""
-    from provenmf.report.convergence import STOP_REASONS
+    from provenmf.records import StopReason
     from provenmf.report.scores import score_rows
 
     for line in component_lines(result, screen.width):
@@ -95,8 +95,8 @@ def show(result: Factorization, screen: Console) -> None:
         print_line(screen, f"{meaning[:1].upper()}{meaning[1:]}: {value}")
     for note in result.extras.get("notes", ()):
         print_line(screen, f"Note: {note}")
-    if result.stop_reason in ("interrupted", "max_iter"):
-        print_line(screen, STOP_REASONS[result.stop_reason])
+    if result.stop_reason in (StopReason.INTERRUPTED, StopReason.MAX_ITER):
+        print_line(screen, result.stop_reason.sentence)
     show_guarantee(result, screen)
 
 

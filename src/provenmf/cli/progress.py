@@ -136,7 +136,7 @@ def naming(path: Path) -> Iterator[None]:
     except InvalidInput as error:
         if path.name in str(error):
             raise
-        raise type(error)(f"{path}: {error}") from error
+        raise error.at(str(path)) from error
 
 
 @contextmanager
@@ -163,11 +163,15 @@ def fitting(path: Path, method: str, rank: int | None, max_iter: int | None) -> 
     estimator = estimator_class(method)
     known = estimator().get_params()
     if max_iter is not None and "max_iter" not in known:
-        raise InvalidInput(f"{estimator.__name__} makes no iterations: leave out --max-iter")
+        raise InvalidInput(
+            f"{estimator.__name__} makes no iterations",
+            argument="max_iter",
+            remedy="leave out {argument}",
+        )
     steps = max_iter or known.get("max_iter", rank)
     title = f"{estimator.__name__} on {path.name}"
     with naming(path), Progress(title, steps=steps) as progress:
-        options: dict[str, Any] = {"callback": progress.row}
+        options: dict[str, Any] = {"callback": progress.row, "on_interrupt": "return"}
         if max_iter is not None:
             options["max_iter"] = max_iter
         yield Fitting(progress, options)

@@ -44,6 +44,16 @@ def estimator_class(method: str) -> type[Factorizer]:
     return getattr(import_module(f"provenmf.estimators.{stem}"), CATALOGUE[stem])
 
 
+def methods(**wanted: object) -> tuple[str, ...]:
+    """The methods with these traits (see `estimators.traits`), such as `methods(anchors=True)`."""
+
+    def has_them(stem: str) -> bool:
+        traits = estimator_class(stem).traits
+        return all(getattr(traits, name) == value for name, value in wanted.items())
+
+    return tuple(stem for stem in CATALOGUE if has_them(stem))
+
+
 def make_estimator(
     method: str,
     n_components: int | str | None = None,

@@ -11,10 +11,12 @@ import numpy as np
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE
+from provenmf.estimators.traits import Traits
 from provenmf.guarantees import stationarity
 from provenmf.guarantees.fit import Fit
 from provenmf.records import Certificate, Solution
 from provenmf.solvers.alternating.starts import Init
+from provenmf.solvers.interruption import OnInterrupt
 from provenmf.solvers.run import Callback
 
 
@@ -52,6 +54,7 @@ class AlternatingFactorizer(Factorizer):
         parameters = shared[shared.index("Parameters\n") :]
         cls.__doc__ = f"{own}{parameters}\n\nExamples\n{examples}"
 
+    traits = Traits(random="always")
     _solver: ClassVar[Callable[..., Solution]]
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
@@ -73,6 +76,7 @@ class AlternatingFactorizer(Factorizer):
         certify: bool = True,
         verbose: int = 0,
         callback: Callback | None = None,
+        on_interrupt: OnInterrupt = "raise",
     ) -> None:
         self.n_components = n_components
         self.init = init
@@ -83,6 +87,7 @@ class AlternatingFactorizer(Factorizer):
         self.certify = certify
         self.verbose = verbose
         self.callback = callback
+        self.on_interrupt = on_interrupt
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         return type(self)._solver(

@@ -17,6 +17,7 @@ from provenmf.estimators.parameters import (
     Interval,
     StrOptions,
 )
+from provenmf.estimators.traits import Traits
 from provenmf.guarantees import and_descent as guarantee
 from provenmf.guarantees.fit import Fit
 from provenmf.linalg.decoding import real_matrix, require_independent
@@ -25,6 +26,7 @@ from provenmf.solvers.alternating.starts import start_components
 from provenmf.solvers.and_descent.solver import and_descent
 from provenmf.solvers.and_descent.stage import Schedule, StageRule, Steps
 from provenmf.solvers.and_descent.stream import Stream
+from provenmf.solvers.interruption import OnInterrupt
 from provenmf.solvers.run import Callback
 
 
@@ -93,7 +95,18 @@ class AND(Factorizer):
     """
 
     _method = "and_descent"
-    _allows_negative_data = True
+    traits = Traits(
+        negative_data=True,
+        advised=3,
+        # Li17, B.3: from random rows, rows as they are. The default, made for data of its model,
+        # chases the noise of real documents and images (docs/decisions.md).
+        on_real_data={
+            "init": "random-rows",
+            "schedule": "paper",
+            "steps": "paper",
+            "scale_rows": False,
+        },
+    )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
         "init": [str, "array-like"],
@@ -130,6 +143,7 @@ class AND(Factorizer):
         certify: bool = True,
         verbose: int = 0,
         callback: Callback | None = None,
+        on_interrupt: OnInterrupt = "raise",
     ) -> None:
         self.n_components = n_components
         self.init = init
@@ -148,6 +162,7 @@ class AND(Factorizer):
         self.certify = certify
         self.verbose = verbose
         self.callback = callback
+        self.on_interrupt = on_interrupt
 
     def _rule(self) -> StageRule:
         return StageRule(

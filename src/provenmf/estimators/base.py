@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -9,17 +10,20 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from provenmf.blocks import Blocks, as_blocks, at_safe_scale, is_outside_memory
-from provenmf.errors import InvalidInput
-from provenmf.estimators.parameters import AT_LEAST_ONE, StrOptions
+from provenmf.errors import InvalidInput, warn_user
+from provenmf.estimators.parameters import AT_LEAST_ONE, StrOptions, validate_parameters
 from provenmf.estimators.provenance import plain_parameters, versions
+from provenmf.estimators.traits import Traits
 from provenmf.guarantees import optimality
 from provenmf.guarantees.fit import Fit
 from provenmf.parallel import blas_threads_for
-from provenmf.records import Certificate, Factorization, Solution
+from provenmf.records import Certificate, Factorization, Solution, StopReason
+from provenmf.solvers.interruption import Interruption, OnInterrupt, interruption
 from provenmf.solvers.weights import Constraint, encode
 from provenmf.storage import as_dense, own_rows, stored_values
 
@@ -58,16 +62,19 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """
 
     _method: ClassVar[str]
-    _allows_negative_data: ClassVar[bool] = False
+    traits: ClassVar[Traits]
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [AT_LEAST_ONE, StrOptions({"auto"}), None],
         "random_state": ["random_state"],
         "certify": ["boolean"],
         "verbose": ["verbose"],
         "callback": [callable, None],
+        "on_interrupt": [StrOptions({"raise", "return"})],
     }
 
     n_components: int | str | None
+    certify: bool
+    on_interrupt: OnInterrupt
 
     @property
     def _constraint(self) -> Constraint:
@@ -108,8 +115,9 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Factorize X and return the weights (n_rows, n_components)."""
         self._validate_params()
         blocks = self._blocks(X, reset=True)
-        with blas_threads_for(blocks.stored_entries):
-            self._remember(blocks, self._solve(blocks, self._generator()))
+        with blas_threads_for(blocks.stored_entries), interruption(self.on_interrupt) as pressed:
+            self._remember(blocks, self._solve(blocks, self._generator()), pressed)
+        self._warn_if_cut_short()
         return self.factorization_.weights
 
     def transform(self, X: Any) -> NDArray[Any]:
@@ -134,7 +142,9 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         for name in _OF_ONE_FIT:
             self.__dict__.pop(name, None)
 
-    def _remember(self, blocks: Blocks, solution: Solution) -> None:
+    def _remember(
+        self, blocks: Blocks, solution: Solution, pressed: Interruption | None = None
+    ) -> None:
         """End of every fit: weights, certificate, record, fitted attributes."""
         self._forget()
         factorization = Factorization(
@@ -152,9 +162,9 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )
         fit = Fit(blocks, factorization, self._constraint, products=self.certify)
         if self.certify:
-            certificate = self._certify(fit).join(optimality.certify(fit))
-            factorization = replace(factorization, certificate=certificate)
-            self.certificate_ = certificate
+            with pressed.dispensable() if pressed else nullcontext():
+                self.certificate_ = self._certify(fit).join(optimality.certify(fit))
+                factorization = replace(factorization, certificate=self.certificate_)
         self.factorization_ = factorization
         self.components_ = factorization.components
         self.n_components_ = factorization.n_components
@@ -166,6 +176,21 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if factorization.labels is not None:
             self.labels_ = factorization.labels
 
+    def _warn_if_cut_short(self) -> None:
+        """As scikit-learn does: tell who asked for convergence that it was not reached."""
+        reason = self.factorization_.stop_reason
+        if reason is StopReason.MAX_ITER and getattr(self, "tol", 0.0) > 0:
+            most = len(self.trace_)
+            warn_user(
+                ConvergenceWarning(
+                    f"{type(self).__name__} stopped at max_iter after {most} iterations, before it "
+                    "converged: raise max_iter or tol"
+                )
+            )
+
+    def _validate_params(self) -> None:
+        validate_parameters(self, self._parameter_constraints)
+
     def _column_names(self) -> dict[str, NDArray[np.str_]]:
         """Names of the columns for the record, where X is a frame."""
         names = getattr(self, "feature_names_in_", None)
@@ -176,11 +201,21 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if is_outside_memory(X) or isinstance(X, Blocks):
             return self._blocks_outside_memory(X, reset=reset)
         X = own_rows(X) if sp.issparse(X) else X
-        X = validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order=None
-        )
-        if not self._allows_negative_data:
-            check_non_negative(X, whom=type(self).__name__)
+        try:
+            X = validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                order=None,
+            )
+            if not self.traits.negative_data:
+                check_non_negative(X, whom=type(self).__name__)
+        except InvalidInput:
+            raise
+        except ValueError as error:  # scikit-learn's word for data that cannot be used
+            raise InvalidInput(str(error)) from error
         return at_safe_scale(as_blocks(X))
 
     def _blocks_outside_memory(self, X: Any, *, reset: bool) -> Blocks:
@@ -199,7 +234,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         invalid, negative = blocks.map_reduce(_count_invalid)
         if invalid:
             raise InvalidInput(f"X contains {invalid} NaN or infinite entries: remove or fill them")
-        if negative and not self._allows_negative_data:
+        if negative and not self.traits.negative_data:
             raise InvalidInput(
                 f"Negative values in data passed to {type(self).__name__}: {negative} entries; set "
                 "them to zero, or use a method that allows them, such as SPA, MERIT or AND"
@@ -220,7 +255,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.positive_only = not self._allows_negative_data
+        tags.input_tags.positive_only = not self.traits.negative_data
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, Interval, StrOptions
+from provenmf.estimators.traits import Traits
 from provenmf.guarantees import cones as guarantee
 from provenmf.guarantees.fit import Fit
 from provenmf.records import Certificate, Solution
 from provenmf.records.states import ConeState
 from provenmf.solvers.alternating.refine import Refine, refine
 from provenmf.solvers.cones.solver import First, cones, nearest_component_weights
+from provenmf.solvers.interruption import Interruption, OnInterrupt
 from provenmf.solvers.run import Callback
 
 
@@ -73,6 +75,7 @@ class ConeNMF(Factorizer):
     """
 
     _method = "cones"
+    traits = Traits(finds_number=True, advised=0)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
         "first": [StrOptions({"longest", "random"}), Interval(Integral, 0, None, closed="left")],
@@ -95,6 +98,7 @@ class ConeNMF(Factorizer):
         certify: bool = True,
         verbose: int = 0,
         callback: Callback | None = None,
+        on_interrupt: OnInterrupt = "raise",
     ) -> None:
         self.n_components = n_components
         self.first = first
@@ -106,6 +110,7 @@ class ConeNMF(Factorizer):
         self.certify = certify
         self.verbose = verbose
         self.callback = callback
+        self.on_interrupt = on_interrupt
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         wanted = self._number_wanted(blocks.n_rows)
@@ -130,6 +135,8 @@ class ConeNMF(Factorizer):
     def _certify(self, fit: Fit) -> Certificate:
         return guarantee.certify(fit)
 
-    def _remember(self, blocks: Blocks, solution: Solution) -> None:
-        super()._remember(blocks, solution)
+    def _remember(
+        self, blocks: Blocks, solution: Solution, pressed: Interruption | None = None
+    ) -> None:
+        super()._remember(blocks, solution, pressed)
         self.centroids_ = ConeState.of(solution).centroids

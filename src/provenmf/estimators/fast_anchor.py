@@ -9,9 +9,11 @@ import numpy as np
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import AT_LEAST_ONE, CONSTRAINT
+from provenmf.estimators.traits import Traits
 from provenmf.guarantees import separable
 from provenmf.guarantees.fit import Fit
 from provenmf.records import Certificate, Solution
+from provenmf.solvers.interruption import OnInterrupt
 from provenmf.solvers.run import Callback
 from provenmf.solvers.separable.fast_anchor import fast_anchor
 from provenmf.solvers.weights import Constraint
@@ -59,7 +61,7 @@ class FastAnchor(Factorizer):
     """
 
     _method = "fast_anchor"
-    _allows_negative_data = True
+    traits = Traits(negative_data=True, finds_number=True, anchors=True)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
         "refine": ["boolean"],
@@ -80,6 +82,7 @@ class FastAnchor(Factorizer):
         certify: bool = True,
         verbose: int = 0,
         callback: Callback | None = None,
+        on_interrupt: OnInterrupt = "raise",
     ) -> None:
         self.n_components = n_components
         self.refine = refine
@@ -90,6 +93,7 @@ class FastAnchor(Factorizer):
         self.certify = certify
         self.verbose = verbose
         self.callback = callback
+        self.on_interrupt = on_interrupt
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         return fast_anchor(

@@ -16,9 +16,11 @@ from provenmf.estimators.parameters import (
     Interval,
     StrOptions,
 )
+from provenmf.estimators.traits import Traits
 from provenmf.guarantees import separable
 from provenmf.guarantees.fit import Fit
 from provenmf.records import Certificate, Solution
+from provenmf.solvers.interruption import OnInterrupt
 from provenmf.solvers.run import Callback
 from provenmf.solvers.separable.fast_gradient import fast_gradient
 
@@ -62,7 +64,9 @@ class FastGradient(Factorizer):
     """
 
     _method = "fast_gradient"
-    _allows_negative_data = True
+    traits = Traits(
+        negative_data=True, finds_number=True, anchors=True, random="always", block_by_block=False
+    )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
         "mu": [NOT_NEGATIVE, StrOptions({"auto"})],
@@ -85,6 +89,7 @@ class FastGradient(Factorizer):
         certify: bool = True,
         verbose: int = 0,
         callback: Callback | None = None,
+        on_interrupt: OnInterrupt = "raise",
     ) -> None:
         self.n_components = n_components
         self.mu = mu
@@ -96,6 +101,7 @@ class FastGradient(Factorizer):
         self.certify = certify
         self.verbose = verbose
         self.callback = callback
+        self.on_interrupt = on_interrupt
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         return fast_gradient(

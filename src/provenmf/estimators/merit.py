@@ -15,10 +15,12 @@ from provenmf.estimators.parameters import (
     POSITIVE,
     StrOptions,
 )
+from provenmf.estimators.traits import Traits
 from provenmf.guarantees import merit as guarantees
 from provenmf.guarantees.fit import Fit
 from provenmf.parallel import one_blas_thread
 from provenmf.records import Certificate, Solution
+from provenmf.solvers.interruption import OnInterrupt
 from provenmf.solvers.merit.solver import Step, merit
 from provenmf.solvers.run import Callback
 from provenmf.solvers.weights import Constraint
@@ -86,7 +88,14 @@ class MERIT(Factorizer):
     """
 
     _method = "merit"
-    _allows_negative_data = True
+    traits = Traits(
+        negative_data=True,
+        finds_number=True,
+        anchors=True,
+        random="always",
+        block_by_block=False,
+        advised=2,
+    )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
         "step": [StrOptions({"pairwise", "open-loop"})],
@@ -115,6 +124,7 @@ class MERIT(Factorizer):
         certify: bool = True,
         verbose: int = 0,
         callback: Callback | None = None,
+        on_interrupt: OnInterrupt = "raise",
     ) -> None:
         self.n_components = n_components
         self.step = step
@@ -129,6 +139,7 @@ class MERIT(Factorizer):
         self.certify = certify
         self.verbose = verbose
         self.callback = callback
+        self.on_interrupt = on_interrupt
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         with one_blas_thread:  # its own threads share the rows

@@ -15,6 +15,7 @@ import provenmf
 
 # Names that parameters had in records of version 0.1.
 RENAMED = {"weights": "constraint", "normalize": "scale_rows", "warm_start_from": "init"}
+NOT_RECORDED = ("callback", "on_interrupt")
 
 
 def current_names(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -23,7 +24,7 @@ def current_names(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as JSON can hold them, arrays by a short description; a callback says nothing."""
+    """Parameters as JSON can hold them, arrays by a short description."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, np.ndarray):
@@ -33,7 +34,7 @@ def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
         except TypeError:
             return repr(value)
 
-    return {name: plain(value) for name, value in parameters.items() if name != "callback"}
+    return {name: plain(value) for name, value in parameters.items() if name not in NOT_RECORDED}
 
 
 def versions() -> dict[str, str]:

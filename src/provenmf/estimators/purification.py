@@ -18,12 +18,14 @@ from provenmf.estimators.parameters import (
     Interval,
     StrOptions,
 )
+from provenmf.estimators.traits import Traits
 from provenmf.guarantees import purification as guarantee
 from provenmf.guarantees.fit import Fit
 from provenmf.linalg.pseudo_inverse import PseudoInverse, left_inverse
 from provenmf.records import Certificate, Solution
 from provenmf.records.states import PurificationState
 from provenmf.solvers.alternating.starts import start_components
+from provenmf.solvers.interruption import Interruption, OnInterrupt
 from provenmf.solvers.purification.decoding import relu_decode
 from provenmf.solvers.purification.solver import (
     State,
@@ -98,7 +100,7 @@ class Purification(Factorizer):
     """
 
     _method = "purification"
-    _allows_negative_data = True
+    traits = Traits(negative_data=True)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
         "init": [str, "array-like"],
@@ -129,6 +131,7 @@ class Purification(Factorizer):
         certify: bool = True,
         verbose: int = 0,
         callback: Callback | None = None,
+        on_interrupt: OnInterrupt = "raise",
     ) -> None:
         self.n_components = n_components
         self.init = init
@@ -144,6 +147,7 @@ class Purification(Factorizer):
         self.certify = certify
         self.verbose = verbose
         self.callback = callback
+        self.on_interrupt = on_interrupt
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         self._online_state: State | None = None
@@ -215,8 +219,10 @@ class Purification(Factorizer):
     def _certify(self, fit: Fit) -> Certificate:
         return guarantee.certify(fit)
 
-    def _remember(self, blocks: Blocks, solution: Solution) -> None:
-        super()._remember(blocks, solution)
+    def _remember(
+        self, blocks: Blocks, solution: Solution, pressed: Interruption | None = None
+    ) -> None:
+        super()._remember(blocks, solution, pressed)
         state = PurificationState.of(solution)
         self.threshold_ = state.threshold
         self.scaling_ = state.scaling

@@ -9,9 +9,11 @@ import numpy as np
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import CONSTRAINT
+from provenmf.estimators.traits import Traits
 from provenmf.guarantees import separable
 from provenmf.guarantees.fit import Fit
 from provenmf.records import Certificate, Solution
+from provenmf.solvers.interruption import OnInterrupt
 from provenmf.solvers.run import Callback
 from provenmf.solvers.separable.spa import spa
 from provenmf.solvers.weights import Constraint
@@ -54,7 +56,7 @@ class SPA(Factorizer):
     """
 
     _method = "spa"
-    _allows_negative_data = True
+    traits = Traits(negative_data=True, finds_number=True, anchors=True, random="never", advised=1)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
         "scale_rows": ["boolean"],
@@ -70,6 +72,7 @@ class SPA(Factorizer):
         certify: bool = True,
         verbose: int = 0,
         callback: Callback | None = None,
+        on_interrupt: OnInterrupt = "raise",
     ) -> None:
         self.n_components = n_components
         self.scale_rows = scale_rows
@@ -77,6 +80,7 @@ class SPA(Factorizer):
         self.certify = certify
         self.verbose = verbose
         self.callback = callback
+        self.on_interrupt = on_interrupt
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         return spa(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,9 +10,11 @@ import numpy as np
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import StrOptions
+from provenmf.estimators.traits import Traits
 from provenmf.guarantees import separable
 from provenmf.guarantees.fit import Fit
 from provenmf.records import Certificate, Solution
+from provenmf.solvers.interruption import OnInterrupt
 from provenmf.solvers.run import Callback
 from provenmf.solvers.separable.xray import Variant, xray
 
@@ -51,6 +54,7 @@ class XRAY(Factorizer):
     """
 
     _method = "xray"
+    traits = Traits(finds_number=True, anchors=True)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Factorizer._parameter_constraints,
         "variant": [StrOptions({"rand", "max", "dist", "greedy"})],
@@ -65,6 +69,7 @@ class XRAY(Factorizer):
         certify: bool = True,
         verbose: int = 0,
         callback: Callback | None = None,
+        on_interrupt: OnInterrupt = "raise",
     ) -> None:
         self.n_components = n_components
         self.variant = variant
@@ -72,6 +77,7 @@ class XRAY(Factorizer):
         self.certify = certify
         self.verbose = verbose
         self.callback = callback
+        self.on_interrupt = on_interrupt
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         return xray(
@@ -93,4 +99,4 @@ class SignedXRAY(XRAY):
     Words after a projection and a turn of the axes are like that (`applications.topics`).
     """
 
-    _allows_negative_data = True
+    traits = replace(XRAY.traits, negative_data=True)

@@ -118,8 +118,9 @@ def _pixels_first(
         side = round(n_pixels**0.5)
         if side * side != n_pixels:
             raise InvalidInput(
-                f"{where} is a matrix of {values.shape} and does not say the size of its image: "
-                "give shape=(rows, columns)"
+                f"{where} is a matrix of {values.shape} and does not say the size of its image",
+                argument="shape",
+                remedy="give {argument}: rows and columns",
             )
         shape = side, side
         notes.append(f"the image was taken to be {side} x {side}; give its shape if it is not")
@@ -130,7 +131,9 @@ def _pixels_first(
         return values.T, shape
     raise InvalidInput(
         f"{where} has shape {values.shape}, which does not fit an image of "
-        f"{shape[0]} x {shape[1]} pixels: give the right shape=(rows, columns)"
+        f"{shape[0]} x {shape[1]} pixels",
+        argument="shape",
+        remedy="give the right {argument}: rows and columns",
     )
 
 

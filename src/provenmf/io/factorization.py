@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from provenmf.errors import InvalidInput, UnreadableFile
-from provenmf.records import Certificate, Factorization, MethodState, Trace
+from provenmf.records import Certificate, Factorization, MethodState, StopReason, Trace
 
 FORMAT = "provenmf-factorization"
 FORMAT_VERSION = 1
@@ -103,7 +103,7 @@ def _assemble(record: dict[str, Any], arrays: dict[str, Any]) -> Factorization:
         anchors=arrays.get("anchors"),
         labels=arrays.get("labels"),
         trace=Trace(group("trace/")),
-        stop_reason=record["stop_reason"],
+        stop_reason=StopReason(record["stop_reason"]),
         certificate=certificate and Certificate.from_dict(certificate),
         parameters=record["parameters"],
         versions=record["versions"],

@@ -173,19 +173,24 @@ def decoded(path: Path, content: bytes, encoding: str) -> str:
     """Text from bytes, or an error that says whether the file is binary or another encoding."""
     if b"\x00" in content[:4096] and not encoding.lower().startswith("utf-16"):
         raise UnreadableFile(
-            f"{path} is a binary file, not text: take it out of the corpus, or skip such files "
-            "of a folder with skip_unreadable=True"
+            f"{path} is a binary file, not text",
+            argument="skip_unreadable",
+            remedy="take it out of the corpus, or skip such files of a folder with {argument=True}",
         )
     try:
         return content.decode(encoding)
     except LookupError as error:
         raise UnreadableFile(
-            f"encoding={encoding!r} is unknown: use one such as utf-8 or latin-1"
+            "is unknown",
+            argument="encoding",
+            value=encoding,
+            remedy="use one such as utf-8 or latin-1",
         ) from error
     except UnicodeDecodeError as error:
         raise UnreadableFile(
-            f"{path} is not {encoding} (byte {error.start} is {content[error.start]:#04x}): "
-            "give its encoding, for example encoding='latin-1'"
+            f"{path} is not {encoding} (byte {error.start} is {content[error.start]:#04x})",
+            argument="encoding",
+            remedy="give its encoding, for example {argument='latin-1'}",
         ) from error
 
 

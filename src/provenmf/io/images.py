@@ -77,8 +77,9 @@ def as_images(
         shape = side, side
     if shape[0] * shape[1] != values.shape[1]:
         raise InvalidInput(
-            f"{where} has {values.shape[1]} pixels an image, not {shape[0]} x {shape[1]}: "
-            "give shape=(rows, columns)"
+            f"{where} has {values.shape[1]} pixels an image, not {shape[0]} x {shape[1]}",
+            argument="shape",
+            remedy="give {argument}: rows and columns",
         )
     pixels, notes = _in_unit_range(values, where)
     if names is None:

@@ -76,7 +76,11 @@ def read_table(path: str | Path, key: str | None = None) -> Table:
         known = ", ".join(sorted(_READERS))
         raise UnreadableFile(f"{path} is not a matrix file: use one of {known}")
     if key is not None and ending not in _WITH_SEVERAL:
-        raise InvalidInput(f"{path} holds one matrix only: leave out key={key!r}")
+        raise InvalidInput(
+            f"{path} holds one matrix only",
+            argument="key",
+            remedy=f"leave out {{argument={key!r}}}",
+        )
     read = _READERS[ending](path, key)
     table = read if isinstance(read, Table) else Table(read)
     return replace(table, matrix=_numeric(table.matrix, path))
@@ -101,8 +105,9 @@ def choose_array(
         )
     if len(fitting) > 1:
         raise InvalidInput(
-            f"{path} holds several matrices, {', '.join(fitting)}: "
-            f"choose one, such as key={fitting[0]!r}"
+            f"{path} holds several matrices, {', '.join(fitting)}",
+            argument="key",
+            remedy=f"choose one, such as {{argument={fitting[0]!r}}}",
         )
     return arrays[fitting[0]]
 

@@ -110,8 +110,10 @@ def _from_jsonl(path: Path, field: str, encoding: str) -> Iterator[tuple[str, st
         if not isinstance(content, dict) or not isinstance(content.get(field), str):
             fields = ", ".join(content) if isinstance(content, dict) else type(content).__name__
             raise InvalidInput(
-                f"{path}, line {number} has no text in field {field!r}: it has {fields}; "
-                f"name the right one, as in field={fields.split(', ')[0]!r}"
+                f"{path}, line {number} has no text in field {field!r}",
+                argument="field",
+                remedy=f"it has {fields}; name the right one, as in "
+                f"{{argument={fields.split(', ')[0]!r}}}",
             )
         yield str(content.get("id", f"line {number}")), content[field]
 

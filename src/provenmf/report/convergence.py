@@ -10,20 +10,12 @@ from provenmf.records import Factorization
 from provenmf.report import figures
 from provenmf.report.elements import Chart, ChartGrid, Element, Paragraph, Table
 
-STOP_REASONS = {
-    "converged": "It stopped by itself: the last iterations changed nothing that matters.",
-    "max_iter": "It stopped at the largest number of iterations allowed; more might change the "
-    "result.",
-    "interrupted": "It was interrupted; this is the best answer until then.",
-    "callback": "It was stopped by the callback.",
-}
-
 
 def convergence(result: Factorization) -> list[Element]:
     """The elements of the second tab."""
     steps = len(result.trace)
     time = f" in {result.trace['seconds'][-1]:.3g} s" if "seconds" in result.trace and steps else ""
-    reason = STOP_REASONS.get(result.stop_reason, "")
+    reason = result.stop_reason.sentence
     text = f"{method_name(result)} made {steps} iteration{'s' * (steps != 1)}{time}. {reason}"
     elements: list[Element] = [Paragraph(text)] if steps else []
     charts = [

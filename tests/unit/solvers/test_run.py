@@ -37,7 +37,7 @@ def test_callback_sees_rows_and_can_stop():
 
 def test_interruption_lets_the_iteration_finish():
     before = signal.getsignal(signal.SIGINT)
-    run, finished = Run(10), []
+    run, finished = Run(10, on_interrupt="return"), []
     for iteration in run:
         if iteration == 1:
             os.kill(os.getpid(), signal.SIGINT)
@@ -46,8 +46,17 @@ def test_interruption_lets_the_iteration_finish():
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_by_default_an_interruption_is_raised():
+    run, finished = Run(10), []
+    with pytest.raises(KeyboardInterrupt):
+        for iteration in run:
+            finished.append(iteration)
+            os.kill(os.getpid(), signal.SIGINT)
+    assert finished == [0]
+
+
 def test_a_second_interruption_is_raised():
-    run = Run(10)
+    run = Run(10, on_interrupt="return")
     with pytest.raises(KeyboardInterrupt):
         for _ in run:
             os.kill(os.getpid(), signal.SIGINT)

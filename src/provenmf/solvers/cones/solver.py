@@ -213,7 +213,7 @@ def first_centroid(
             "is not a row with a direction",
             argument="first",
             value=row,
-            remedy=f"choose 'longest', 'random' or the number of a nonzero row below {lengths.size}",
+            remedy=f"choose 'longest', 'random' or a nonzero row below {lengths.size}",
         )
     return row
 

@@ -1,0 +1,68 @@
+"""What the command line says about errors and warnings: their fields, with options for arguments.
+
+An error about the input is one line. Anything that is not an error of provenmf's own, of the
+machine's memory or of its files is a bug, and is shown as one.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Container
+
+import typer
+
+from provenmf.errors import Message, Naming, ProvenmfError
+
+# Arguments of the library that have another name on the command line.
+RENAMED = {
+    "n_components": "--rank",
+    "n_topics": "--rank",
+    "n_communities": "--rank",
+    "n_endmembers": "--rank",
+    "n_parts": "--rank",
+    "random_state": "--seed",
+}
+# Errors that have their cause outside the program.
+OUTSIDE = (ProvenmfError, OSError, MemoryError)
+
+
+def as_typed(options: Container[str]) -> Naming:
+    """Name arguments as options where there is such an option: `field='a'` is `--field 'a'`."""
+
+    def name(argument: str, value: str | None) -> str:
+        option = RENAMED.get(argument, f"--{argument.replace('_', '-')}")
+        if option not in options:
+            return argument if value is None else f"{argument}={value}"
+        return {
+            None: option,
+            "None": f"{option} (left out)",
+            "True": option,
+            "False": option.replace("--", "--no-"),
+        }.get(value, f"{option} {value}")
+
+    return name
+
+
+def one_line(error: BaseException, options: Container[str]) -> str:
+    """The message of an error without the explanations that follow in further lines."""
+    if isinstance(error, MemoryError):
+        return f"not enough memory ({error}): use fewer columns, or a matrix on disk (.npy)"
+    text = error.sentence(as_typed(options)) if isinstance(error, Message) else str(error)
+    return (text.strip() or type(error).__name__).splitlines()[0]
+
+
+def show_warning(message: Warning | str, category: type[Warning], options: Container[str]) -> None:
+    """Warnings as one line each; the outcome itself says why a method stopped."""
+    if issubclass(category, UserWarning) and category.__name__ != "ConvergenceWarning":
+        warning = message if isinstance(message, Warning) else Warning(message)
+        typer.echo(f"Warning: {one_line(warning, options)}", err=True)
+
+
+def show_bug(error: BaseException, version: str) -> None:
+    """The traceback, and what to do with it."""
+    typer.echo("".join(traceback.format_exception(error)), err=True)
+    typer.echo(
+        f"This is a bug in provenmf {version}, not a mistake of yours. Please report it to its "
+        "developers:\nthe lines above, the command you typed, and the data if you may share them.",
+        err=True,
+    )
