@@ -255,7 +255,7 @@ def test_bad_data_are_refused(method, tmp_path):
 
 
 def test_negative_data_are_refused_where_the_model_forbids_them(method, tmp_path):
-    if make(method)._allows_negative_data:
+    if make(method).traits.negative_data:
         pytest.skip("negative data are legal for this method")
     X = separable_data()
     X[3, 2] = -1

@@ -49,6 +49,9 @@ class Factorization:
     state: MethodState | None = None
     extras: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stop_reason", StopReason(self.stop_reason))
+
     @property
     def n_components(self) -> int:
         """How many components there are."""

@@ -95,7 +95,7 @@ def test_ties_in_the_spectrum_are_said():
 
 def test_more_communities_than_the_spectrum_supports():
     star = nx.star_graph(5)
-    with pytest.raises(InvalidInput, match="2 nonzero eigenvalues; choose n_communities <= 2"):
+    with pytest.raises(InvalidInput, match="2 nonzero eigenvalues: choose n_communities <= 2"):
         find_communities(star, 4, method="spa")
     with pytest.raises(InvalidInput, match="n_communities=6 must be"):
         find_communities(star, 6, method="spa")

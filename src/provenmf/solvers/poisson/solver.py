@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
 from provenmf.errors import InvalidInput
-from provenmf.records import Solution
+from provenmf.records import Solution, StopReason
 from provenmf.solvers.alternating.extrapolation import Extrapolation
 from provenmf.solvers.alternating.starts import Init, start_pair
 from provenmf.solvers.poisson.rows import Rows, as_counts, encode_counts, improve_rows
@@ -89,7 +89,7 @@ def poisson_nmf(
             divergences.append(divergence)
         run.record(divergence=divergences[-1], length=extrapolation.length)
         if settled(divergences, tol):
-            run.stop("converged")
+            run.stop(StopReason.CONVERGED)
 
     components = without_floor(rows, *best, floor).T
     return Solution(

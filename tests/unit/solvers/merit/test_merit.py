@@ -346,6 +346,8 @@ def test_interruption_keeps_the_best_so_far():
 def test_ctrl_c_ends_after_the_step_with_a_bound(monkeypatch):
     import signal
 
+    from provenmf.solvers.interruption import interruption
+
     monkeypatch.setattr(module, "FEW_ROWS", 500)
     X = dirichlet_mixtures(700, 12, 4, snr=10, random_state=0).data
 
@@ -353,7 +355,8 @@ def test_ctrl_c_ends_after_the_step_with_a_bound(monkeypatch):
         if np.isfinite(row["gap"]):
             signal.raise_signal(signal.SIGINT)
 
-    solution = solve(X, 4, callback=interrupt)
+    with interruption("return"):
+        solution = solve(X, 4, callback=interrupt)
     assert solution.stop_reason == "interrupted"
     assert len(solution.trace) == 1
     assert not solution.state.gap_searched
@@ -362,7 +365,7 @@ def test_ctrl_c_ends_after_the_step_with_a_bound(monkeypatch):
 
 def test_more_components_than_distinct_rows():
     X = np.repeat(np.eye(3), 4, axis=0)
-    with pytest.raises(InvalidInput, match="only 3 rows of X are distinct"):
+    with pytest.raises(InvalidInput, match="exceeds the 3 distinct rows of X"):
         solve(X, 5)
     assert sorted(solve(X, 3).anchors // 4) == [0, 1, 2]
 
@@ -370,7 +373,7 @@ def test_more_components_than_distinct_rows():
 def test_all_rows_equal():
     X = np.ones((6, 3))
     assert len(solve(X).anchors) == 1
-    with pytest.raises(InvalidInput, match="only 1 rows of X are distinct"):
+    with pytest.raises(InvalidInput, match="exceeds the 1 distinct rows of X"):
         solve(X, 2)
 
 
