@@ -41,10 +41,6 @@ class ScaledBlocks(Blocks):
         """The given rows, divided."""
         return divided(self._blocks.take(rows), self._unit)
 
-    def in_double_precision(self) -> ScaledBlocks:
-        """It is that already."""
-        return self
-
     def each(
         self, function: Callable[..., Any], *row_arrays: NDArray[Any]
     ) -> Iterator[tuple[int, int, Any]]:
