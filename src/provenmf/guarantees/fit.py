@@ -10,6 +10,7 @@ certificate multiplies by `unit` what it reports in the units of the data. Else 
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cached_property
 from typing import Literal
@@ -20,10 +21,10 @@ from numpy.typing import NDArray
 from provenmf.blocks import Block, Blocks
 from provenmf.blocks.scaled import ScaledBlocks
 from provenmf.guarantees.measurement import Measurement, largest_residual_entries, measure
+from provenmf.guarantees.rank_bound import RankBound, gram_is_formed, least_relative_error
 from provenmf.linalg.distances import Model, nearest_points
 from provenmf.linalg.fingerprint import fingerprint
 from provenmf.linalg.norms import power_of_two
-from provenmf.linalg.spectral import GRAM_COLUMNS
 from provenmf.records import Factorization
 
 Floats = NDArray[np.float64]
@@ -69,8 +70,7 @@ class Fit:
     def _measured(self, unit: float, products: bool) -> Measurement:
         blocks = self._blocks_in(unit)
         weights, components = self._factors_in(unit)
-        n, d = blocks.shape
-        gram = products and d <= GRAM_COLUMNS and not (blocks.in_memory and n < d)
+        gram = products and gram_is_formed(blocks)
         return measure(blocks, weights, components, products=products, gram=gram)
 
     @cached_property
@@ -161,6 +161,22 @@ class Fit:
         return self.error / self.norm if self.norm > 0 else self.error
 
     @property
+    def error_rounding(self) -> float:
+        """By how much the relative error may be off at the most.
+
+        Entries of WC are sums of k products; where the square is expanded, for sparse data, its
+        own rounding is under the root.
+        """
+        if self.norm == 0:
+            return 0.0
+        k, d = self.components.shape
+        size = 1 + float(np.linalg.norm(self.weights) * np.linalg.norm(self.components)) / self.norm
+        rounding = (k + d + 8) * np.finfo(np.float64).eps * size
+        if not self.blocks.is_sparse:
+            return rounding
+        return rounding * size / max(self.relative_error, math.sqrt(rounding * size))
+
+    @property
     def squared_norm(self) -> float:
         """‖X‖²_F."""
         return self.norm**2
@@ -184,6 +200,17 @@ class Fit:
     def gram(self) -> Floats | None:
         """XᵀX (d, d), where it is small enough; not for more columns than rows in memory."""
         return self._complete.gram
+
+    @cached_property
+    def rank_bound(self) -> RankBound:
+        """The least relative error of any product of this rank, or why it is unknown."""
+        return least_relative_error(self.blocks, self.n_components, self.squared_norm, self.gram)
+
+    @property
+    def unavoidable_noise(self) -> float:
+        """Every product of this rank is at least so far from some row; zero where unknown."""
+        least = self.rank_bound.relative_error or 0.0
+        return least * self.norm / math.sqrt(self.blocks.n_rows) * (1 - 1e-15)
 
     @cached_property
     def largest_residual_entry(self) -> float:

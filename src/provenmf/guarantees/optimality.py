@@ -13,61 +13,27 @@ import math
 import numpy as np
 
 from provenmf.guarantees.fit import Fit
-from provenmf.linalg.spectral import GRAM_COLUMNS, Spectrum, gram_of_columns, leading_eigenpairs
 from provenmf.records import Certificate, Check, Measure
 
 
 def certify(fit: Fit) -> Certificate:
     """Assumption-free statements about one factorization."""
     if fit.norm == 0:
-        return Certificate(fit.method, measures={"relative_error": 0.0})
+        return Certificate(fit.method, measures={"error": fit.error * fit.unit})
     measures: dict[str, Measure] = {
         "relative_error": fit.relative_error,
         "weights_optimality_residual": weights_residual(fit) / fit.norm,
     }
-    lower = eckart_young_lower_bound(fit)
+    lower = fit.rank_bound.relative_error
     if lower is None:
-        check = Check(
-            "distance to the best rank-k error",
-            "Eckart-Young",
-            "unknown",
-            note="too many columns on disk for the singular values; not computed",
-        )
+        note = f"{fit.rank_bound.reason}: the singular values were not computed"
+        check = Check("distance to the best rank-k error", "Eckart-Young", "unknown", note=note)
         return Certificate(fit.method, checks=(check,), measures=measures)
     bounds = {
         "relative_error_lower_bound": lower,
-        "relative_error_gap": max(fit.relative_error - lower, 0.0),
+        "relative_error_gap": max(fit.relative_error - lower, 0.0) + fit.error_rounding,
     }
     return Certificate(fit.method, bounds=bounds, measures=measures)
-
-
-def eckart_young_lower_bound(fit: Fit) -> float | None:
-    """No rank-k product comes closer to the data than this relative error.
-
-    ‖X‖² − Σ_{i≤k} σ_i², every leading σ_i² enlarged by its error bound and the difference
-    lowered by the rounding error of the sums, so that the statement is safe.
-    """
-    spectrum = _leading_spectrum(fit)
-    if spectrum is None or not spectrum.converged:
-        return None
-    rounding = np.finfo(np.float64).eps * max(fit.blocks.shape) * fit.squared_norm
-    tail = fit.squared_norm - float((spectrum.values + spectrum.errors).sum()) - rounding
-    return math.sqrt(max(tail, 0.0) / fit.squared_norm)
-
-
-def _leading_spectrum(fit: Fit) -> Spectrum | None:
-    """Leading eigenvalues of XᵀX, from whichever of XᵀX, XXᵀ or their products is cheap."""
-    blocks, (n, d), k = fit.blocks, fit.blocks.shape, fit.n_components
-    if fit.gram is not None:
-        return leading_eigenpairs(fit.gram, d, k)
-    if not blocks.in_memory:
-        return None
-    matrix = blocks.everything()
-    if n < d:
-        if n <= GRAM_COLUMNS:
-            return leading_eigenpairs(gram_of_columns(matrix.T), n, k)
-        return leading_eigenpairs(lambda v: matrix @ (matrix.T @ v), n, k)
-    return leading_eigenpairs(lambda v: matrix.T @ (matrix @ v), d, k)
 
 
 def weights_residual(fit: Fit) -> float:

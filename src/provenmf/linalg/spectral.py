@@ -9,12 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
+from provenmf.linalg.krylov import block_krylov
+from provenmf.linalg.norms import power_of_two
 from provenmf.storage import as_dense
 
 # Up to this size a full decomposition takes well under a second and cannot miss an eigenvalue.
 DENSE_SIZE = 1000
+SMALL_SIZE = 64  # up to here all eigenpairs are as fast as some
+NEGLIGIBLE = 1e-60  # relative to the largest entry
+KRYLOV_TOLERANCE = 1e-12
 # Up to so many columns the Gram matrix of the columns is formed: at most 200 MB.
 GRAM_COLUMNS = 5000
 
@@ -52,13 +57,33 @@ def leading_eigenpairs(
     if isinstance(product, np.ndarray):
         gram = product
         if size <= DENSE_SIZE or 4 * k > size:
-            values, vectors = eigh(gram, subset_by_index=(size - k, size - 1))
+            values, vectors = dense_eigenpairs(gram, k)
             return _with_errors(lambda v: gram @ v, values, vectors, converged=True)
         return _lanczos(lambda v: gram @ v, size, k)
     if k >= size - 1:
         gram = product(np.eye(size))
         return leading_eigenpairs((gram + gram.T) / 2, size, k)
     return _lanczos(product, size, k)
+
+
+def dense_eigenpairs(
+    gram: NDArray[np.float64], k: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The k leading eigenvalues, descending, and eigenvectors as columns, of a matrix in memory.
+
+    Scaled to a largest entry of about one, and entries that no digit of the answer sees set to
+    zero: LAPACK's solvers can hang on numbers of very different size.
+    """
+    size = len(gram)
+    largest = float(np.abs(gram).max(initial=0.0))
+    unit = float(power_of_two(largest)) if largest > 0 else 1.0
+    scaled = gram / unit
+    scaled[np.abs(scaled) < NEGLIGIBLE] = 0.0
+    if k == size or size <= SMALL_SIZE:
+        values, vectors = eigh(scaled, driver="evd")
+    else:
+        values, vectors = eigh(scaled, driver="evx", subset_by_index=(size - k, size - 1))
+    return values[::-1][:k] * unit, vectors[:, ::-1][:, :k]
 
 
 def with_fixed_signs(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -76,11 +101,12 @@ def _lanczos(product: Callable[[Any], Any], size: int, k: int) -> Spectrum:
     start = np.random.default_rng(0).standard_normal(size)  # fixed: the same answer twice
     try:
         values, vectors = eigsh(operator, k=k, v0=start, tol=0)
-        converged = True
-    except ArpackNoConvergence as stopped:
-        values, vectors = stopped.eigenvalues, stopped.eigenvectors
-        converged = False
-    return _with_errors(product, values, vectors, converged)
+    except ArpackError:  # repeated eigenvalues; a block of vectors sees them all
+        values, vectors, errors = block_krylov(product, size, k, tol=KRYLOV_TOLERANCE)
+        return _with_errors(
+            product, values, vectors, bool(errors.max() <= KRYLOV_TOLERANCE * values[0])
+        )
+    return _with_errors(product, values, vectors, converged=True)
 
 
 def _with_errors(
