@@ -223,10 +223,6 @@ def test_no_parameter_is_accepted_and_dropped(method):
             looking.append(True)
             return super()._solve(blocks, rng)
 
-        def _generator(self):
-            seen.update({"random_state"} & parameters)
-            return super()._generator()
-
         def _encode(self, blocks, components):
             weights = super()._encode(blocks, components)
             looking.clear()
@@ -234,8 +230,44 @@ def test_no_parameter_is_accepted_and_dropped(method):
 
     options = {"refine": "hals"} if method == "cones" else {}  # else it makes no iterations
     Watched(n_components=2, **options).fit(separable_data())
-    elsewhere = {"certify", "forget", "on_interrupt"}  # around the fit, and for streams only
+    # Around the fit, for streams only, and in a test of its own.
+    elsewhere = {"certify", "forget", "on_interrupt", "random_state"}
     assert seen == parameters - elsewhere
+
+
+# Where each method draws random numbers; one that is not here must not have the parameter.
+DRAWS = {
+    "and_descent": {"init": "random-rows"},
+    "purification": {"init": "random-rows"},
+    "cones": {"first": "random"},
+    "merit": {},
+    "xray": {"variant": "rand"},
+    "fast_anchor": {"n_projections": 4},
+    "fast_gradient": {},
+    "hals": {"init": "random"},
+    "anls": {"init": "random"},
+}
+
+
+def test_random_state_decides_what_is_drawn(method, monkeypatch):
+    for name in ("FEW_ROWS", "DICTIONARY"):  # else MERIT tries every row
+        monkeypatch.setattr(f"provenmf.solvers.merit.solver.{name}", 10)
+    if method not in DRAWS:
+        assert "random_state" not in make(method).get_params()
+        return
+    drawn = []
+
+    class Watched(estimator_class(method)):
+        def _solve(self, blocks, rng):
+            untouched = rng.bit_generator.state
+            solution = super()._solve(blocks, rng)
+            assert rng.bit_generator.state != untouched, "nothing was drawn"
+            drawn.append(untouched)
+            return solution
+
+    for seed in (0, 0, 1):
+        Watched(n_components=2, random_state=seed, **DRAWS[method]).fit(separable_data())
+    assert drawn[0] == drawn[1] != drawn[2]
 
 
 def test_bad_data_are_refused(method, tmp_path):

@@ -10,6 +10,7 @@ from provenmf.blocks import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures, middle_points
 from provenmf.guarantees import merit as guarantees
 from provenmf.guarantees.fit import Fit
+from provenmf.linalg.simplex import project_to_simplex
 
 
 def check(certificate, name):
@@ -126,10 +127,48 @@ def test_margins_leave_near_duplicates_out():
     np.testing.assert_allclose(sorted(once), sorted(twice), rtol=0.02)
 
 
-def test_gap_bounds_the_distance_of_fits():
-    sample = dirichlet_mixtures(50, 12, 4, snr=15, random_state=0)
-    rough = fit(sample.data, 4, step="open-loop", max_iter=10, lam=0.2)
-    bounds = rough.certificate_.bounds
-    assert bounds["distance_to_optimal_fit"] == pytest.approx(
-        np.sqrt(2 * bounds["distance_to_optimal_objective"])
-    )
+def smooth_objective(X, C, lam, mu):
+    top = C.max(axis=0)
+    smooth = top + mu * np.log(np.exp((C - top) / mu).mean(axis=0))
+    return 0.5 * np.sum((X - C @ X) ** 2) + lam * smooth.sum()
+
+
+def frank_wolfe(X, lam, mu, iterations):
+    """Nguyen22, Algorithm 1, on dense matrices."""
+    C = np.zeros((len(X), len(X)))
+    for t in range(iterations):
+        weight = np.exp((C - C.max(axis=0)) / mu)
+        gradient = (C @ X - X) @ X.T + lam * weight / weight.sum(axis=0)
+        C *= 1 - 2 / (t + 2)
+        C[np.arange(len(X)), gradient.argmin(axis=1)] += 2 / (t + 2)
+    return C
+
+
+def projected_gradient(X, C, lam, mu, iterations=4000):
+    """The optimum by accelerated projected gradient, from C."""
+    gram = X @ X.T
+    rate = 1 / (np.linalg.eigvalsh(gram)[-1] + lam / mu)
+    look, momentum = C, 1.0
+    for _ in range(iterations):
+        weight = np.exp((look - look.max(axis=0)) / mu)
+        new = project_to_simplex(
+            look - rate * (look @ gram - gram + lam * weight / weight.sum(axis=0))
+        )
+        following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        look, C, momentum = new + (momentum - 1) / following * (new - C), new, following
+    return C
+
+
+@pytest.mark.parametrize("iterations", [5, 40])
+def test_gap_bounds_the_distance_to_the_optimum(iterations):
+    """The optimum, found another way, is within both distances, and they are not idle."""
+    X = dirichlet_mixtures(24, 8, 4, snr=15, random_state=0).data
+    lam, mu = 0.2, 0.05
+    options = {"step": "open-loop", "lam": lam, "mu": mu, "group_duplicates": 0, "tol": 0}
+    bounds = fit(X, 4, max_iter=iterations, **options).certificate_.bounds
+    rough = frank_wolfe(X, lam, mu, iterations)
+    best = projected_gradient(X, rough, lam, mu)
+    excess = smooth_objective(X, rough, lam, mu) - smooth_objective(X, best, lam, mu)
+    assert 0 < excess <= bounds["distance_to_optimal_objective"] < 50 * excess
+    away = np.linalg.norm((rough - best) @ X)
+    assert 0 < away <= bounds["distance_to_optimal_fit"] < 50 * away
