@@ -27,6 +27,7 @@ CATALOGUE = {
     "fast_gradient": "FastGradient",
     "hals": "HALS",
     "anls": "ANLS",
+    "poisson": "PoissonNMF",
 }
 
 

@@ -13,12 +13,14 @@ from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, Interval, StrOptions
 from provenmf.estimators.traits import Traits
 from provenmf.guarantees import cones as guarantee
+from provenmf.guarantees import poisson
 from provenmf.guarantees.fit import Fit
 from provenmf.records import Certificate, Solution
 from provenmf.records.states import ConeState
 from provenmf.solvers.alternating.refine import Refine, refine
 from provenmf.solvers.cones.solver import First, cones, nearest_component_weights
 from provenmf.solvers.interruption import Interruption, OnInterrupt
+from provenmf.solvers.poisson.rows import encode_counts
 from provenmf.solvers.run import Callback
 
 
@@ -37,10 +39,11 @@ class ConeNMF(Factorizer):
         The first centroid: the longest row, a random row, or the row with this number.
     max_components : int
         How far to look if n_components is None.
-    refine : {"hals", "anls", "mu"} or None
+    refine : {"hals", "anls", "mu", "kl"} or None
         Continue with an alternating solver, which lets rows mix components and lowers the error.
         The certificate speaks of the clusters either way; its bounds hold for the refined factors
-        too. "mu" is scikit-learn's and needs the data in memory.
+        too. "mu" is scikit-learn's and needs the data in memory. "kl" lowers the Kullback-Leibler
+        divergence instead, as `PoissonNMF` does, and the certificate is that of `PoissonNMF`.
     max_iter, tol
         When the refinement ends; without one they have no effect.
     random_state, certify, verbose, callback
@@ -80,7 +83,7 @@ class ConeNMF(Factorizer):
         **Factorizer._parameter_constraints,
         "first": [StrOptions({"longest", "random"}), Interval(Integral, 0, None, closed="left")],
         "max_components": [Interval(Integral, 2, None, closed="left")],
-        "refine": [StrOptions({"hals", "anls", "mu"}), None],
+        "refine": [StrOptions({"hals", "anls", "mu", "kl"}), None],
         "tol": [NOT_NEGATIVE],
         "max_iter": [AT_LEAST_ONE],
     }
@@ -130,9 +133,13 @@ class ConeNMF(Factorizer):
     def _encode(self, blocks: Blocks, components: NDArray[Any]) -> NDArray[Any]:
         if self.refine is None:
             return nearest_component_weights(blocks, components)
+        if self.refine == "kl":
+            return encode_counts(blocks, components)
         return super()._encode(blocks, components)
 
     def _certify(self, fit: Fit) -> Certificate:
+        if self.refine == "kl":
+            return poisson.certify(fit)
         return guarantee.certify(fit)
 
     def _remember(

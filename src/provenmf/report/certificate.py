@@ -61,6 +61,9 @@ MEANING = {
     "inverse_infinity_norm_moore_penrose": "the same for the Moore-Penrose inverse",
     "noise_level": "root mean square length of what is left of a row",
     "noise_blow_up": "factor by which noise can be enlarged (Theorem 5)",
+    "divergence": "Kullback-Leibler divergence of the data from the product, D(X || WC)",
+    "deviance_explained": "share of the divergence from the product of the margins that is "
+    "explained",
     "decay_order_q": "order q of decay of the weights",
 }
 # What is proved, as the beginning of a sentence that ends with the value.
@@ -77,6 +80,10 @@ PROVED = {
     "anchors is at most",
     "distance_to_optimal_objective": "the objective is above its optimum by at most",
     "distance_to_optimal_fit": "the fit is at a distance from the optimal fit of at most",
+    "divergence_above_best_weights": "other weights of these components lower the divergence by "
+    "at most",
+    "divergence_above_best_components": "other components lower the divergence for these weights "
+    "by at most",
     "weight_error_per_unit_of_noise": "noise with entries up to 1 moves any decoded weight by at "
     "most",
 }

@@ -38,9 +38,10 @@ def test_a_sweep_equals_the_plain_one_and_never_raises_the_objective(seed):
     expected = plain_sweep(x, L, w, 1e-9)
     found, u = w.copy(), w @ L
     root = 1 / np.sqrt(x[x > 0].min())
-    kernels.sweep_in_place(x, L, L.sum(axis=1), found, u, 1e-9, root)
+    moved = kernels.sweep_in_place(x, L, L.sum(axis=1), found, u, 1e-9, root)
     np.testing.assert_allclose(found, expected, rtol=1e-9)
     np.testing.assert_allclose(u, found @ L, rtol=1e-9)
+    assert moved == pytest.approx(np.abs(found - w).max())
     assert objective(x, L, found) <= objective(x, L, w) + 1e-9
 
 
@@ -50,12 +51,12 @@ def test_dense_and_sparse_rows_agree_with_each_other_and_with_the_algebra():
     X = rng.poisson(rng.gamma(0.5, 2, (10, 3)) @ C).astype(float)
     X[4] = 0
     start = np.ones((10, 3))
-    dense = start.copy(), np.empty(10), np.empty(10)
-    sparse = start.copy(), np.empty(10), np.empty(10)
+    dense = start.copy(), np.empty(10)
+    sparse = start.copy(), np.empty(10)
     csr = sp.csr_array(X)
-    kernels.improve_dense_rows_in_place(X, C, C.sum(axis=1), *dense, 200, 0.0, 1e-9)
+    kernels.improve_dense_rows_in_place(X, C, C.sum(axis=1), *dense, 200, 0.0, 1e-12)
     kernels.improve_sparse_rows_in_place(
-        csr.indptr, csr.indices, csr.data, C.T.copy(), C.sum(axis=1), *sparse, 200, 0.0, 1e-9
+        csr.indptr, csr.indices, csr.data, C.T.copy(), C.sum(axis=1), *sparse, 200, 0.0, 1e-12
     )
     for one, other in zip(dense, sparse):
         np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
@@ -95,31 +96,30 @@ def test_divergence_of_row():
     assert kernels.divergence_of_row(x, u, 7.5) == pytest.approx(plain_divergence(x, u, 7.5))
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_least_divergence_is_the_bound_of_its_formula_and_below_all_weights(seed):
-    rng = np.random.default_rng(seed)
-    L = rng.gamma(0.5, 1, (3, 10)) + 1e-3
-    x = rng.poisson(3.0, 10).astype(float)
-    x[0] += 1
-    u = rng.gamma(0.5, 2, 3) @ L + 1e-6
-    bound = kernels.least_divergence(x, L, L.sum(axis=1), u, np.empty(10))
-    y = x / u
-    y = y / (L @ y / L.sum(axis=1)).max()
-    assert bound == pytest.approx((x[x > 0] * np.log(y[x > 0])).sum())
-    for _ in range(200):
-        other = rng.gamma(0.5, 4, 3) @ L + 1e-12
-        assert bound <= plain_divergence(x, other, other.sum()) + 1e-9
+def test_shrinks_little():
+    u, feature = np.array([1.0, 2.0]), np.array([1.0, 0.0])
+    assert kernels.shrinks_little(u, feature, -0.5)
+    assert not kernels.shrinks_little(u, feature, -1.0)
 
 
-def test_improve_row_reaches_the_minimum_and_proves_it():
+def test_improve_row_reaches_the_minimum():
     rng = np.random.default_rng(4)
     L = rng.gamma(0.5, 1, (3, 10)) + 1e-3
     x = rng.poisson(3.0, 10).astype(float)
-    w, u, scaled = np.ones(3), np.empty(10), np.empty(10)
-    value, bound = kernels.improve_row_in_place(x, L, L.sum(axis=1), w, u, scaled, 500, 0.0, 1e-10)
+    w, u = np.ones(3), np.empty(10)
+    value = kernels.improve_row_in_place(x, L, L.sum(axis=1), w, u, 500, 0.0, 1e-12)
     assert value == pytest.approx(plain_divergence(x, w @ L, (w @ L).sum()))
-    assert 0 <= value - bound <= 1e-10 * x.sum()
     plain = np.ones(3)
     for _ in range(2000):  # multiplicative updates, the slow and simple way
         plain *= (L @ (x / (plain @ L))) / L.sum(axis=1)
     np.testing.assert_allclose(w @ L, plain @ L, rtol=1e-4)
+
+
+def test_products_that_cancel_are_mixed_again():
+    """The first weight falls to the floor: u is then far below the rounding of what it was."""
+    L = np.array([[1.0, 1.0], [1e-3, 0.0]])
+    x, w = np.array([1e-9, 0.0]), np.array([1e8, 1e-12])
+    u = w @ L
+    for _ in range(300):
+        kernels.sweep_in_place(x, L, L.sum(axis=1), w, u, 1e-12, 1 / np.sqrt(1e-9))
+        np.testing.assert_allclose(u, w @ L, rtol=1e-5)

@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.integer]
 
 FULL_STEP = 0.683
+CANCELS = 1e-6
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
@@ -26,7 +27,7 @@ def pull_and_curvature(x: Floats, feature: Floats, u: Floats) -> tuple[float, fl
     """Sums of x_j q_j and of x_j q_j^2 with q = feature / u."""
     pull, curvature = 0.0, 0.0
     for j in range(len(x)):
-        ratio = feature[j] / u[j]
+        ratio = feature[j] / u[j] if x[j] > 0.0 else 0.0  # both may vanish where x does
         weighted = x[j] * ratio
         pull += weighted
         curvature += weighted * ratio
@@ -38,6 +39,15 @@ def add_multiple_in_place(u: Floats, feature: Floats, factor: float) -> None:
     """u += factor * feature."""
     for j in range(len(u)):
         u[j] += factor * feature[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def shrinks_little(u: Floats, feature: Floats, factor: float) -> bool:
+    """Whether every entry of u + factor * feature keeps at least a share CANCELS of u."""
+    for j in range(len(u)):
+        if u[j] + factor * feature[j] < CANCELS * u[j]:
+            return False
+    return True
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -58,11 +68,13 @@ def sweep_in_place(
     u: Floats,
     floor: float,
     inverse_root: float,
-) -> None:
+) -> float:
     """One Newton step on every coordinate of w, none below `floor`; u = w @ features follows.
 
-    `inverse_root` is one over the square root of the least positive entry of x.
+    `inverse_root` is one over the square root of the least positive entry of x. Returns the
+    largest move.
     """
+    moved = 0.0
     for i in range(len(w)):
         if sums[i] <= 0.0:
             continue
@@ -78,8 +90,14 @@ def sweep_in_place(
                 step /= 1.0 + decrement
             new = max(w[i] - step, floor)
         if new != w[i]:
-            add_multiple_in_place(u, features[i], new - w[i])
+            change = new - w[i]
             w[i] = new
+            moved = max(moved, abs(change))
+            if change > 0.0 or shrinks_little(u, features[i], change):
+                add_multiple_in_place(u, features[i], change)
+            else:  # what is left of u is the rounding error of what it was
+                mix_in_place(w, features, u)
+    return moved
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -93,62 +111,30 @@ def divergence_of_row(x: Floats, u: Floats, total: float) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def least_divergence(x: Floats, features: Floats, sums: Floats, u: Floats, scaled: Floats) -> float:
-    """A proved lower bound of the row's divergence over all weights; `scaled` is scratch.
-
-    For every y >= 0 with features @ y <= sums, D(x || w L) >= sum_j x_j log y_j for all w >= 0:
-    D(x || uy) >= 0 says so with u (1 - y) added. We take y = x / u, divided by its worst excess.
-    """
-    for j in range(len(x)):
-        scaled[j] = x[j] / u[j]
-    worst = 0.0
-    for i in range(len(sums)):
-        if sums[i] > 0.0:
-            reach = 0.0
-            for j in range(len(x)):
-                reach += features[i, j] * scaled[j]
-            worst = max(worst, reach / sums[i])
-    bound = 0.0
-    for j in range(len(x)):
-        if x[j] > 0.0:
-            bound += x[j] * np.log(scaled[j] / worst)
-    return bound
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def improve_row_in_place(
     x: Floats,
     features: Floats,
     sums: Floats,
     w: Floats,
     u: Floats,
-    scaled: Floats,
     sweeps: int,
     floor: float,
     tol: float,
-) -> tuple[float, float]:
-    """Sweeps until the row's proved gap is at most tol * sum(x); (divergence, lower bound).
-
-    A negative `tol` makes all the sweeps and leaves the bound at minus infinity.
-    """
-    least, total = np.inf, 0.0
+) -> float:
+    """Sweeps until none moves a weight by more than tol times the largest; the divergence."""
+    least = np.inf
     for j in range(len(x)):
-        total += x[j]
         if 0.0 < x[j] < least:
             least = x[j]
-    if total == 0.0:
+    if least == np.inf:
         w[:] = 0.0
-        return 0.0, 0.0
+        return 0.0
     mix_in_place(w, features, u)
-    bound = -np.inf
-    for sweep in range(sweeps):
-        sweep_in_place(x, features, sums, w, u, floor, 1.0 / np.sqrt(least))
-        if tol >= 0.0 and (sweep % 4 == 3 or sweep == sweeps - 1):
-            mix_in_place(w, features, u)
-            bound = max(bound, least_divergence(x, features, sums, u, scaled))
-            if divergence_of_row(x, u, np.dot(w, sums)) - bound <= tol * total:
-                break
-    return divergence_of_row(x, u, np.dot(w, sums)), bound
+    for _ in range(sweeps):
+        moved = sweep_in_place(x, features, sums, w, u, floor, 1.0 / np.sqrt(least))
+        if moved <= tol * w.max():
+            break
+    return divergence_of_row(x, u, np.dot(w, sums))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -158,16 +144,15 @@ def improve_dense_rows_in_place(
     sums: Floats,
     weights: Floats,
     divergences: Floats,
-    bounds: Floats,
     sweeps: int,
     floor: float,
     tol: float,
 ) -> None:
     """Improve the weights (n, k) of dense rows (n, m) for features (k, m)."""
-    u, scaled = np.empty(rows.shape[1]), np.empty(rows.shape[1])
+    u = np.empty(rows.shape[1])
     for r in range(len(rows)):
-        divergences[r], bounds[r] = improve_row_in_place(
-            rows[r], features, sums, weights[r], u, scaled, sweeps, floor, tol
+        divergences[r] = improve_row_in_place(
+            rows[r], features, sums, weights[r], u, sweeps, floor, tol
         )
 
 
@@ -180,7 +165,6 @@ def improve_sparse_rows_in_place(
     sums: Floats,
     weights: Floats,
     divergences: Floats,
-    bounds: Floats,
     sweeps: int,
     floor: float,
     tol: float,
@@ -195,20 +179,19 @@ def improve_sparse_rows_in_place(
     for r in range(len(weights)):
         longest = max(longest, indptr[r + 1] - indptr[r])
     gathered = np.empty((k, longest))
-    u, scaled = np.empty(longest), np.empty(longest)
+    u = np.empty(longest)
     for r in range(len(weights)):
         first, count = indptr[r], indptr[r + 1] - indptr[r]
         for j in range(count):
             column = indices[first + j]
             for i in range(k):
                 gathered[i, j] = columns[column, i]
-        divergences[r], bounds[r] = improve_row_in_place(
+        divergences[r] = improve_row_in_place(
             data[first : first + count],
             gathered[:, :count],
             sums,
             weights[r],
             u[:count],
-            scaled[:count],
             sweeps,
             floor,
             tol,

@@ -3,7 +3,8 @@
 Cone NMF gives every row one component. From there an alternating solver lowers
 ½‖X − weights @ components‖²_F over all nonnegative weights and components. "hals" and "anls" never
 raise it, so whatever bound cone NMF had still holds; multiplicative updates cannot leave a zero, so
-"mu" starts with the zeros raised to a hundredth of the mean.
+"mu" starts with the zeros raised to a hundredth of the mean. "kl" lowers the Kullback-Leibler
+divergence instead, for counts (`solvers.poisson`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from provenmf.records import Solution, StopReason, Trace
 from provenmf.solvers.cones.solver import nearest_component_weights
 from provenmf.solvers.run import Callback
 
-Refine = Literal["hals", "anls", "mu"]
+Refine = Literal["hals", "anls", "mu", "kl"]
 
 
 def refine(
@@ -41,8 +42,9 @@ def refine(
     else:
         from provenmf.solvers.alternating.anls import anls
         from provenmf.solvers.alternating.hals import hals
+        from provenmf.solvers.poisson.solver import poisson_nmf
 
-        solver = {"hals": hals, "anls": anls}[method]
+        solver = {"hals": hals, "anls": anls, "kl": poisson_nmf}[method]
         pair = (weights, start.components)
         found = solver(blocks, init=pair, callback=callback, verbose=verbose, **options)
     return replace(

@@ -1,5 +1,5 @@
 """Factorization of counts under the Kullback-Leibler divergence: Poisson likelihood.
 
 Read `solver.py` first: the alternation with extrapolation. `rows.py` improves or solves the
-weights of rows with the components fixed, with a proved bound on what is left to gain.
+weights of rows with the components fixed.
 """

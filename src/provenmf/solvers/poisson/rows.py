@@ -14,22 +14,21 @@ from provenmf.parallel import for_row_slices
 Floats = NDArray[np.float64]
 
 MOST_SWEEPS = 1000
-SOLVED = 1e-7  # proved gap of a row, as a share of its sum
+SOLVED = 1e-10  # largest move of a weight in a sweep, as a share of the row's largest weight
 # A dense block with fewer nonzero entries than this share is cheaper to treat as sparse.
 SPARSE_SHARE = 0.4
 ROWS_PER_SLICE = 64
 
 
 class Rows(NamedTuple):
-    """Weights (n, k); for each row its divergence and a proved lower bound of it."""
+    """Weights (n, k), and the divergence of each row from its mixture."""
 
     weights: Floats
     divergences: Floats
-    bounds: Floats
 
 
 def improve_rows(
-    block: Block, features: Floats, start: Floats, *, sweeps: int, floor: float, tol: float = -1.0
+    block: Block, features: Floats, start: Floats, *, sweeps: int, floor: float, tol: float = 0.0
 ) -> Rows:
     """Coordinate-wise Newton sweeps on the weights of every row of a block.
 
@@ -40,7 +39,7 @@ def improve_rows(
     start : weights (n, k) to begin with, positive.
     sweeps : how many at the most.
     floor : least weight, so that no product vanishes where the data do not.
-    tol : a row is done once its proved gap is at most this share of its sum; negative: never.
+    tol : a row is done once no weight moves by more than this share of the largest.
     """
     from provenmf.kernels.poisson.rows import (
         improve_dense_rows_in_place,
@@ -48,15 +47,15 @@ def improve_rows(
     )
 
     n = block.shape[0]
-    found = Rows(np.array(start, dtype=np.float64), np.empty(n), np.empty(n))
+    found = Rows(np.array(start, dtype=np.float64), np.empty(n))
     sums = features.sum(axis=0)
     transposed = None if sp.issparse(block) else np.ascontiguousarray(features.T)
 
     def work(rows: slice) -> None:
-        weights, divergences, bounds = (array[rows] for array in found)
+        weights, divergences = (array[rows] for array in found)
         if transposed is not None:
             improve_dense_rows_in_place(
-                block[rows], transposed, sums, weights, divergences, bounds, sweeps, floor, tol
+                block[rows], transposed, sums, weights, divergences, sweeps, floor, tol
             )
             return
         pointers = block.indptr[rows.start : rows.stop + 1]
@@ -68,7 +67,6 @@ def improve_rows(
             sums,
             weights,
             divergences,
-            bounds,
             sweeps,
             floor,
             tol,

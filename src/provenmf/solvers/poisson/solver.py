@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
-from provenmf.errors import InvalidInput
+from provenmf.errors import TooLarge
 from provenmf.records import Solution, StopReason
 from provenmf.solvers.alternating.extrapolation import Extrapolation
 from provenmf.solvers.alternating.starts import Init, start_pair
@@ -31,6 +31,7 @@ Floats = NDArray[np.float64]
 
 FLOOR = 1e-10  # of a factor, as a share of its mean at the start
 SWEEPS = 1  # for each factor and iteration: more of them gained nothing on any data tried
+MOST_BYTES = 8e9
 WINDOW = 5  # iterations over which the decrease is judged
 
 
@@ -40,7 +41,7 @@ def poisson_nmf(
     *,
     init: Init = "cones",
     max_iter: int = 500,
-    tol: float = 1e-5,
+    tol: float = 1e-6,
     rng: np.random.Generator | None = None,
     callback: Callback | None = None,
     verbose: int = 0,
@@ -57,37 +58,33 @@ def poisson_nmf(
     -------
     Solution whose trace has the `divergence` and the extrapolation `length` of each iteration.
     """
-    if not blocks.in_memory:
-        raise InvalidInput(
-            "X is read block by block; PoissonNMF needs it in memory, by rows and by columns: "
-            "load it as a sparse matrix, or use HALS"
-        )
     rng = rng if rng is not None else np.random.default_rng(0)
     run = Run(max_iter, callback=callback, verbose=verbose, name="PoissonNMF")
-    rows = as_counts(blocks.everything())
+    rows = counts_in_memory(blocks)
     columns = transposed(rows)
     weights, features, floor = starting_factors(blocks, n_components, init, rng)
 
     best = weights, features
     weights_ahead, features_ahead = best
     extrapolation, divergences = Extrapolation(), [np.inf]
+    length = 0.0
     for _ in run:
         new_weights = step(rows, features_ahead, weights_ahead, floor).weights
-        length = extrapolation.length if len(divergences) > 1 else 0.0
         candidate = beyond(new_weights, weights, length, floor)
         improved = step(columns, candidate, features_ahead, floor)
         divergence = float(improved.divergences.sum())
         if divergence > divergences[-1]:
             weights_ahead, features_ahead = weights, features = best
             extrapolation.shorter()
-            divergences.append(divergences[-1])
+            length = 0.0  # a plain iteration next: it cannot raise the divergence
         else:
             features_ahead = beyond(improved.weights, features, extrapolation.length, floor)
             weights_ahead, weights, features = candidate, new_weights, improved.weights
             best = candidate, improved.weights
             extrapolation.longer()
+            length = extrapolation.length
             divergences.append(divergence)
-        run.record(divergence=divergences[-1], length=extrapolation.length)
+        run.record(divergence=divergences[-1], length=length)
         if settled(divergences, tol):
             run.stop(StopReason.CONVERGED)
 
@@ -97,6 +94,17 @@ def poisson_nmf(
         trace=run.trace,
         stop_reason=run.stop_reason,
     )
+
+
+def counts_in_memory(blocks: Blocks) -> Block:
+    """All rows: the method reads them by rows and by columns in every iteration."""
+    size = 16.0 * blocks.stored_entries  # the entries and their transposed copy
+    if not blocks.in_memory and size > MOST_BYTES:
+        raise TooLarge(
+            f"X of shape {blocks.shape} takes {size / 1e9:.1f} GB by rows and by columns: give "
+            "PoissonNMF fewer rows, or use HALS, which reads it block by block"
+        )
+    return as_counts(blocks.everything())
 
 
 def starting_factors(
@@ -138,7 +146,7 @@ def transposed(block: Block) -> Block:
 
 
 def settled(divergences: list[float], tol: float) -> bool:
-    """Whether the last WINDOW iterations lowered the divergence by less than `tol` of itself."""
+    """Whether WINDOW successful iterations lowered the divergence by less than `tol` of itself."""
     if len(divergences) <= WINDOW + 1:
         return False
     return divergences[-1 - WINDOW] - divergences[-1] <= tol * abs(divergences[-1])

@@ -12,7 +12,7 @@ def started():
     return blocks, cones(blocks, 4)
 
 
-@pytest.mark.parametrize("method", ["hals", "anls", "mu"])
+@pytest.mark.parametrize("method", ["hals", "anls", "mu", "kl"])
 def test_clusters_and_state_stay_and_components_move(started, method):
     blocks, start = started
     refined = refine(blocks, start, method)
@@ -23,7 +23,7 @@ def test_clusters_and_state_stay_and_components_move(started, method):
     assert len(refined.trace) >= 1 and refined.stop_reason
 
 
-@pytest.mark.parametrize("method", ["hals", "anls"])
+@pytest.mark.parametrize("method", ["hals", "anls", "kl"])
 def test_callback_and_iterations_reach_the_solver(started, method):
     blocks, start = started
     seen = []
@@ -34,7 +34,7 @@ def test_callback_and_iterations_reach_the_solver(started, method):
 def test_the_start_is_not_modified(started):
     blocks, start = started
     before = start.components.copy()
-    for method in ("hals", "anls", "mu"):
+    for method in ("hals", "anls", "mu", "kl"):
         refine(blocks, start, method)
     np.testing.assert_array_equal(start.components, before)
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import NMF
 
 from provenmf.blocks import as_blocks
-from provenmf.errors import InvalidInput
+from provenmf.errors import TooLarge
 from provenmf.linalg.divergence import excess
 from provenmf.solvers.poisson.rows import encode_counts
 from provenmf.solvers.poisson.solver import poisson_nmf
@@ -62,7 +62,8 @@ def test_counts_that_no_component_explains_are_left_out():
     np.testing.assert_allclose(weights, [[3.0]])
 
 
-def test_data_that_are_not_in_memory_are_refused(tmp_path, counts):
+def test_large_data_on_disk_are_refused_by_name(tmp_path, counts, monkeypatch):
     np.save(tmp_path / "x.npy", counts)
-    with pytest.raises(InvalidInput, match="in memory"):
+    monkeypatch.setattr("provenmf.solvers.poisson.solver.MOST_BYTES", 1000.0)
+    with pytest.raises(TooLarge, match="use HALS"):
         poisson_nmf(as_blocks(tmp_path / "x.npy"), 3)

@@ -1,0 +1,111 @@
+"""What is known about a factorization of counts under the Kullback-Leibler divergence.
+
+D(X || WC) is not convex in both factors, so no bound on its global minimum comes with the method.
+With one factor fixed it is convex, and a feasible point of the dual problem proves how much the
+other factor could still gain (`linalg.divergence.least_divergences`). Both gaps are proved for this
+data, with no assumption.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.blocks import Block
+from provenmf.guarantees.fit import Fit
+from provenmf.linalg.divergence import Excess, excess, least_divergences
+from provenmf.records import Certificate, Check
+from provenmf.storage import stored_values
+
+Floats = NDArray[np.float64]
+
+STATIONARY = 1e-3  # gaps, as a share of the divergence
+# Sums of n terms lose at most this many units in the last place per term, with room to spare.
+ROUNDING = 64 * float(np.finfo(np.float64).eps)
+
+
+def certify(fit: Fit) -> Certificate:
+    """The divergence, and what the weights or the components alone could still gain."""
+    measured = measure(fit)
+    if not np.isfinite(measured.rows).all():
+        hidden = int(np.count_nonzero(~np.isfinite(measured.rows)))
+        note = f"{hidden} rows have counts where the product is zero: their divergence is infinite"
+        return Certificate(
+            fit.method, checks=(Check("finite divergence", "likelihood", "fails", note=note),)
+        )
+    rows, columns = fit.sums, column_sums(fit)
+    size = float(np.abs(measured.row_logs).sum() + 3 * rows.sum())
+    slack = ROUNDING * (math.log2(max(2, *fit.blocks.shape)) + fit.n_components) * size
+    total = float(measured.rows.sum())
+    least_by_rows = least_divergences(
+        measured.row_logs, rows, measured.row_pull, fit.components.sum(axis=1)
+    ).sum()
+    least_by_columns = least_divergences(
+        measured.column_logs, columns, measured.column_pull, fit.weights.sum(axis=0)
+    ).sum()
+    weights_gap = max(total - float(least_by_rows), 0.0) + slack
+    components_gap = max(total - float(least_by_columns), 0.0) + slack
+    share = max(weights_gap, components_gap) / total if total > slack else 0.0
+    check = Check(
+        "either factor near its best",
+        "Fenchel duality",
+        "holds" if share <= STATIONARY else "fails",
+        value=share,
+        threshold=STATIONARY,
+        note="proved gap of either factor, the other fixed, as a share of the divergence; another "
+        "pair of factors may still be better",
+    )
+    independent = independence_divergence(fit, rows, columns)
+    explained = {"deviance_explained": 1.0 - total / independent} if independent > slack else {}
+    return Certificate(
+        fit.method,
+        checks=(check,),
+        bounds={
+            "divergence_above_best_weights": weights_gap * fit.unit,
+            "divergence_above_best_components": components_gap * fit.unit,
+        },
+        measures={"divergence": total * fit.unit, **explained},
+    )
+
+
+def measure(fit: Fit) -> Excess:
+    """Divergences and pulls of all rows, in one pass."""
+    parts = [
+        part
+        for _, _, part in fit.blocks.each(
+            lambda block, weights: excess(block, weights, fit.components), fit.weights
+        )
+    ]
+    return Excess(
+        rows=np.concatenate([part.rows for part in parts]),
+        row_logs=np.concatenate([part.row_logs for part in parts]),
+        column_logs=np.sum([part.column_logs for part in parts], axis=0),
+        row_pull=np.concatenate([part.row_pull for part in parts]),
+        column_pull=np.sum([part.column_pull for part in parts], axis=0),
+    )
+
+
+def column_sums(fit: Fit) -> Floats:
+    """Sum of each column of the data."""
+    return np.asarray(
+        fit.blocks.map_reduce(lambda block: np.asarray(block.sum(axis=0)).ravel()), dtype=np.float64
+    )
+
+
+def independence_divergence(fit: Fit, rows: Floats, columns: Floats) -> float:
+    """Divergence of the data from the product of their margins: the best of rank one.
+
+    Σ x log x − Σ r log r − Σ c log c + N log N, with row sums r, column sums c and total N.
+    """
+
+    def entropy(values: Floats) -> float:
+        positive = values[values > 0]
+        return float((positive * np.log(positive)).sum())
+
+    def of_block(block: Block) -> float:
+        return entropy(np.asarray(stored_values(block), dtype=np.float64))
+
+    entries = float(fit.blocks.map_reduce(of_block))
+    return entries - entropy(rows) - entropy(columns) + entropy(rows.sum(keepdims=True))
