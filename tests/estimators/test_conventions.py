@@ -142,7 +142,8 @@ def test_a_callback_sees_every_row_and_is_no_part_of_the_record(method):
     fitted = make(method, callback=rows.append).fit(separable_data())
     assert len(rows) == len(fitted.trace_)
     assert rows[-1].keys() == fitted.trace_.columns.keys()
-    assert fitted.factorization_.parameters.keys() == fitted.get_params().keys() - {"callback"}
+    not_of_the_result = {"callback", "on_interrupt"}
+    assert fitted.factorization_.parameters.keys() == fitted.get_params().keys() - not_of_the_result
 
 
 def test_clone_and_pickle(method):
@@ -246,6 +247,7 @@ DRAWS = {
     "fast_gradient": {},
     "hals": {"init": "random"},
     "anls": {"init": "random"},
+    "poisson": {"init": "random"},
 }
 
 
