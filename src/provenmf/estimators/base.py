@@ -19,7 +19,7 @@ from provenmf.errors import InvalidInput, warn_user
 from provenmf.estimators.parameters import AT_LEAST_ONE, StrOptions, validate_parameters
 from provenmf.estimators.provenance import plain_parameters, versions
 from provenmf.estimators.traits import Traits
-from provenmf.guarantees import optimality
+from provenmf.guarantees import any_method
 from provenmf.guarantees.fit import Fit
 from provenmf.parallel import blas_threads_for
 from provenmf.records import Certificate, Factorization, Solution, StopReason
@@ -163,7 +163,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         fit = Fit(blocks, factorization, self._constraint, products=self.certify)
         if self.certify:
             with pressed.dispensable() if pressed else nullcontext():
-                self.certificate_ = self._certify(fit).join(optimality.certify(fit))
+                self.certificate_ = self._certify(fit).join(any_method.certify(fit))
                 factorization = replace(factorization, certificate=self.certificate_)
         self.factorization_ = factorization
         self.components_ = factorization.components

@@ -8,7 +8,7 @@ from provenmf.errors import InvalidInput
 from provenmf.estimators import CATALOGUE, estimator_class
 from provenmf.estimators.provenance import current_names
 from provenmf.estimators.xray import SignedXRAY
-from provenmf.guarantees import optimality
+from provenmf.guarantees import any_method
 from provenmf.guarantees.fit import Fit
 from provenmf.records import Certificate, Factorization
 
@@ -39,7 +39,7 @@ def certify(X: Any, factorization: Factorization) -> Certificate:
             f"{needed[0]} x {needed[1]}: give the data it was made from"
         )
     fit = Fit(blocks, factorization, estimator._constraint)
-    return estimator._certify(fit).join(optimality.certify(fit))
+    return estimator._certify(fit).join(any_method.certify(fit))
 
 
 def _estimator_of(factorization: Factorization) -> Any:

@@ -1,0 +1,241 @@
+"""Other factorizations of the same product: an explicit one, and how far each component can move.
+
+Everything here is from inside: each factorization W A, A⁻¹ H was computed and found nonnegative
+with more than rounding to spare. How far components can move at most is not known from this.
+
+Some zeros may stay zero whatever A does. This happens by pattern: A_ij may differ from zero only
+for some pairs, a transitive relation, so that products and inverses of such A have the pattern too;
+an entry of W A is then a sum of nothing. All other entries must become positive.
+
+A move of one component, A = I + e_i uᵀ with u_i = 0, has the inverse I − e_i uᵀ. It changes
+component i into H_i − uᵀH and adds multiples of column i of W to the other columns, so that what
+it may be is a polytope, and how far it turns the component a linear-fractional program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from provenmf.guarantees.rigidity import EPS, NEGLIGIBLE, ROUNDS, Array, Entries, Indices
+
+Pairs = NDArray[np.bool_]
+
+# Programs that may be spent on how far components can move.
+PROGRAMS = 40
+# How much of a move is made, so that all entries stay off zero.
+SHARE = 0.999
+# Zeros beyond which the pattern of what can move is not sought by a program.
+PATTERN_ZEROS = 3000
+
+
+@dataclass(frozen=True)
+class Ambiguity:
+    """Another factorization, and the angles that components were seen to turn by, in degrees."""
+
+    transition: Array
+    degrees: Array
+
+
+def explore(entries: Entries) -> Ambiguity | None:
+    """Find other factorizations of the product; None if none was found."""
+    for pairs in _patterns(entries):
+        direction = strict_direction(entries, pairs)
+        start = None if direction is None else _first_step(entries, pairs, direction)
+        if start is not None:
+            best = Ambiguity(start, angles(entries, start))
+            for component in range(entries.k):
+                best = _turn(entries, pairs, component, start, best)
+            return best
+    return None
+
+
+def nested_supports(entries: Entries) -> tuple[Pairs, Pairs]:
+    """Pairs (i, j) that can always be mixed, for components and for weights.
+
+    Where component j is zero outside component i, H_i − t H_j and W_j + t W_i are a factorization
+    for small t > 0: A_ij = t. Where column i of W is zero outside column j, so is A_ij = −t.
+    """
+    apart = ~np.eye(entries.k, dtype=bool)
+    present = (entries.plain > 0).astype(np.float64)
+    absent = 1 - present
+    of_components = (absent @ present.T == 0) & apart
+    used = (entries.weights > 0).astype(np.float64)
+    of_weights = (used.T @ (1 - used) == 0) & apart
+    return of_components, of_weights
+
+
+def _patterns(entries: Entries) -> list[Pairs]:
+    """Transitive relations that A may have, the largest first."""
+    everything = ~np.eye(entries.k, dtype=bool)
+    found = [everything]
+    if len(entries.zeros) <= PATTERN_ZEROS:
+        found.append(_movable(entries))
+    found += nested_supports(entries)
+    return [pairs for pairs in found if pairs.any() and _is_transitive(pairs)]
+
+
+def _is_transitive(pairs: Pairs) -> bool:
+    within = pairs | np.eye(len(pairs), dtype=bool)
+    return not bool(((within.astype(int) @ within) > 0)[~within].any())
+
+
+def _movable(entries: Entries) -> Pairs:
+    """Unknowns outside all conditions that every T satisfies with equality.
+
+    max Σ s subject to C T ≥ s, 0 ≤ s ≤ 1 makes as many conditions strict as can be.
+    """
+    matrix = entries.matrix(entries.zeros)
+    count, unknowns = matrix.shape
+    program = linprog(
+        np.concatenate([np.zeros(unknowns), -np.ones(count)]),
+        A_ub=np.column_stack([-matrix.toarray(), np.eye(count)]),
+        b_ub=np.zeros(count),
+        bounds=[(None, None)] * unknowns + [(0.0, 1.0)] * count,
+    )
+    if program.status != 0:
+        return np.zeros((entries.k, entries.k), dtype=bool)
+    tight = program.x[unknowns:] < 0.5
+    free = np.asarray(abs(matrix[tight]).sum(axis=0)) == 0
+    return entries.transition(free.astype(np.float64)) > 0
+
+
+def _must_rise(entries: Entries, pairs: Pairs) -> tuple[Pairs, Pairs]:
+    """The entries of W and of H that are positive or that the pattern can make so."""
+    within = (pairs | np.eye(entries.k, dtype=bool)).astype(np.float64)
+    of_weights = (entries.weights > 0).astype(np.float64) @ within > 0
+    of_components = within @ (entries.plain > 0).astype(np.float64) > 0
+    return of_weights, of_components
+
+
+def strict_direction(entries: Entries, pairs: Pairs) -> Array | None:
+    """T on the pattern with (W T) > 0 and −(T H) > 0 on all zeros that it can reach.
+
+    max t subject to C T ≥ t, |T| ≤ 1; None if t is zero.
+    """
+    rise = np.concatenate([part.ravel() for part in _must_rise(entries, pairs)])
+    zeros = entries.zeros[rise[entries.zeros]]
+    mask = pairs[~np.eye(entries.k, dtype=bool)]
+    limits = [(-float(free), float(free)) for free in mask] + [(0.0, 1.0)]
+    goal = np.append(np.zeros(len(mask)), -1.0)
+    chosen: Indices = zeros[:0]
+    for _ in range(ROUNDS):
+        above = np.column_stack([-entries.matrix(chosen).toarray(), np.ones(len(chosen))])
+        program = linprog(goal, A_ub=above, b_ub=np.zeros(len(chosen)), bounds=limits)
+        if program.status != 0 or program.x[-1] <= NEGLIGIBLE:
+            return None
+        direction = entries.transition(program.x[:-1])
+        slack = entries.slack(direction)[zeros]
+        order = np.argsort(slack)[: 20 * entries.k]
+        low = zeros[order[slack[order] < program.x[-1] / 2]]
+        if len(low) == 0:
+            return direction
+        chosen = np.union1d(chosen, low)
+    return None
+
+
+def is_factorization(entries: Entries, pairs: Pairs, transition: Array) -> bool:
+    """Whether W A and A⁻¹ H are nonnegative for certain: above their rounding errors.
+
+    A has the given pattern, so that entries which it cannot reach are zero.
+    """
+    condition = float(np.linalg.cond(transition))
+    if not condition < 1e6:
+        return False
+    rounding = 100 * entries.k * EPS
+    weights = entries.weights @ transition
+    enough = rounding * (entries.weights @ np.abs(transition))
+    components = np.linalg.solve(transition, entries.components)
+    sizes = rounding * condition * np.abs(components).max(axis=0, keepdims=True)
+    of_weights, of_components = _must_rise(entries, pairs)
+    return bool((weights > enough)[of_weights].all() and (components > sizes)[of_components].all())
+
+
+def angles(entries: Entries, transition: Array) -> Array:
+    """How far each component has turned, in degrees."""
+    home, moved = _unit(entries.plain), _unit(np.linalg.solve(transition, entries.plain))
+    half_chords = np.linalg.norm(moved - home, axis=1) / 2
+    return np.degrees(2 * np.arcsin(np.minimum(half_chords, 1.0)))
+
+
+def _unit(rows: NDArray[np.floating[Any]]) -> Array:
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float64)
+
+
+def _first_step(entries: Entries, pairs: Pairs, direction: Array) -> Array | None:
+    """A = I + α T with the largest α among 1, 1/2, 1/4, … that gives a factorization."""
+    for step in 0.5 ** np.arange(40):
+        transition = np.eye(entries.k) + step * direction
+        if is_factorization(entries, pairs, transition):
+            return transition
+    return None
+
+
+def _turn(
+    entries: Entries, pairs: Pairs, component: int, start: Array, best: Ambiguity
+) -> Ambiguity:
+    """Turn one component as far as some moves take it, towards the others and away from them."""
+    k = entries.k
+    rng = np.random.default_rng(component)
+    others = np.delete(np.arange(k), component)
+    home = entries.plain[component]
+    for sign in (1.0, -1.0):
+        transition = start
+        for number in range(max(1, PROGRAMS // (2 * k * k))):
+            towards = sign * entries.plain[others[number % len(others)]]
+            transition = _move(entries, pairs, transition, component, towards, home, SHARE)
+            best = _better(entries, transition, best)
+            for other in others.tolist():
+                there = np.asarray(rng.standard_normal(entries.plain.shape[1]))
+                transition = _move(entries, pairs, transition, other, there, home, 0.5)
+    return best
+
+
+def _better(entries: Entries, transition: Array, best: Ambiguity) -> Ambiguity:
+    """Keep the largest angle of each component, and the factorization with the largest of all."""
+    turned = angles(entries, transition)
+    kept = transition if turned.max() > best.degrees.max() else best.transition
+    return Ambiguity(kept, np.maximum(best.degrees, turned))
+
+
+def _move(
+    entries: Entries,
+    pairs: Pairs,
+    transition: Array,
+    i: int,
+    towards: Array,
+    home: Array,
+    share: float,
+) -> Array:
+    """Move component i, all others fixed, where ⟨towards, h⟩/⟨home, h⟩ is largest; `share` of it.
+
+    Variables s > 0 and v with h = s H_i − vᵀH ≥ 0, v_j ≥ −s min_r W_rj/W_ri, ⟨home, h⟩ = 1.
+    """
+    others = np.flatnonzero(pairs[i])
+    if len(others) == 0:
+        return transition
+    weights = entries.weights @ transition
+    used = weights[:, i] > 0
+    lowest = (weights[used][:, others] / weights[used, i : i + 1]).min(axis=0)
+    columns, plain = (np.linalg.solve(transition, h) for h in (entries.components, entries.plain))
+    signed = np.vstack([columns[i], -columns[others]])
+    moved = np.vstack([plain[i], -plain[others]])
+    limits = np.column_stack([-np.maximum(lowest, 0.0), -np.eye(len(others))])
+    program = linprog(
+        -(moved @ towards),
+        A_ub=np.vstack([-signed.T, limits]),
+        b_ub=np.zeros(signed.shape[1] + len(limits)),
+        A_eq=(moved @ home)[None, :],
+        b_eq=[1.0],
+        bounds=[(1e-3, None)] + [(None, None)] * len(others),
+    )
+    if program.status != 0:
+        return transition
+    move = np.zeros(entries.k)
+    move[others] = share * program.x[1:] / program.x[0]
+    result = transition + np.outer(transition[:, i], move)
+    return result if is_factorization(entries, pairs, result) else transition

@@ -1,0 +1,258 @@
+"""Whether the factors at hand can be moved at all without changing their product.
+
+W (n, k) and H (k, d) have rank k and no negative entry. Every factorization of WH into k parts is
+W A and A⁻¹ H. Near this one A = I + T with zero diagonal, since the diagonal is mere scaling, and
+
+    (W T)_rj ≥ −W_rj                          for all r, j
+    −(T H)_ic ≥ −H_ic − (T²(I + T)⁻¹H)_ic     for all i, c.
+
+Write chosen entries as C t ≥ −v, with t the k(k − 1) entries of T and v ≥ 0. Put τ = ‖T‖_F; the
+second-order term is at most τ²/(1 − τ) times the length of the column of H. For y ≥ 0 let a(y) be
+the sum of y times the chosen entries and b(y) that of y times those lengths, so that
+yᵀv ≤ a + b τ²/(1 − τ). Two proofs that no other factorization is near:
+
+- Farkas, for each unknown and sign: Cᵀy = ±e_q + r gives ∓t_q ≤ yᵀv + ‖r‖τ, and the squares add
+  up over the unknowns: (1 − ‖r‖) τ ≤ ‖a‖ + ‖b‖ τ²/(1 − τ). Two linear programs an unknown.
+- Stiemke, once: with r = Cᵀy and s the least singular value of diag(y) C,
+  s‖t‖ ≤ Σ y|Ct| ≤ yᵀCt + 2 yᵀv, hence (s − ‖r‖) τ ≤ 2a + 2b τ²/(1 − τ). One linear program.
+
+Where the chosen entries are exact zeros a = 0, and τ = 0 or τ ≥ (1 − ‖r‖)/(1 − ‖r‖ + ‖b‖). This
+is infinitesimal rigidity (Krone & Kubjas 2021) with a distance. Linear programs find y, but what
+is claimed does not rest on their having been solved well.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from provenmf.linalg.binary_scaling import balanced_factors
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+EPS = float(np.finfo(np.float64).eps)
+# Entries that a linear program is given at once; more are added where its answer violates them.
+AT_ONCE = 1500
+ROUNDS = 40
+# What one linear program may take.
+SECONDS = 10.0
+# Entries times squared unknowns beyond which each unknown gets no linear program of its own.
+FARKAS_SIZE = 2_000_000
+# What a linear program calls zero.
+NEGLIGIBLE = 1e-8
+
+
+@dataclass(frozen=True)
+class Isolation:
+    """Every other factorization of the product has ‖T‖_F at most `freedom` or at least `reach`."""
+
+    freedom: float
+    reach: float
+
+
+class Entries:
+    """The entries of W and H, numbered in one row, as conditions on T.
+
+    Components have a largest entry in [1/2, 1), which fixes the scale of T. Each condition is
+    scaled by a power of two so that its largest coefficient is in [1/2, 1).
+    """
+
+    def __init__(self, weights: NDArray[Any], components: NDArray[Any]) -> None:
+        self.factors = balanced_factors(weights, components)
+        self.weights, self.components = self.factors.weight_rows, self.factors.component_columns
+        self.plain = self.factors.components
+        self.k = len(components)
+        self.values = np.concatenate([self.weights.ravel(), self.components.ravel()])
+        lengths = np.linalg.norm(self.components, axis=0)
+        self.lengths = np.concatenate([np.zeros(self.weights.size), np.tile(lengths, self.k)])
+        zero = np.concatenate([weights.ravel() == 0, components.ravel() == 0])
+        useful = np.concatenate(
+            [np.repeat(self.weights.any(axis=1), self.k), np.tile(lengths > 0, self.k)]
+        )
+        self.zeros: Indices = np.flatnonzero(zero & useful)
+        self._useful = useful
+
+    def up_to(self, size: float) -> Indices:
+        """The entries that are at most `size`."""
+        return np.flatnonzero((self.values <= size) & self._useful)
+
+    def slack(self, transition: Array) -> Array:
+        """C t for all entries: what (W T) and −(T H) are there."""
+        return np.concatenate(
+            [(self.weights @ transition).ravel(), -(transition @ self.components).ravel()]
+        )
+
+    def matrix(self, chosen: Indices) -> sp.csr_array:
+        """C, a row for each chosen entry and a column for each T_ij with i ≠ j."""
+        k, split = self.k, self.weights.size
+        of_weights, of_components = chosen[chosen < split], chosen[chosen >= split] - split
+        row, j = np.divmod(of_weights, k)
+        i, column = np.divmod(of_components, self.components.shape[1])
+        moving = np.arange(k)
+        # the entry (r, j) of W T uses column j of T, the entry (i, c) of T H its row i
+        first = np.concatenate([np.tile(moving, len(j)), np.repeat(i, k)])
+        second = np.concatenate([np.repeat(j, k), np.tile(moving, len(i))])
+        values = np.concatenate([self.weights[row].ravel(), -self.components[:, column].T.ravel()])
+        which = np.repeat(np.arange(len(j) + len(i)), k)
+        kept = (first != second) & (values != 0)
+        unknown = first * (k - 1) + second - (second > first)
+        shape = (len(chosen), k * (k - 1))
+        return sp.csr_array((values[kept], (which[kept], unknown[kept])), shape=shape)
+
+    def transition(self, unknowns: Array) -> Array:
+        """T from its k(k − 1) entries off the diagonal."""
+        result = np.zeros((self.k, self.k))
+        result[~np.eye(self.k, dtype=bool)] = unknowns
+        return result
+
+
+@dataclass(frozen=True)
+class Search:
+    """What the linear programs found: an isolation, else a direction, else only a reason."""
+
+    isolation: Isolation | None = None
+    direction: Array | None = None
+    reason: str = ""
+
+
+def search(entries: Entries, allowed: Indices) -> Search:
+    """Find y that isolates the factorization, or T that none of the `allowed` entries forbids.
+
+    max Σ (C t)_e subject to C t ≥ 0, |t| ≤ 1 over a part of the entries; its optimum is 0 where
+    they isolate, and y = 1 + its multipliers. Otherwise its t is tried on all entries, and those
+    that it violates join.
+    """
+    chosen = _first_choice(entries, allowed)
+    for _ in range(ROUNDS):
+        matrix = entries.matrix(chosen)
+        if matrix.shape[0] == 0:
+            return Search(direction=entries.transition(np.ones(matrix.shape[1])))
+        program = linprog(
+            -np.asarray(matrix.sum(axis=0)),
+            A_ub=-matrix,
+            b_ub=np.zeros(matrix.shape[0]),
+            bounds=(-1, 1),
+            method="highs",
+            options={"time_limit": SECONDS},
+        )
+        if program.status != 0:
+            return Search(reason="the linear program was not solved in time")
+        multipliers = np.maximum(1 - program.ineqlin.marginals, 0.0)
+        found = from_stiemke(entries, chosen, matrix, multipliers)
+        if found is not None:
+            return Search(isolation=_sharper(entries, chosen, found))
+        direction = entries.transition(program.x)
+        if np.abs(direction).max() <= NEGLIGIBLE:
+            return Search(reason="rigid within rounding only")
+        more = _violated(entries, allowed, direction)
+        if len(np.setdiff1d(more, chosen)) == 0:
+            return Search(direction=direction)
+        chosen = np.union1d(chosen, more)
+    return Search(reason="the linear programs did not settle")
+
+
+def _sharper(entries: Entries, chosen: Indices, found: Isolation) -> Isolation:
+    """The better of the two proofs, where the second is not too dear."""
+    if len(chosen) * (entries.k * (entries.k - 1)) ** 2 > FARKAS_SIZE:
+        return found
+    other = from_farkas(entries, chosen)
+    return found if other is None or other.reach < found.reach else other
+
+
+def from_stiemke(
+    entries: Entries, chosen: Indices, matrix: sp.csr_array, multipliers: Array
+) -> Isolation | None:
+    """What one y = `multipliers` ≥ 0 proves, rounding counted against it; None if nothing.
+
+    The singular values of diag(y) C are found within (m + p) eps ‖diag(y) C‖_F for m rows and p
+    columns (Golub & Van Loan 2013, 8.6).
+    """
+    used = multipliers > 0
+    if np.count_nonzero(used) < matrix.shape[1]:
+        return None
+    y, rows, kept = multipliers[used], matrix[used], chosen[used]
+    scaled = rows.toarray() * y[:, None]
+    s = float(np.linalg.svd(np.linalg.qr(scaled, mode="r"), compute_uv=False)[-1])
+    s -= 4 * sum(scaled.shape) * EPS * float(np.linalg.norm(scaled))
+    residual = _residual(rows, y, np.zeros(matrix.shape[1]))
+    a, b = float(y @ entries.values[kept]), float(y @ entries.lengths[kept])
+    return _roots(s - residual, 2 * a, 2 * b)
+
+
+def from_farkas(entries: Entries, chosen: Indices) -> Isolation | None:
+    """What a y for each unknown and sign proves, rounding counted against it; None if nothing.
+
+    min ± t_q subject to C t ≥ −(values + lengths/100); the multipliers are y. The cost only aims
+    at small a and b.
+    """
+    matrix = entries.matrix(chosen)
+    values, lengths = entries.values[chosen], entries.lengths[chosen]
+    cost = values + lengths / 100
+    unknowns = matrix.shape[1]
+    bounds = np.zeros((unknowns, 2, 3))
+    for unknown in range(unknowns):
+        for side, sign in enumerate((1.0, -1.0)):
+            target = np.zeros(unknowns)
+            target[unknown] = sign
+            program = linprog(target, A_ub=-matrix, b_ub=cost, bounds=(None, None), method="highs")
+            if program.status != 0:
+                return None
+            y = np.maximum(-program.ineqlin.marginals, 0.0)
+            bounds[unknown, side] = y @ values, y @ lengths, _residual(matrix, y, target)
+    a, b, residual = np.linalg.norm(bounds.max(axis=1), axis=0)
+    return _roots(1 - float(residual), float(a), float(b))
+
+
+def _residual(matrix: sp.csr_array, y: Array, target: Array) -> float:
+    """At least ‖Cᵀy − target‖, with the rounding error of its sums."""
+    rounding = 2 * (len(y) + 1) * EPS * (np.asarray(abs(matrix).T @ y) + np.abs(target))
+    return float(np.linalg.norm(np.abs(matrix.T @ y - target) + rounding)) * (1 + 1e-9)
+
+
+def _roots(s: float, a: float, b: float) -> Isolation | None:
+    """Solve s τ = a + b τ²/(1 − τ), that is (s + b) τ² − (s + a) τ + a = 0."""
+    if not s > 0:
+        return None
+    a, b = a * (1 + 1e-9), b * (1 + 1e-9)
+    discriminant = (s + a) ** 2 - 4 * a * (s + b)
+    if discriminant <= 0:
+        return None
+    larger = (s + a + math.sqrt(discriminant)) / 2
+    reach = larger / (s + b) * (1 - 1e-9)
+    freedom = a / larger * (1 + 1e-9)
+    return Isolation(freedom, reach) if freedom < reach else None
+
+
+def _first_choice(entries: Entries, allowed: Indices) -> Indices:
+    """All entries if they are few, else the extreme ones in some directions, for each unknown."""
+    if len(allowed) <= AT_ONCE:
+        return allowed
+    k = entries.k
+    rng = np.random.default_rng(0)
+    picked = [
+        _violated(entries, allowed, np.outer(*rng.standard_normal((2, k)))) for _ in range(2 * k)
+    ]
+    return np.unique(np.concatenate(picked))
+
+
+def _violated(entries: Entries, allowed: Indices, direction: Array) -> Indices:
+    """The allowed entry that T violates most, in every column of W and every row of H."""
+    slack = np.full(len(entries.values), np.inf)
+    slack[allowed] = entries.slack(direction)[allowed]
+    split, k = entries.weights.size, entries.k
+    by_column = slack[:split].reshape(-1, k)
+    by_row = slack[split:].reshape(k, -1)
+    worst = np.concatenate(
+        [
+            by_column.argmin(axis=0) * k + np.arange(k),
+            split + np.arange(k) * by_row.shape[1] + by_row.argmin(axis=1),
+        ]
+    )
+    return worst[slack[worst] < -NEGLIGIBLE * np.abs(direction).max()]

@@ -1,0 +1,167 @@
+"""Whether other nonnegative parts have the same product as the parts that were found.
+
+All statements are about the factors W (n, k) and H (k, d) as computed, and about their product WH,
+which is the fit and not the data: where the fit has an error, another product may fit as well.
+Zeros are entries that are exactly zero. Up to order and scale of the parts,
+
+- *unique*: WH has no other factorization into k nonnegative parts (guarantees/scattered.py);
+- *component j unique*: every such factorization contains it (`components_in_all`);
+- *locally unique*: none is near (guarantees/rigidity.py), with the distance that is proved;
+- where that fails another factorization was computed (guarantees/ambiguity.py).
+
+Krone21  Krone & Kubjas 2021, Uniqueness of nonnegative matrix factorizations by rigidity theory
+Huang14  Huang, Sidiropoulos & Swami 2014, Non-negative matrix factorization revisited
+Gillis23 Gillis & Rajkó 2023, Partial identifiability for nonnegative matrix factorization
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.guarantees.ambiguity import Ambiguity, explore
+from provenmf.guarantees.fit import Fit
+from provenmf.guarantees.rigidity import EPS, Array, Entries, Isolation, search
+from provenmf.guarantees.scattered import scattered_scaling
+from provenmf.records import Certificate, Check, Measure
+
+MOST_COMPONENTS = 30
+MOST_ENTRIES = 5_000_000
+# Entries below this, next to others of size one, would not be exact.
+SMALLEST = 1e-290
+# Parts that are proved to move by no more than this are called unique.
+RESOLUTION = 1e-6
+# Angles below this, in degrees, are no other factorization worth showing.
+NOTICEABLE = 1e-3
+
+
+@dataclass(frozen=True)
+class Uniqueness:
+    """What was established; `isolation` and `ambiguity` exclude each other."""
+
+    everywhere: bool = False
+    in_all: int = 0
+    isolation: Isolation | None = None
+    ambiguity: Ambiguity | None = None
+    reason: str = ""
+
+
+def certify(fit: Fit) -> Certificate:
+    """Whether the parts are unique, locally unique, or can be moved and how far."""
+    found = examine(fit.factorization.weights, fit.factorization.components)
+    bounds: dict[str, float] = {}
+    measures: dict[str, Measure] = {}
+    if found.in_all:
+        bounds["components_proved_unique"] = float(found.in_all)
+    if found.isolation is not None:
+        bounds["mixing_of_any_other_factorization"] = found.isolation.reach
+    if found.ambiguity is not None:
+        measures["components_turn_by_degrees"] = tuple(found.ambiguity.degrees.tolist())
+    checks = (_check_everywhere(found, fit.n_components), _check_nearby(found))
+    return Certificate(fit.method, checks=checks, bounds=bounds, measures=measures)
+
+
+def _check_everywhere(found: Uniqueness, k: int) -> Check:
+    name, theorem = "no other parts, same product", "Huang14"
+    if found.everywhere:
+        words = f"No other {k} nonnegative parts have the same product as these: they are unique."
+        return Check(name, theorem, "holds", in_words=words if k > 1 else "")
+    if found.ambiguity is not None:
+        return Check(name, theorem, "fails", note="another factorization was computed")
+    note = found.reason or "weights or components are not seen to be sufficiently scattered"
+    return Check(name, theorem, "unknown", note=note)
+
+
+def _check_nearby(found: Uniqueness) -> Check:
+    name, theorem = "no other parts nearby", "Krone21"
+    if found.isolation is not None:
+        reach = found.isolation.reach
+        note = f"any other factorization of the product mixes the parts by at least {reach:.2g}"
+        if found.isolation.freedom > 0:
+            note += f", or by at most {found.isolation.freedom:.1g}"
+        words = "" if found.everywhere else "No other nonnegative parts nearby have this product."
+        return Check(name, theorem, "holds", reach, 0.0, note=note, direction=">=", in_words=words)
+    if found.ambiguity is not None:
+        largest = found.ambiguity.degrees.max()
+        words = (
+            "The parts are not unique: others with the same product exist, and one part can turn "
+            f"by at least {largest:.2g} degrees."
+        )
+        note = f"with the same product a component was turned by {largest:.3g} degrees"
+        return Check(name, theorem, "fails", note=note, in_words=words)
+    if found.everywhere:
+        return Check(name, theorem, "holds", note="there are none at all")
+    return Check(name, theorem, "unknown", note=found.reason or "not settled")
+
+
+def examine(weights: NDArray[Any], components: NDArray[Any]) -> Uniqueness:
+    """All that is established about the factorizations of weights @ components."""
+    reason = _beyond(weights, components)
+    if reason:
+        return Uniqueness(reason=reason)
+    entries = Entries(weights, components)
+    if len(components) == 1:
+        return Uniqueness(everywhere=True, in_all=1)
+    positive = entries.values[entries.values > 0]
+    if np.count_nonzero(weights) + np.count_nonzero(components) > len(positive) or (
+        positive.min() < SMALLEST
+    ):
+        return Uniqueness(reason="entries differ by more than 290 orders of magnitude")
+    if not (has_full_rank(entries.weights) and has_full_rank(entries.components.T)):
+        return Uniqueness(reason="weights or components are not seen to be independent")
+    in_all = components_in_all(entries)
+    everywhere = in_all == entries.k
+    everywhere = everywhere or scattered_scaling(entries.factors) is not None
+    found = search(entries, entries.zeros)
+    if found.isolation is not None or everywhere:
+        return Uniqueness(everywhere, entries.k if everywhere else in_all, found.isolation)
+    ambiguity = explore(entries) if found.direction is not None else None
+    if ambiguity is not None and ambiguity.degrees.max() >= NOTICEABLE:
+        return Uniqueness(in_all=in_all, ambiguity=ambiguity)
+    almost = search(entries, entries.up_to(RESOLUTION)).isolation
+    if almost is not None and almost.freedom <= RESOLUTION:
+        return Uniqueness(in_all=in_all, isolation=almost)
+    return Uniqueness(in_all=in_all, reason=found.reason or "parts may move; not seen how")
+
+
+def _beyond(weights: NDArray[Any], components: NDArray[Any]) -> str:
+    """Why nothing can be said; empty if something can."""
+    k = len(components)
+    if not (np.isfinite(weights).all() and np.isfinite(components).all()):
+        return "some entries are not finite"
+    if (weights < 0).any() or (components < 0).any():
+        return "only for factors without negative entries"
+    if not (weights.any(axis=0).all() and components.any(axis=1).all()):
+        return "a component is zero or has no weight"
+    if k > MOST_COMPONENTS or weights.size + components.size > MOST_ENTRIES:
+        return f"not tried beyond {MOST_COMPONENTS} components or {MOST_ENTRIES:.0e} entries"
+    return ""
+
+
+def has_full_rank(matrix: Array, rank: int | None = None) -> bool:
+    """Whether the rank is certainly at least `rank` (all columns): σ above its rounding error."""
+    rank = matrix.shape[1] if rank is None else rank
+    if min(matrix.shape) < rank:
+        return False
+    values = np.linalg.svd(np.linalg.qr(matrix, mode="r"), compute_uv=False)
+    return bool(values[rank - 1] > 8 * sum(matrix.shape) * EPS * np.linalg.norm(matrix))
+
+
+def components_in_all(entries: Entries) -> int:
+    """How many components every factorization of the product contains, up to scale.
+
+    Gillis23 calls for a selective window and a zero region of full rank. Some row of W has a weight
+    on component j only, so that H_j is a row of the product and a sum of parts; the columns where
+    H_j is zero have rank k − 1, so that nonnegative rows in the row space of the product that are
+    zero there are multiples of H_j, which the parts must be.
+    """
+    used = entries.weights > 0
+    pure = used[used.sum(axis=1) == 1].any(axis=0)
+    count = 0
+    for component in np.flatnonzero(pure):
+        zero = entries.components[:, entries.plain[component] == 0].T
+        count += has_full_rank(zero, entries.k - 1)
+    return count
