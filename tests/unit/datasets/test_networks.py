@@ -1,7 +1,10 @@
 import numpy as np
 import pytest
 
-from provenmf.datasets.networks import mixed_membership_network
+from provenmf.datasets.networks import (
+    large_mixed_membership_network,
+    mixed_membership_network,
+)
 from provenmf.errors import InvalidInput
 
 
@@ -48,3 +51,34 @@ def test_impossible_chances_are_refused(options):
 def test_more_communities_than_nodes():
     with pytest.raises(InvalidInput, match="n_nodes=2"):
         mixed_membership_network(2, 3)
+
+
+def test_a_large_network_has_the_degrees_and_the_contrast_asked_for():
+    network = large_mixed_membership_network(
+        4000, 3, mean_degree=40.0, contrast=30.0, pure_share=1.0, random_state=0
+    )
+    adjacency = network.adjacency
+    assert (adjacency != adjacency.T).nnz == 0
+    assert adjacency.diagonal().sum() == 0
+    assert set(np.unique(adjacency.data)) == {1.0}
+    assert adjacency.sum() / 4000 == pytest.approx(40.0, rel=0.05)
+    labels = network.memberships.argmax(axis=1)
+    between = np.array(
+        [[adjacency[labels == a][:, labels == b].sum() for b in range(3)] for a in range(3)]
+    )
+    inside, outside = np.diag(between).mean(), between[~np.eye(3, dtype=bool)].mean()
+    assert inside / outside == pytest.approx(30.0, rel=0.15)
+
+
+def test_degree_factors_spread_the_degrees():
+    even = large_mixed_membership_network(2000, 3, mean_degree=30, random_state=1)
+    spread = large_mixed_membership_network(
+        2000, 3, mean_degree=30, degree_spread=1.0, random_state=1
+    )
+    degrees = [np.asarray(g.adjacency.sum(axis=1)).ravel() for g in (even, spread)]
+    assert degrees[1].std() > 3 * degrees[0].std()
+
+
+def test_an_impossible_degree_is_refused():
+    with pytest.raises(InvalidInput, match="mean_degree"):
+        large_mixed_membership_network(10, 2, mean_degree=10)
