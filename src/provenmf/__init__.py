@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 
 _PUBLIC = {name: f"provenmf.estimators.{stem}" for stem, name in CATALOGUE.items()} | {
     "factorize": "provenmf.estimators",
+    "conformal_residual": "provenmf.advisor.new_rows",
     "diagnose": "provenmf.advisor.diagnose",
     "load": "provenmf.io",
 }

@@ -10,6 +10,7 @@ from provenmf.advisor.rank import RankEvidence, agreed_number, rank_evidence
 from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.estimators import CATALOGUE, estimator_class
+from provenmf.guarantees.uniqueness import EVERYWHERE, NEARBY
 from provenmf.io.notes import counted
 from provenmf.records import Certificate
 
@@ -135,14 +136,19 @@ def advised_methods() -> list[str]:
 
 def _applies(certificate: Certificate) -> bool:
     """A bound is proved, or every condition of the method is established."""
-    statuses = [check.status for check in certificate.checks]
+    statuses = _statuses(certificate)
     return bool(certificate.bounds.get("relative_error")) or (
         bool(statuses) and all(status == "holds" for status in statuses)
     )
 
 
+def _statuses(certificate: Certificate) -> list[str]:
+    """Of the method's own conditions; whether parts are unique is not one of them."""
+    return [c.status for c in certificate.checks if c.name not in (EVERYWHERE, NEARBY)]
+
+
 def _row(method: str, certificate: Certificate) -> str:
-    statuses: list[str] = [check.status for check in certificate.checks]
+    statuses = _statuses(certificate)
     counts = "".join(
         f"{statuses.count(status):>{width}}"
         for status, width in (("holds", 6), ("fails", 6), ("unknown", 8))

@@ -28,6 +28,8 @@ from provenmf.guarantees.rigidity import EPS, Array, Entries, Isolation, search
 from provenmf.guarantees.scattered import scattered_scaling
 from provenmf.records import Certificate, Check, Measure
 
+# The checks here, which are about the parts and are no condition of any method.
+EVERYWHERE, NEARBY = "no other parts, same product", "no other parts nearby"
 MOST_COMPONENTS = 30
 MOST_ENTRIES = 5_000_000
 # Entries below this, next to others of size one, would not be exact.
@@ -65,7 +67,7 @@ def certify(fit: Fit) -> Certificate:
 
 
 def _check_everywhere(found: Uniqueness, k: int) -> Check:
-    name, theorem = "no other parts, same product", "Huang14"
+    name, theorem = EVERYWHERE, "Huang14"
     if found.everywhere:
         words = f"No other {k} nonnegative parts have the same product as these: they are unique."
         return Check(name, theorem, "holds", in_words=words if k > 1 else "")
@@ -76,7 +78,7 @@ def _check_everywhere(found: Uniqueness, k: int) -> Check:
 
 
 def _check_nearby(found: Uniqueness) -> Check:
-    name, theorem = "no other parts nearby", "Krone21"
+    name, theorem = NEARBY, "Krone21"
     if found.isolation is not None:
         reach = found.isolation.reach
         note = f"any other factorization of the product mixes the parts by at least {reach:.2g}"
