@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
-from provenmf.records import Certificate, Check, Factorization, Trace
+from provenmf.applications import Communities, Parts, Topics, Unmixing
+from provenmf.applications.communities import CommunitySettings
+from provenmf.metrics.unmixing import Agreement
+from provenmf.records import Answer, Certificate, Check, Factorization, Trace
 
 SCRIPT = "<script>alert(1)</script>"
 
@@ -26,7 +29,7 @@ CERTIFICATE = Certificate(
 )
 
 
-def make_result(kind: str, n: int, d: int, k: int, **extras: object) -> Factorization:
+def make_fit(n: int, d: int, k: int, **names: np.ndarray) -> Factorization:
     rng = np.random.default_rng(7)
     return Factorization(
         method="merit",
@@ -44,75 +47,73 @@ def make_result(kind: str, n: int, d: int, k: int, **extras: object) -> Factoriz
         certificate=CERTIFICATE,
         parameters={"n_components": k, "tol": 1e-6, "note": SCRIPT},
         versions={"provenmf": "0"},
-        extras={"kind": np.array(kind)} | {name: np.asarray(v) for name, v in extras.items()},
+        **names,
     )
 
 
-def topics_result() -> Factorization:
+def topics_result() -> Topics:
     rng = np.random.default_rng(1)
     words = [f"word{i}" for i in range(60)]
     words[0] = SCRIPT
-    return make_result(
-        "topics",
-        50,
-        8,
-        4,
+    names = [f"document {i}" for i in range(1, 41)]
+    names[:3] = [SCRIPT, "b", "c"]
+    return Topics(
+        make_fit(50, 8, 4),
         topics=rng.dirichlet(np.full(60, 0.2), size=4),
-        vocabulary=words,
+        vocabulary=np.array(words),
+        word_columns=np.arange(60),
         document_weights=rng.dirichlet(np.full(4, 0.3), size=40),
-        anchor_columns=[0, 7, 8, 9],
-        anchor_words=[words[i] for i in (0, 7, 8, 9)],
-        example_documents=[[0, 1, 2], [3, 4, 5], [6, 7, -1], [9, 10, 11]],
-        example_names=[[SCRIPT, "b", "c"]] * 4,
-        example_texts=[[f"{SCRIPT} & an excerpt " * 20, "second", ""]] * 4,
-        coherence=[-120.5, -99.0, -150.0, -101.0],
+        anchor_columns=np.array([0, 7, 8, 9]),
+        document_names=np.array(names),
+        example_documents=np.array([[0, 1, 2], [3, 4, 5], [6, 7, -1], [9, 10, 11]]),
+        example_texts=np.array([[f"{SCRIPT} & an excerpt " * 20, "second", ""]] * 4),
+        coherence=np.array([-120.5, -99.0, -150.0, -101.0]),
         similarity_count=3,
-        notes=["1 document was empty and left out"],
+        notes=("1 document was empty and left out",),
     )
 
 
-def communities_result() -> Factorization:
+def communities_result() -> Communities:
     rng = np.random.default_rng(3)
-    return make_result(
-        "communities",
-        70,
-        3,
-        3,
+    return Communities(
+        make_fit(70, 3, 3),
         memberships=rng.dirichlet(np.full(3, 0.3), size=80),
-        pure_nodes=[0, 4, 5],
-        node_names=[SCRIPT if i == 0 else f"node {i}" for i in range(80)],
+        pure_nodes=np.array([0, 4, 5]),
+        node_names=np.array([SCRIPT if i == 0 else f"node {i}" for i in range(80)]),
         edges=rng.integers(80, size=(200, 2)),
-        eigenvalues=[9.0, -5.0, 4.0, 1.0],
+        undetermined=np.zeros(80, dtype=bool),
+        kept_nodes=np.arange(70),
+        eigenvalues=np.array([9.0, -5.0, 4.0, 1.0]),
+        settings=CommunitySettings(3, 0.99, True),
         rank_correlation=0.9,
     )
 
 
-def unmixing_result() -> Factorization:
+def unmixing_result() -> Unmixing:
     rng = np.random.default_rng(4)
     mask = np.ones(600, dtype=bool)
     mask[[0, 40]] = False
-    return make_result(
-        "unmixing",
-        90,
-        50,
-        3,
+    return Unmixing(
+        make_fit(90, 50, 3),
         endmembers=rng.random((3, 50)),
         abundances=rng.dirichlet(np.full(3, 0.3), size=598),
         pixel_mask=mask,
-        image_shape=[30, 20],
+        band_mask=np.ones(50, dtype=bool),
+        image_shape=(30, 20),
         wavelengths=np.linspace(400, 900, 50),
-        anchor_pixels=[1, 2, 3],
-        spectral_angles=[0.1, 0.2, 0.3],
-        component_names=["soil", SCRIPT, "water"],
+        anchor_pixels=np.array([1, 2, 3]),
+        agreement=Agreement(np.arange(3), np.array([0.1, 0.2, 0.3])),
+        component_names=("soil", SCRIPT, "water"),
     )
 
 
-def parts_result() -> Factorization:
-    return make_result("parts", 30, 64, 5, image_shape=[8, 8])
+def parts_result() -> Parts:
+    names = tuple(f"image {i}" for i in range(1, 31))
+    return Parts(make_fit(30, 64, 5), image_shape=(8, 8), names=names)
 
 
 def matrix_result() -> Factorization:
-    return make_result("matrix", 25, 12, 3, column_names=[SCRIPT] + [f"c{i}" for i in range(11)])
+    return make_fit(25, 12, 3, column_names=np.array([SCRIPT] + [f"c{i}" for i in range(11)]))
 
 
 MAKERS = {
@@ -125,10 +126,10 @@ MAKERS = {
 
 
 @pytest.fixture(scope="session", params=list(MAKERS))
-def result(request: pytest.FixtureRequest) -> Factorization:
+def result(request: pytest.FixtureRequest) -> Factorization | Answer:
     return MAKERS[request.param]()
 
 
 @pytest.fixture(scope="session")
-def results() -> dict[str, Factorization]:
+def results() -> dict[str, Factorization | Answer]:
     return {kind: make() for kind, make in MAKERS.items()}

@@ -166,7 +166,7 @@ def test_set_output_and_feature_names(method, library):
     assert list(out.columns) == list(estimator.get_feature_names_out())
     assert list(out.columns) == [f"{CATALOGUE[method].lower()}{i}" for i in range(2)]
     assert list(estimator.feature_names_in_) == list("abcdef")
-    assert estimator.factorization_.extras["column_names"].tolist() == list("abcdef")
+    assert estimator.factorization_.column_names.tolist() == list("abcdef")
 
 
 def _columns(library):

@@ -23,8 +23,14 @@ LAYERS = [
     {"__main__"},
 ]
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
-# Parts of one layer that may look at each other: records know how they are saved.
-SAME_LAYER = {("io", "records"), ("records", "io"), ("cli", "reproduce")}
+# Parts of one layer that may look at each other: records know how they are saved, and the report
+# draws answers by their types.
+SAME_LAYER = {
+    ("io", "records"),
+    ("records", "io"),
+    ("report", "applications"),
+    ("cli", "reproduce"),
+}
 
 
 def part_of(path: Path) -> str:

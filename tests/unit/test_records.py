@@ -35,7 +35,7 @@ def factorization():
         parameters={"n_components": 2, "init": None},
         versions={"provenmf": "0"},
         state=FastGradientState(np.array([0.5, 0.2]), np.inf),
-        extras={"words": np.array(["ä", "<b>"])},
+        row_names=np.array(["ä", "<b>", "", "d"]),
     )
 
 
@@ -188,8 +188,8 @@ def test_a_newer_format_is_refused(factorization, tmp_path, monkeypatch):
 def test_objects_are_not_saved(factorization, tmp_path):
     from dataclasses import replace
 
-    bad = replace(factorization, extras={"o": np.array([{}], dtype=object)})
-    with pytest.raises(InvalidInput, match="extras/o"):
+    bad = replace(factorization, row_names=np.array([{}], dtype=object))
+    with pytest.raises(InvalidInput, match="row_names"):
         bad.save(tmp_path / "bad.npz")
     assert not list(tmp_path.iterdir())
 

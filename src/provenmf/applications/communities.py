@@ -14,35 +14,31 @@ Two methods for networks stand beside the general ones. "spoc" (Panov, Slavnov &
 SPA on all rows of V, memberships raised to at least the machine epsilon before they are scaled.
 "geo_nmf" (Mao, Sarkar & Chakrabarti 2017) seeks pure nodes among rows scaled by their degrees.
 
-The Factorization is that of the solver on the kept rows of V, scaled or not. Its extras hold,
-besides those of `answers`:
-
-    memberships   (n, k)   rows sum to one
-    undetermined  (n,)     bool: the eigenvectors say nothing about the node; its row is the mean
-    pure_nodes    (k,)     node chosen for each community
-    kept_nodes    (rows,)  nodes behind the rows of the factorization
-    node_names    (n,)     text
-    eigenvalues   (k + 1,) by size; the last one is the first left out (NaN if there is none)
-    edges         (m, 2)   each edge once, low node first; only for graphs of up to 500 nodes
+The Factorization is that of the solver on the kept rows of V, scaled or not.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.applications.answers import fit_matrix, found_fewer, simplex_weights, with_answer
 from provenmf.applications.embedding import Embedding, embed
+from provenmf.applications.fitting import fit_matrix, found_fewer, simplex_weights
 from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.estimators.provenance import versions
-from provenmf.io.graphs import as_graph
+from provenmf.io.graphs import as_graph, read_graph
 from provenmf.linalg.nnls import simplex_least_squares
+from provenmf.metrics.communities import averaged_spearman
 from provenmf.records import Factorization
+from provenmf.records.answers import Answer, ReadOptions, Words, names_of_largest, shares
+from provenmf.records.shapes import Shape
 from provenmf.solvers.separable.geo_nmf import geo_nmf
 from provenmf.solvers.separable.spa import spa
 from provenmf.solvers.weights import encode
@@ -53,15 +49,123 @@ DRAWN_NODES = 500
 ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class CommunityResult:
-    """Memberships (n, k) of all nodes, and the node that stands for each community."""
+@dataclass(frozen=True)
+class CommunitySettings:
+    """What is needed, besides the graph, to build the factorized matrix again."""
 
-    factorization: Factorization
-    memberships: NDArray[np.float64]
-    pure_nodes: NDArray[np.intp]
-    node_names: NDArray[np.str_]
-    notes: tuple[str, ...] = ()
+    n_communities: int
+    energy: float
+    scale: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Communities(Answer):
+    """Memberships of all nodes, and the node that stands for each community.
+
+    Parameters
+    ----------
+    factorization, notes, component_names
+        As in every `Answer`.
+    memberships : ndarray of shape (nodes, k)
+        How much each node belongs to each community; rows sum to one.
+    pure_nodes : ndarray of shape (k,)
+        The node chosen for each community.
+    node_names : ndarray of shape (nodes,)
+        Names of the nodes.
+    undetermined : ndarray of shape (nodes,), bool
+        Nodes about which the eigenvectors say nothing; their row is the mean one.
+    kept_nodes : ndarray of shape (rows,)
+        The nodes behind the rows of the factorization.
+    eigenvalues : ndarray of shape (k + 1,)
+        By size; the last one is the first left out, NaN if there is none.
+    settings : CommunitySettings
+        How the matrix was made.
+    edges : ndarray of shape (edges, 2) or None
+        Each edge once, low node first; only for graphs of up to 500 nodes.
+    rank_correlation : float or None
+        With known memberships, see `compared_with`.
+
+    See Also
+    --------
+    find_communities : Makes one from a graph.
+    """
+
+    kind: ClassVar[str] = "communities"
+    words: ClassVar[Words] = Words(
+        "Communities", "community", "node", "coordinate", "members with the largest shares"
+    )
+
+    memberships: Annotated[NDArray[np.float64], Shape("nodes", "k")]
+    pure_nodes: Annotated[NDArray[np.intp], Shape("k")]
+    node_names: Annotated[NDArray[np.str_], Shape("nodes")]
+    undetermined: Annotated[NDArray[np.bool_], Shape("nodes")]
+    kept_nodes: Annotated[NDArray[np.intp], Shape("rows")]
+    eigenvalues: Annotated[NDArray[np.float64], Shape("eigenvalues")]
+    settings: CommunitySettings
+    edges: Annotated[NDArray[np.intp], Shape("edges", "ends")] | None = None
+    rank_correlation: float | None = None
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The same as `memberships`."""
+        return self.memberships
+
+    @property
+    def row_names(self) -> Sequence[str]:
+        """Names of the nodes."""
+        return [str(name) for name in self.node_names]
+
+    @property
+    def share(self) -> NDArray[np.float64]:
+        """How much of all memberships each community has; sums to 1."""
+        return shares(self.memberships)
+
+    def anchor_name(self, component: int) -> str:
+        """The pure node of a community."""
+        return self.row_names[int(self.pure_nodes[component])]
+
+    def largest(self, n: int = 10) -> list[list[str]]:
+        """Members with the largest shares."""
+        return names_of_largest(self.memberships.T, self.row_names, n)
+
+    def scores(self) -> dict[str, float]:
+        """Agreement with known memberships, where there are any."""
+        if self.rank_correlation is None or np.isnan(self.rank_correlation):
+            return {}
+        meaning = "rank correlation with the known memberships (1 is best)"
+        return {meaning: self.rank_correlation}
+
+    def compared_with(self, memberships: Any) -> Communities:
+        """The answer with its rank correlation with known memberships (nodes, k)."""
+        if np.shape(memberships) != self.memberships.shape:
+            raise InvalidInput(
+                f"the known memberships have shape {np.shape(memberships)}, the found ones "
+                f"{self.memberships.shape}: they must agree"
+            )
+        score = averaged_spearman(self.memberships, np.asarray(memberships))
+        return replace(self, rank_correlation=float(score))
+
+    def factorized(self) -> str:
+        """Nodes as points."""
+        rows, columns = len(self.factorization.weights), self.factorization.components.shape[1]
+        return f"{rows:,} nodes as points in the coordinates of {columns} leading eigenvectors"
+
+    def matrix_of(self, data: Any) -> NDArray[np.float64]:
+        """Nodes as points, from the graph."""
+        settings = self.settings
+        embedding = embed(as_graph(data).adjacency, settings.n_communities, energy=settings.energy)
+        return node_problem(embedding, scale=settings.scale)[0]
+
+    def read(self, path: Path, options: ReadOptions) -> Any:
+        """A graph."""
+        return read_graph(path, key=options.key)
+
+    def transform(self, data: Any) -> NDArray[np.float64]:
+        """There is none: a new node changes the eigenvectors that all memberships rest on."""
+        raise InvalidInput(
+            "Communities has no transform: memberships rest on the eigenvectors of the whole "
+            "graph; run find_communities on the graph with the new nodes"
+        )
 
 
 def find_communities(
@@ -74,7 +178,7 @@ def find_communities(
     memberships: Literal["scaled", "simplex", "floored"] = "scaled",
     random_state: Any = None,
     **options: Any,
-) -> CommunityResult:
+) -> Communities:
     """Find communities and the memberships of every node.
 
     Parameters
@@ -89,6 +193,10 @@ def find_communities(
         nearest point of the simplex spanned by V[pure].
     random_state, options : passed to the method's estimator. "geo_nmf" is deterministic and has the
         option `spread`: pure nodes are at least 1 − spread as long as the longest.
+
+    Returns
+    -------
+    Communities
     """
     graph = as_graph(graph)
     if method not in METHODS:
@@ -129,18 +237,18 @@ def find_communities(
             f"{np.count_nonzero(undetermined)} nodes are not reached by the leading eigenvectors; "
             "they get the mean memberships"
         )
-    settings = {"n_communities": n_communities, "energy": energy, "scale": scale}
-    arrays = {
-        "memberships": found,
-        "undetermined": undetermined,
-        "pure_nodes": pure,
-        "kept_nodes": nodes,
-        "node_names": graph.names,
-        "eigenvalues": embedding.eigenvalues,
-        "edges": _edges(graph.adjacency) if len(found) <= DRAWN_NODES else None,
-    }
-    factorization = with_answer(factorization, "communities", arrays, notes, settings)
-    return CommunityResult(factorization, found, pure, graph.names, tuple(notes))
+    return Communities(
+        factorization=factorization,
+        notes=tuple(notes),
+        memberships=found,
+        pure_nodes=pure,
+        node_names=graph.names,
+        undetermined=undetermined,
+        kept_nodes=nodes,
+        eigenvalues=embedding.eigenvalues,
+        settings=CommunitySettings(n_communities, energy, scale),
+        edges=_edges(graph.adjacency) if len(found) <= DRAWN_NODES else None,
+    )
 
 
 def node_problem(

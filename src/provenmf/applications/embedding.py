@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-from provenmf.applications.answers import check_whole
+from provenmf.applications.fitting import check_whole
 from provenmf.errors import InvalidInput
 from provenmf.linalg.spectral import with_fixed_signs
 

@@ -1,50 +1,124 @@
 """Parts of images: component images, and how much of each is in every image.
 
-Images of one size as rows of pixels in [0, 1]: pixels (images, size) ≈ weights @ components.
-AND is the default: its components need no start from a good factorization and its weights are
-sparse, so that parts stay apart.
-
-The Factorization is that of the solver on the pixels. Its extras hold, besides those of
-`answers`:
-
-    image_shape     (2,)          rows and columns of one image
-    image_names     (images,)     text
-    parts           (k, rows, columns)  component images, each scaled to a largest value of one
-    part_share      (k,)          share of the squared length of all images explained by each part
-    example_images  (3, rows, columns)  the first images
-    example_rebuilt (3, rows, columns)  the same from their weights
+Images of one size as rows of pixels in [0, 1]: pixels (images, size) ≈ weights @ components, which
+is the Factorization. HALS is the default: its components have no negative pixels.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.answers import (
-    check_number,
-    fit_matrix,
-    for_real_data,
-    with_answer,
-)
+from provenmf.applications.fitting import check_number, fit_matrix, for_real_data
 from provenmf.errors import InvalidInput
-from provenmf.io.images import as_images
-from provenmf.records import Factorization
+from provenmf.estimators.encoding import weights_of
+from provenmf.io.images import as_images, read_images
+from provenmf.records.answers import Answer, ReadOptions, Words, names_of_largest
+from provenmf.records.shapes import Shape
 
 N_EXAMPLES = 3
 
 
-@dataclass(frozen=True, eq=False)
-class PartsResult:
-    """Component images (k, rows, columns) and weights (images, k)."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Parts(Answer):
+    """Component images and their weights in every image, which are those of the factorization.
 
-    factorization: Factorization
-    parts: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    Parameters
+    ----------
+    factorization, notes, component_names
+        As in every `Answer`.
+    image_shape : tuple of int
+        Rows and columns of one image.
+    names : tuple of str
+        Names of the images.
+    pixel_scale : float or None
+        What pixels were divided by to lie in [0, 1]; None if a file of version 0.1 does not say.
+    example_images : ndarray of shape (examples, rows, columns) or None
+        The first images.
+
+    See Also
+    --------
+    find_parts : Makes one from images.
+    """
+
+    kind: ClassVar[str] = "parts"
+    words: ClassVar[Words] = Words("Parts", "part", "image", "pixel", "images that use it most")
+
+    image_shape: tuple[int, int]
     names: tuple[str, ...]
-    notes: tuple[str, ...] = ()
+    pixel_scale: float | None = None
+    example_images: Annotated[NDArray[np.float64], Shape("examples", "rows", "columns")] | None = (
+        None
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        rows, columns = self.image_shape
+        if (len(self.weights), self.components.shape[1]) != (len(self.names), rows * columns):
+            raise InvalidInput(
+                f"{len(self.names)} names and an image_shape of {rows} x {columns} for "
+                f"{len(self.weights)} images of {self.components.shape[1]} pixels"
+            )
+
+    @property
+    def parts(self) -> NDArray[np.float64]:
+        """Component images (k, rows, columns), each scaled to a largest value of one."""
+        components = np.asarray(self.components, dtype=np.float64)
+        largest = components.max(axis=1, keepdims=True)
+        shown = np.divide(components, largest, out=np.zeros_like(components), where=largest > 0)
+        return np.clip(shown, 0.0, None).reshape(-1, *self.image_shape)
+
+    @property
+    def row_names(self) -> Sequence[str]:
+        """Names of the images."""
+        return self.names
+
+    def largest(self, n: int = 10) -> list[list[str]]:
+        """Images that use a part most."""
+        return names_of_largest(self.weights.T, self.names, n)
+
+    def rebuilt(self, images: Any) -> NDArray[np.float64]:
+        """What the parts make of some of the images, by number: (images, rows, columns)."""
+        pixels = np.asarray(self.weights, dtype=np.float64)[images] @ self.components
+        return pixels.reshape(-1, *self.image_shape)
+
+    def matrix_of(self, data: Any) -> NDArray[np.float64]:
+        """Pixels in [0, 1], an image a row."""
+        return np.asarray(as_images(data, shape=self.image_shape).pixels)
+
+    def read(self, path: Path, options: ReadOptions) -> Any:
+        """Images."""
+        return read_images(path, key=options.key, shape=self.image_shape)
+
+    def transform(self, data: Any) -> NDArray[np.float64]:
+        """Weights of the parts in new images.
+
+        Parameters
+        ----------
+        data : Images, or array of shape (images, rows, columns) or (images, pixels)
+            Pixels in the units of the images that the parts were found in.
+
+        Returns
+        -------
+        ndarray of shape (images, k)
+        """
+        images = as_images(data, shape=self.image_shape, scale=self.pixel_scale or 1.0)
+        if self.pixel_scale is None and images.pixels.max() > 1:
+            raise InvalidInput(
+                "data has pixels above 1, and the result does not say what pixels were divided by: "
+                "divide them as those of the result were"
+            )
+        if images.shape != self.image_shape:
+            raise InvalidInput(
+                f"data has images of {images.shape[0]} x {images.shape[1]} pixels, not "
+                f"{self.image_shape[0]} x {self.image_shape[1]}: resize them"
+            )
+        return weights_of(images.pixels, self.factorization)
 
 
 def find_parts(
@@ -55,7 +129,7 @@ def find_parts(
     shape: tuple[int, int] | None = None,
     random_state: Any = None,
     **options: Any,
-) -> PartsResult:
+) -> Parts:
     """Find the parts of which images are made.
 
     Parameters
@@ -66,6 +140,10 @@ def find_parts(
         may have them, works with the settings of its paper.
     shape : rows and columns of one image, where images is a matrix and they are not square.
     random_state, options : passed to the method's estimator.
+
+    Returns
+    -------
+    Parts
     """
     images = as_images(images, shape=shape)
     if len(images.pixels) < 2:
@@ -74,22 +152,13 @@ def find_parts(
     notes = list(images.notes)
     options = {**for_real_data(method, n_parts), "random_state": random_state, **options}
     factorization = fit_matrix(images.pixels, n_parts, method, options)
-    components = np.asarray(factorization.components, dtype=np.float64)
-    if components.min() < 0:
+    if factorization.components.min() < 0:
         notes.append("components have negative pixels; they are shown as black")
-    largest = components.max(axis=1, keepdims=True)
-    shown = np.divide(components, largest, out=np.zeros_like(components), where=largest > 0)
-    parts = np.clip(shown, 0.0, None).reshape(-1, *images.shape)
-    weights = np.asarray(factorization.weights, dtype=np.float64)
-    energy = np.einsum("ij,ij->j", weights, weights) * np.einsum("ij,ij->i", components, components)
-    rebuilt = np.clip(weights[:N_EXAMPLES] @ components, 0.0, 1.0)
-    arrays = {
-        "image_shape": images.shape,
-        "image_names": np.array(images.names, dtype=np.str_),
-        "parts": parts,
-        "part_share": energy / energy.sum() if energy.sum() > 0 else energy,
-        "example_images": images.pixels[:N_EXAMPLES].reshape(-1, *images.shape),
-        "example_rebuilt": rebuilt.reshape(-1, *images.shape),
-    }
-    factorization = with_answer(factorization, "parts", arrays, notes, {"n_parts": n_parts})
-    return PartsResult(factorization, parts, weights, tuple(images.names), tuple(notes))
+    return Parts(
+        factorization=factorization,
+        notes=tuple(notes),
+        image_shape=images.shape,
+        names=tuple(map(str, images.names)),
+        pixel_scale=images.scale,
+        example_images=images.pixels[:N_EXAMPLES].reshape(-1, *images.shape),
+    )

@@ -1,57 +1,55 @@
 """Topics of a corpus, with anchor words and the weight of each topic in each document.
 
-By anchor words (Nguyen22, Section V-B; Arora13): features F = tf-idf (documents, words);
-co-occurrence P = FᵀF/n, never formed; each word's vector scaled to sum one and projected on the
-2k leading singular vectors; separable NMF over words finds k anchor words; topics by nonnegative
-least squares of P on the anchors' rows, each scaled to sum one; weights of documents by
-nonnegative least squares of their features on the topics.
+By anchor words (Nguyen22, Section V-B; Arora13): see `anchor_words`; separable NMF over words in
+2k coordinates finds k anchor words; topics by nonnegative least squares of the co-occurrence on
+the anchors' rows, each scaled to sum one; weights of documents by nonnegative least squares of
+their features on the topics.
 
 By documents (any other method, such as AND): documents of unit length ≈ weights @ topics.
 
 The Factorization is that of the solver: words (candidates for anchors) in projected coordinates
-for the first, documents × words for the second. Its extras hold, besides those of `answers`:
-
-    topics            (k, words)      rows sum to one
-    vocabulary        (words,)        text, of the words kept
-    word_columns      (words,)        their columns in the given counts
-    topic_share       (k,)            mean weight of the topic over the documents
-    document_weights  (documents, k)  rows sum to one; all zero for a document without words
-    anchor_words      (k,)            text; absent where the method has no anchor words
-    anchor_columns    (k,)            columns of the vocabulary; likewise
-    candidate_words   (rows,)         column of the vocabulary behind each row; likewise
-    coherence         (k,)            of the 20 top words, see `metrics.topics`
-    similarity_count  ()              words shared by the topics' 20 top words
-    example_documents (k, 3)          documents with the largest weight, −1 where there is none
-    example_names, example_texts (k, 3)  their names and first characters, if texts are known
+for the first, documents × words for the second.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.applications.answers import (
+from provenmf.applications.anchor_words import (
+    document_weights,
+    scaled_to_sum_one,
+    topics_from_anchors,
+    unit_documents,
+    usable_words,
+    word_problem,
+)
+from provenmf.applications.fitting import (
     check_number,
     fit_matrix,
     for_real_data,
     found_fewer,
     simplex_weights,
-    with_answer,
 )
-from provenmf.applications.words import as_word_counts, document_frequency, tf_idf
-from provenmf.blocks import as_blocks
+from provenmf.applications.words import (
+    as_word_counts,
+    counts_of_words,
+    is_count_matrix,
+    rarity_of,
+)
 from provenmf.errors import InvalidInput
 from provenmf.io.notes import counted
 from provenmf.io.texts import Counts
-from provenmf.linalg.cooccurrence import Cooccurrence
-from provenmf.linalg.nnls import nonnegative_least_squares
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence
 from provenmf.records import Factorization
-from provenmf.solvers.weights import encode
+from provenmf.records.answers import Answer, ReadOptions, Words, shares, stored_or_numbered
+from provenmf.records.shapes import Shape
 
 ANCHOR_METHODS = frozenset({"merit", "spa", "xray", "fast_anchor", "fast_gradient"})
 N_TOP_WORDS = 20
@@ -59,26 +57,185 @@ N_EXAMPLES = 3
 SNIPPET = 400
 
 
-@dataclass(frozen=True, eq=False)
-class TopicResult:
-    """Topics (k, words), their anchor words, and document weights (documents, k).
+@dataclass(frozen=True)
+class TopicSettings:
+    """What is needed, besides the documents, to build the factorized matrix again."""
+
+    n_topics: int | None = None
+    min_anchor_documents: int | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Topics(Answer):
+    """Topics of a corpus, their anchor words, and the weights of the documents.
 
     Words are those that can carry a topic; `word_columns` says where they are in the counts.
+
+    Parameters
+    ----------
+    factorization, notes, component_names
+        As in every `Answer`.
+    topics : ndarray of shape (k, words)
+        Share of each word in each topic; rows sum to one.
+    vocabulary : ndarray of shape (words,)
+        The words.
+    word_columns : ndarray of shape (words,)
+        Their columns in the given counts.
+    document_weights : ndarray of shape (documents, k)
+        Share of each topic in each document; rows sum to one, or are zero without any word.
+    coherence : ndarray of shape (k,)
+        Of the 20 top words of each topic, see `provenmf.metrics.topics`.
+    similarity_count : int
+        How many words the topics' 20 top words share.
+    anchor_columns : ndarray of shape (k,) or None
+        The anchor words' places in the vocabulary; None if the method has no anchor words.
+    candidate_words : ndarray of shape (rows,) or None
+        The word behind each row of the factorization; likewise.
+    document_names : ndarray of shape (documents,) or None
+        Names of the documents, where they have names.
+    example_documents : ndarray of shape (k, examples) or None
+        Documents with the largest weight of each topic, −1 where there are no more.
+    example_texts : ndarray of shape (k, examples) or None
+        Their first characters, where texts are known.
+    rarity : ndarray of shape (words,) or None
+        Logarithm of documents over those with the word, if the weights are fitted to tf-idf.
+    settings : TopicSettings
+        How the matrix was made.
+
+    See Also
+    --------
+    find_topics : Makes one from documents.
+
+    Examples
+    --------
+    >>> from provenmf.applications import find_topics
+    >>> sea, kitchen = "ship sail harbour wave", "bread flour oven yeast"
+    >>> texts = [sea, kitchen, "sail wave ship", "oven bread yeast", "harbour wave", "flour oven"]
+    >>> topics = find_topics(texts, 2)
+    >>> topics
+    Topics(2 topics of 6 documents, method='spa')
+    >>> topics.transform(["a ship on a wave", "bread and yeast"]).argmax(axis=1).tolist() == (
+    ...     topics.document_weights[:2].argmax(axis=1).tolist()
+    ... )
+    True
     """
 
-    factorization: Factorization
-    topics: NDArray[np.float64]
-    vocabulary: NDArray[np.str_]
-    word_columns: NDArray[np.intp]
-    document_weights: NDArray[np.float64]
-    anchor_words: tuple[str, ...]
-    coherence: NDArray[np.float64]
+    kind: ClassVar[str] = "topics"
+    words: ClassVar[Words] = Words("Topics", "topic", "document", "word", "most frequent words")
+
+    topics: Annotated[NDArray[np.float64], Shape("k", "words")]
+    vocabulary: Annotated[NDArray[np.str_], Shape("words")]
+    word_columns: Annotated[NDArray[np.intp], Shape("words")]
+    document_weights: Annotated[NDArray[np.float64], Shape("documents", "k")]
+    coherence: Annotated[NDArray[np.float64], Shape("k")]
     similarity_count: int
-    notes: tuple[str, ...] = ()
+    anchor_columns: Annotated[NDArray[np.intp], Shape("k")] | None = None
+    candidate_words: Annotated[NDArray[np.intp], Shape("rows")] | None = None
+    document_names: Annotated[NDArray[np.str_], Shape("documents")] | None = None
+    example_documents: Annotated[NDArray[np.intp], Shape("k", "examples")] | None = None
+    example_texts: Annotated[NDArray[np.str_], Shape("k", "examples")] | None = None
+    rarity: Annotated[NDArray[np.float64], Shape("words")] | None = None
+    settings: TopicSettings = TopicSettings()
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The same as `document_weights`."""
+        return self.document_weights
+
+    @property
+    def components(self) -> NDArray[np.float64]:
+        """The same as `topics`."""
+        return self.topics
+
+    @property
+    def row_names(self) -> Sequence[str]:
+        """Names of the documents."""
+        return stored_or_numbered(self.document_names, "document", len(self.document_weights))
+
+    @property
+    def column_names(self) -> Sequence[str]:
+        """The vocabulary."""
+        return [str(word) for word in self.vocabulary]
+
+    @property
+    def anchor_words(self) -> tuple[str, ...]:
+        """The anchor word of each topic; empty if the method has none."""
+        if self.anchor_columns is None:
+            return ()
+        return tuple(str(word) for word in self.vocabulary[self.anchor_columns])
+
+    @property
+    def share(self) -> NDArray[np.float64]:
+        """How much of the collection is about each topic; sums to 1."""
+        return shares(self.document_weights)
 
     def top_words(self, n_words: int = 10) -> list[list[str]]:
         """The words with the largest weight in each topic, largest first."""
         return [self.vocabulary[row].tolist() for row in top_words(self.topics, n_words)]
+
+    def anchor_name(self, component: int) -> str:
+        """The anchor word of a topic, or nothing."""
+        return self.anchor_words[component] if self.anchor_words else ""
+
+    def scores(self) -> dict[str, float]:
+        """Coherence and shared words."""
+        scores = {"top words shared between topics (fewer is better)": float(self.similarity_count)}
+        if np.isfinite(self.coherence).any():
+            mean = float(np.nanmean(self.coherence))
+            scores = {"mean coherence of the topics (closer to 0 is better)": mean, **scores}
+        return scores
+
+    def factorized(self) -> str:
+        """Words as points, or documents of unit length."""
+        rows, columns = len(self.factorization.weights), self.factorization.components.shape[1]
+        if self.anchor_columns is None:
+            return f"{rows:,} documents of unit length over {columns:,} words"
+        return (
+            f"{rows:,} words as points, each the scaled co-occurrence of a word in {columns} "
+            "coordinates"
+        )
+
+    def matrix_of(self, data: Any) -> Any:
+        """Words as points, or documents of unit length, from texts or counts."""
+        matrix, missing = counts_of_words(data, self.vocabulary)
+        if missing:
+            raise InvalidInput(
+                f"{len(missing)} words of the result, such as {missing[0]!r}, are not in the data: "
+                "give the corpus and vocabulary that the result was made from"
+            )
+        if self.anchor_columns is None:
+            return unit_documents(matrix)
+        settings = self.settings
+        return word_problem(matrix, settings.n_topics, settings.min_anchor_documents).points
+
+    def read(self, path: Path, options: ReadOptions) -> Any:
+        """Texts, or counts where the path names a matrix of counts."""
+        from provenmf.io import read_counts, read_texts
+        from provenmf.io.mail import body_of
+
+        if is_count_matrix(path, options.vocabulary):
+            return read_counts(path, options.vocabulary, key=options.key)
+        corpus = read_texts(path, field=options.field)
+        if options.mail:
+            corpus = replace(corpus, texts=[body_of(text) for text in corpus.texts])
+        return corpus
+
+    def transform(self, data: Any) -> NDArray[np.float64]:
+        """Share of each topic in new documents.
+
+        Parameters
+        ----------
+        data : texts, counts with their vocabulary, or a matrix of counts
+            A matrix without names has the columns of the counts that the topics were found in.
+            Words that are not in `vocabulary` say nothing and are left out.
+
+        Returns
+        -------
+        ndarray of shape (documents, k)
+            Rows sum to one; a document without any word of the vocabulary has zeros.
+        """
+        matrix, _ = counts_of_words(data, self.vocabulary, self.word_columns)
+        return document_weights(matrix, self.topics, self.rarity)
 
 
 def find_topics(
@@ -91,7 +248,7 @@ def find_topics(
     weights_from: str = "counts",
     random_state: Any = None,
     **options: Any,
-) -> TopicResult:
+) -> Topics:
     """Find the topics of a corpus.
 
     Parameters
@@ -106,172 +263,91 @@ def find_topics(
         the documents, at least 2. Rare words have noisy co-occurrences (docs/decisions.md).
     weights_from : "counts" or "tfidf": what the documents' weights are fitted to.
     random_state, options : passed to the method's estimator.
+
+    Returns
+    -------
+    Topics
     """
+    if weights_from not in ("counts", "tfidf"):
+        raise InvalidInput(f"weights_from={weights_from!r} is not 'counts' or 'tfidf'")
     corpus = as_word_counts(documents, vocabulary)
-    settings = {"n_topics": n_topics, "min_anchor_documents": min_anchor_documents}
-    kept, notes = _usable_words(corpus)
+    kept, notes = usable_words(corpus)
     check_number("n_topics", n_topics, corpus.matrix.shape[0], "documents")
     matrix = sp.csr_array(corpus.matrix[:, kept])
+    settings = TopicSettings(n_topics, min_anchor_documents)
     options = {"random_state": random_state, **options}
-    anchored = method.lower().replace("-", "_") in ANCHOR_METHODS
-    if anchored:
-        problem = word_problem(matrix, n_topics, min_anchor_documents)
-        factorization = fit_matrix(
-            problem.points, n_topics, method, {**simplex_weights(method), **options}
-        )
-        assert factorization.anchors is not None  # every method here chooses rows
-        anchors = problem.candidates[factorization.anchors]
-        topics = topics_from_anchors(problem.cooccurrence, anchors)
-    else:
-        options = {**for_real_data(method, n_topics), **options}
-        factorization = fit_matrix(unit_documents(matrix), n_topics, method, options)
-        topics = _scaled_to_sum_one(np.maximum(factorization.components, 0.0))
-        anchors = None
-    notes += found_fewer(factorization, n_topics, "topics")
-    weights = document_weights(matrix, topics, weights_from)
+    by_words = method.lower().replace("-", "_") in ANCHOR_METHODS
+    find = _from_words if by_words else _from_documents
+    found = find(matrix, settings, method, options)
+    rarity = rarity_of(matrix) if weights_from == "tfidf" else None
+    weights = document_weights(matrix, found.topics, rarity)
+    notes += found_fewer(found.factorization, n_topics, "topics")
     empty = int(np.count_nonzero(matrix.sum(axis=1) == 0))
     if empty:
         notes.append(f"{counted(empty, 'document')} with no word left: no weights there")
-    words = corpus.vocabulary[kept]
-    best = top_words(topics, N_TOP_WORDS)
-    coherence = topic_coherence(best, matrix)
-    arrays = {
-        "topics": topics,
-        "vocabulary": words,
-        "word_columns": kept,
-        "topic_share": weights.mean(axis=0),
-        "document_weights": weights,
-        "coherence": coherence,
-        "similarity_count": similarity_count(best),
-        **_examples(corpus, weights),
-    }
-    if anchors is not None:
-        arrays |= {
-            "anchor_words": words[anchors],
-            "anchor_columns": anchors,
-            "candidate_words": problem.candidates,
-        }
-    factorization = with_answer(factorization, "topics", arrays, notes, settings)
-    return TopicResult(
-        factorization=factorization,
-        topics=topics,
-        vocabulary=words,
+    best = top_words(found.topics, N_TOP_WORDS)
+    examples = _example_documents(weights)
+    return Topics(
+        factorization=found.factorization,
+        notes=tuple(notes),
+        topics=found.topics,
+        vocabulary=corpus.vocabulary[kept],
         word_columns=kept,
         document_weights=weights,
-        anchor_words=() if anchors is None else tuple(str(word) for word in words[anchors]),
-        coherence=coherence,
-        similarity_count=similarity_count(best),
-        notes=tuple(notes),
+        coherence=topic_coherence(best, matrix),
+        similarity_count=int(similarity_count(best)),
+        anchor_columns=found.anchors,
+        candidate_words=found.candidates,
+        document_names=None if corpus.names is None else np.array(corpus.names, dtype=np.str_),
+        example_documents=examples,
+        example_texts=_example_texts(corpus, examples),
+        rarity=rarity,
+        settings=settings,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class WordProblem:
-    """Candidate words as points: rows of the scaled co-occurrence in projected coordinates."""
+class _Found:
+    """Topics by one of the two ways; anchors and candidates are columns of the vocabulary."""
 
-    points: NDArray[np.float64]
-    candidates: NDArray[np.intp]
-    cooccurrence: Cooccurrence
-
-
-def word_problem(
-    counts: sp.csr_array, n_topics: int | None, min_anchor_documents: int | None = None
-) -> WordProblem:
-    """The matrix that separable NMF works on: words in 2k coordinates."""
-    documents = document_frequency(counts)
-    least = min_anchor_documents
-    if least is None:
-        least = max(2, counts.shape[0] // 100)
-    cooccurrence = Cooccurrence(tf_idf(counts))
-    candidates = np.flatnonzero((documents >= least) & (cooccurrence.row_sums() > 0))
-    if len(candidates) < (n_topics or 2):
-        raise InvalidInput(
-            f"only {len(candidates)} words occur in {least} or more documents",
-            argument="min_anchor_documents",
-            remedy=f"lower {{argument={least}}} or ask for fewer topics",
-        )
-    dimensions = min(2 * (n_topics or 25), len(candidates), counts.shape[0])
-    points, directions = cooccurrence.scaled_projection(dimensions)
-    turned = points[candidates] @ turn_to_diagonal(directions.sum(axis=1))
-    return WordProblem(turned, candidates, cooccurrence)
+    factorization: Factorization
+    topics: NDArray[np.float64]
+    anchors: NDArray[np.intp] | None = None
+    candidates: NDArray[np.intp] | None = None
 
 
-def turn_to_diagonal(vector: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The reflection that takes a vector to a multiple of (1, …, 1).
-
-    Words sum to one in the vocabulary; after this turn their coordinates, too, have nearly equal
-    positive sums, which is what XRAY divides by. The other methods do not notice.
-    """
-    size = len(vector)
-    normal = vector / np.linalg.norm(vector) - 1 / np.sqrt(size)
-    squared = normal @ normal
-    if squared < np.finfo(np.float64).eps:
-        return np.eye(size)
-    return np.eye(size) - np.outer(normal, normal) * (2 / squared)
+def _from_words(
+    counts: sp.csr_array, settings: TopicSettings, method: str, options: dict[str, Any]
+) -> _Found:
+    problem = word_problem(counts, settings.n_topics, settings.min_anchor_documents)
+    options = {**simplex_weights(method), **options}
+    factorization = fit_matrix(problem.points, settings.n_topics, method, options)
+    assert factorization.anchors is not None  # every method here chooses rows
+    anchors = problem.candidates[factorization.anchors]
+    topics = topics_from_anchors(problem.cooccurrence, anchors)
+    return _Found(factorization, topics, anchors, problem.candidates)
 
 
-def topics_from_anchors(
-    cooccurrence: Cooccurrence, anchors: NDArray[np.intp]
-) -> NDArray[np.float64]:
-    """Topics (k, words): P ≈ H'ᵀ P[anchors] with H ≥ 0, rows of H scaled to sum one."""
-    rows = cooccurrence.rows(anchors)
-    weights = nonnegative_least_squares(rows @ rows.T, cooccurrence @ rows.T)
-    return _scaled_to_sum_one(np.ascontiguousarray(weights.T))
+def _from_documents(
+    counts: sp.csr_array, settings: TopicSettings, method: str, options: dict[str, Any]
+) -> _Found:
+    options = {**for_real_data(method, settings.n_topics), **options}
+    factorization = fit_matrix(unit_documents(counts), settings.n_topics, method, options)
+    positive = np.maximum(factorization.components, 0.0).astype(np.float64)
+    return _Found(factorization, scaled_to_sum_one(positive))
 
 
-def document_weights(
-    counts: sp.csr_array, topics: NDArray[np.float64], weights_from: str = "counts"
-) -> NDArray[np.float64]:
-    """Weight of each topic in each document: nonnegative least squares, rows to sum one."""
-    if weights_from not in ("counts", "tfidf"):
-        raise InvalidInput(f"weights_from={weights_from!r} is not 'counts' or 'tfidf'")
-    features = counts if weights_from == "counts" else tf_idf(counts)
-    return _scaled_to_sum_one(encode(as_blocks(features), topics))
-
-
-def unit_documents(counts: sp.csr_array) -> sp.csr_array:
-    """tf-idf documents scaled to unit length, for methods that factorize documents."""
-    features = tf_idf(counts)
-    lengths = np.sqrt(features.multiply(features).sum(axis=1))
-    scales = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    return sp.csr_array(sp.diags_array(scales) @ features)
-
-
-def _usable_words(corpus: Counts) -> tuple[NDArray[np.intp], list[str]]:
-    """Words in at least two documents but not in all; nothing else can carry a topic."""
-    n_documents = corpus.matrix.shape[0]
-    if n_documents < 2:
-        raise InvalidInput(f"the corpus has {n_documents} document: topics need at least two")
-    documents = document_frequency(corpus.matrix)
-    kept = np.flatnonzero((documents >= 2) & (documents < n_documents))
-    if not len(kept):
-        raise InvalidInput(
-            "no word occurs in two documents but not in all: use longer or more documents"
-        )
-    notes = list(corpus.notes)
-    if len(kept) < len(documents):
-        dropped = len(documents) - len(kept)
-        notes.append(f"{counted(dropped, 'word')} in fewer than two or in all documents left out")
-    return kept, notes
-
-
-def _examples(corpus: Counts, weights: NDArray[np.float64]) -> dict[str, Any]:
-    """The documents in which each topic weighs most."""
+def _example_documents(weights: NDArray[np.float64]) -> NDArray[np.intp]:
+    """The documents in which each topic weighs most, −1 where it is in no more."""
     order = np.argsort(-weights, axis=0, kind="stable")[:N_EXAMPLES].T
     has_topic = np.take_along_axis(weights.T, order, axis=1) > 0
-    examples = np.where(has_topic, order, -1)
-    arrays: dict[str, Any] = {"example_documents": examples}
-    if corpus.texts is not None and corpus.names is not None:
-        texts, names = corpus.texts, corpus.names
-
-        def of(source: Any, length: int) -> list[list[str]]:
-            return [[source[i][:length] if i >= 0 else "" for i in row] for row in examples]
-
-        arrays |= {"example_texts": of(texts, SNIPPET), "example_names": of(names, SNIPPET)}
-    return arrays
+    return np.where(has_topic, order, -1)
 
 
-def _scaled_to_sum_one(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows divided by their sums; rows of zeros stay."""
-    sums = rows.sum(axis=1, keepdims=True)
-    return np.divide(rows, sums, out=np.zeros_like(rows), where=sums > 0)
+def _example_texts(corpus: Counts, examples: NDArray[np.intp]) -> NDArray[np.str_] | None:
+    """The first characters of the examples, where the texts are known."""
+    if corpus.texts is None:
+        return None
+    texts = corpus.texts
+    shown = [[texts[i][:SNIPPET] if i >= 0 else "" for i in row] for row in examples]
+    return np.array(shown, dtype=np.str_)

@@ -8,55 +8,131 @@ pixel can then not become an endmember, and noise is averaged. With scaling, the
 spectrum divided by its sum: a dark material, such as water, is a corner of the data by its shape
 but lies among the mixtures by its length.
 
-The Factorization is that of the solver on pixels or group means, scaled or not. Its extras hold,
-besides those of `answers`:
-
-    endmembers     (k, bands)    spectra of the usable bands
-    abundances     (pixels, k)   usable pixels, rows sum to one
-    image_shape    (2,)          rows and columns of the image
-    pixel_mask     (all pixels,) bool: usable, in the order of the rows of `abundances`
-    band_mask      (all bands,)  bool: usable
-    wavelengths    (bands,)      of the usable bands; absent if unknown
-    anchor_pixels  (k,)          position in the image of the pixel behind each endmember
-    group_sizes    (rows,)       pixels behind each row of the factorization; with grouping
-    spectral_angles, abundance_rmse   against the truth, if one is given
+The Factorization is that of the solver on pixels or group means, scaled or not.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.answers import (
+from provenmf.applications.fitting import (
     check_number,
     fit_matrix,
     found_fewer,
     simplex_weights,
-    with_answer,
 )
 from provenmf.applications.grouping import Groups, group_rows
 from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
-from provenmf.io.cubes import as_cube
+from provenmf.io.cubes import Cube, as_cube, read_cube
 from provenmf.metrics.unmixing import Agreement, compare_endmembers
 from provenmf.records import Factorization
+from provenmf.records.answers import Answer, ReadOptions, Words, shares
+from provenmf.records.shapes import Shape
 from provenmf.solvers.weights import encode
 
 
-@dataclass(frozen=True, eq=False)
-class UnmixingResult:
-    """Endmembers (k, bands) and abundances (pixels, k) of the usable bands and pixels."""
+@dataclass(frozen=True)
+class UnmixingSettings:
+    """What is needed, besides the cube, to build the factorized matrix again."""
 
-    factorization: Factorization
-    endmembers: NDArray[np.float64]
-    abundances: NDArray[np.float64]
+    n_endmembers: int | None = None
+    group: bool = True
+    group_radius: float | None = None
+    scale: bool = True
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Unmixing(Answer):
+    """Endmembers of a hyperspectral cube, and their abundances in its usable pixels.
+
+    Parameters
+    ----------
+    factorization, notes, component_names
+        As in every `Answer`.
+    endmembers : ndarray of shape (k, bands)
+        Spectra in the usable bands.
+    abundances : ndarray of shape (pixels, k)
+        Of the usable pixels; rows sum to one.
+    image_shape : tuple of int
+        Rows and columns of the image.
+    pixel_mask, band_mask : ndarray of bool
+        Which pixels of the image and bands of the cube are usable, in the order of `abundances`
+        and `endmembers`.
+    wavelengths : ndarray of shape (bands,) or None
+        Of the usable bands, where the file says.
+    anchor_pixels : ndarray of shape (k,) or None
+        Place in the image of the pixel behind each endmember; for a group, its first pixel.
+    group_sizes : ndarray of shape (rows,) or None
+        Pixels behind each row of the factorization, with grouping.
+    agreement : Agreement or None
+        With the reference, if one was given.
+    settings : UnmixingSettings
+        How the matrix was made.
+
+    See Also
+    --------
+    unmix : Makes one from a cube.
+    """
+
+    kind: ClassVar[str] = "unmixing"
+    words: ClassVar[Words] = Words("Unmixing", "material", "pixel", "band", "brightest bands")
+
+    endmembers: Annotated[NDArray[np.float64], Shape("k", "bands")]
+    abundances: Annotated[NDArray[np.float64], Shape("pixels", "k")]
     image_shape: tuple[int, int]
-    pixel_mask: NDArray[np.bool_]
+    pixel_mask: Annotated[NDArray[np.bool_], Shape("all pixels")]
+    band_mask: Annotated[NDArray[np.bool_], Shape("all bands")]
+    wavelengths: Annotated[NDArray[np.float64], Shape("bands")] | None = None
+    anchor_pixels: Annotated[NDArray[np.intp], Shape("k")] | None = None
+    group_sizes: Annotated[NDArray[np.intp], Shape("rows")] | None = None
     agreement: Agreement | None = None
-    notes: tuple[str, ...] = ()
+    settings: UnmixingSettings = UnmixingSettings()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        pixels = self.image_shape[0] * self.image_shape[1]
+        usable = int(np.count_nonzero(self.pixel_mask))
+        if self.pixel_mask.size != pixels or len(self.abundances) != usable:
+            raise InvalidInput(
+                f"pixel_mask has {usable} of {self.pixel_mask.size} pixels, but there are "
+                f"{len(self.abundances)} abundances of an image of {pixels}"
+            )
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The same as `abundances`."""
+        return self.abundances
+
+    @property
+    def components(self) -> NDArray[np.float64]:
+        """The same as `endmembers`."""
+        return self.endmembers
+
+    @property
+    def row_names(self) -> Sequence[str]:
+        """Row and column of each usable pixel."""
+        return [self.place_of(int(pixel)) for pixel in np.flatnonzero(self.pixel_mask)]
+
+    @property
+    def share(self) -> NDArray[np.float64]:
+        """How much of the image each material covers; sums to 1."""
+        return shares(self.abundances)
+
+    def place_of(self, pixel: int) -> str:
+        """Row and column of a pixel of the image."""
+        row, column = divmod(pixel, self.image_shape[1])
+        return f"row {row}, column {column}"
+
+    def anchor_name(self, component: int) -> str:
+        """Where the pixel behind an endmember is, or nothing."""
+        return "" if self.anchor_pixels is None else self.place_of(self.anchor_pixels[component])
 
     def maps(self) -> NDArray[np.float64]:
         """Abundance maps (k, rows, columns); NaN where a pixel was masked."""
@@ -64,6 +140,71 @@ class UnmixingResult:
         full = np.full((self.pixel_mask.size, k), np.nan)
         full[self.pixel_mask] = self.abundances
         return full.T.reshape(k, *self.image_shape)
+
+    def scores(self) -> dict[str, float]:
+        """Agreement with the reference, if one was given."""
+        if self.agreement is None:
+            return {}
+        angle = "mean angle to the given spectra, in radians (0 is best)"
+        scores = {angle: float(np.nanmean(self.agreement.angles))}
+        if self.agreement.abundance_rmse is not None:
+            error = "root mean square error of the abundances (0 is best)"
+            scores[error] = self.agreement.abundance_rmse
+        return scores
+
+    def factorized(self) -> str:
+        """Means of groups, or nothing where the pixels themselves were factorized."""
+        if self.group_sizes is None:
+            return ""
+        rows, columns = len(self.factorization.weights), self.factorization.components.shape[1]
+        return f"{rows:,} means of groups of near-identical pixels, {columns} bands"
+
+    def matrix_of(self, data: Any) -> NDArray[np.float64]:
+        """Pixels or means of groups, scaled or not, from the cube."""
+        pixels = as_cube(data, shape=self.image_shape).pixels
+        return pixel_problem(pixels, self.settings).points
+
+    def read(self, path: Path, options: ReadOptions) -> Any:
+        """A cube."""
+        return read_cube(path, key=options.key, shape=self.image_shape)
+
+    def transform(self, data: Any) -> NDArray[np.float64]:
+        """Abundances of the endmembers in new pixels.
+
+        Parameters
+        ----------
+        data : Cube, or array of shape (rows, columns, bands) or (pixels, bands)
+            With all bands of the cube that was unmixed, or only with its usable ones.
+
+        Returns
+        -------
+        ndarray of shape (pixels, k)
+            Rows sum to one; NaN for a pixel with missing values. Of a Cube, its usable pixels.
+        """
+        pixels = self._usable_bands(data)
+        known = np.isfinite(pixels).all(axis=1)
+        found = np.full((len(pixels), self.n_components), np.nan)
+        if known.any():
+            rows = as_blocks(np.maximum(pixels[known], 0.0))
+            found[known] = encode(rows, self.endmembers, constraint="simplex")
+        return found
+
+    def _usable_bands(self, data: Any) -> NDArray[np.float64]:
+        """Pixels (n, bands) in the bands of the endmembers."""
+        if isinstance(data, Cube):
+            pixels = np.full((len(data.pixels), data.band_mask.size), np.nan)
+            pixels[:, data.band_mask] = data.pixels
+        else:
+            values = np.asarray(data, dtype=np.float64)
+            pixels = values.reshape(-1, values.shape[-1] if values.ndim else 1)
+        if pixels.shape[1] == self.band_mask.size:
+            return pixels[:, self.band_mask]
+        if pixels.shape[1] != self.endmembers.shape[1]:
+            raise InvalidInput(
+                f"data has {pixels.shape[1]} bands: give the {self.band_mask.size} bands of the "
+                f"cube that was unmixed, or its {self.endmembers.shape[1]} usable ones"
+            )
+        return pixels
 
 
 def unmix(
@@ -79,7 +220,7 @@ def unmix(
     true_abundances: Any = None,
     random_state: Any = None,
     **options: Any,
-) -> UnmixingResult:
+) -> Unmixing:
     """Find endmembers and abundances.
 
     Parameters
@@ -94,14 +235,17 @@ def unmix(
     scale : whether to look for endmembers by the shape of the spectra, not their brightness.
     true_endmembers, true_abundances : reference (k, bands) and (all pixels, k) to compare with.
     random_state, options : passed to the method's estimator.
+
+    Returns
+    -------
+    Unmixing
     """
     cube = as_cube(cube, shape=shape)
     notes = list(cube.notes)
     options = {**simplex_weights(method), "random_state": random_state, **options}
     check_number("n_endmembers", n_endmembers, len(cube.pixels), "pixels")
-    problem = pixel_problem(
-        cube.pixels, n_endmembers, group=group, group_radius=group_radius, scale=scale
-    )
+    settings = UnmixingSettings(n_endmembers, group, group_radius, scale)
+    problem = pixel_problem(cube.pixels, settings)
     groups = problem.groups
     rows = "pixels" if groups is None else "groups of pixels ({:group=False} has more)"
     check_number("n_endmembers", n_endmembers, len(problem.points), rows)
@@ -114,27 +258,19 @@ def unmix(
     agreement = None
     if true_endmembers is not None:
         agreement = _agreement(cube, endmembers, abundances, true_endmembers, true_abundances)
-    arrays = {
-        "endmembers": endmembers,
-        "abundances": abundances,
-        "image_shape": cube.shape,
-        "pixel_mask": cube.pixel_mask,
-        "band_mask": cube.band_mask,
-        "wavelengths": cube.wavelengths,
-        "anchor_pixels": _anchor_pixels(factorization, groups, cube.pixel_mask),
-        "group_sizes": None if groups is None else groups.sizes,
-        "spectral_angles": None if agreement is None else agreement.angles,
-        "abundance_rmse": None if agreement is None else agreement.abundance_rmse,
-    }
-    settings = {
-        "n_endmembers": n_endmembers,
-        "group": group,
-        "group_radius": group_radius,
-        "scale": scale,
-    }
-    factorization = with_answer(factorization, "unmixing", arrays, notes, settings)
-    return UnmixingResult(
-        factorization, endmembers, abundances, cube.shape, cube.pixel_mask, agreement, tuple(notes)
+    return Unmixing(
+        factorization=factorization,
+        notes=tuple(notes),
+        endmembers=endmembers,
+        abundances=abundances,
+        image_shape=cube.shape,
+        pixel_mask=cube.pixel_mask,
+        band_mask=cube.band_mask,
+        wavelengths=cube.wavelengths,
+        anchor_pixels=_anchor_pixels(factorization, groups, cube.pixel_mask),
+        group_sizes=None if groups is None else groups.sizes,
+        agreement=agreement,
+        settings=settings,
     )
 
 
@@ -154,18 +290,13 @@ class PixelProblem:
         return components * self.scales[factorization.anchors, None]
 
 
-def pixel_problem(
-    pixels: NDArray[np.float64],
-    n_endmembers: int | None,
-    *,
-    group: bool,
-    group_radius: float | None,
-    scale: bool,
-) -> PixelProblem:
+def pixel_problem(pixels: NDArray[np.float64], settings: UnmixingSettings) -> PixelProblem:
     """The matrix in which endmembers are sought."""
-    groups = group_rows(pixels, n_endmembers, radius=group_radius) if group else None
+    groups = None
+    if settings.group:
+        groups = group_rows(pixels, settings.n_endmembers, radius=settings.group_radius)
     points = pixels if groups is None else groups.means
-    scales = points.sum(axis=1) if scale else np.ones(len(points))
+    scales = points.sum(axis=1) if settings.scale else np.ones(len(points))
     scales = np.where(scales > 0, scales, 1.0)
     return PixelProblem(points / scales[:, None], scales, groups)
 

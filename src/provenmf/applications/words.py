@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.feature_extraction.text import CountVectorizer
 
 from provenmf.errors import InvalidInput
@@ -14,6 +16,9 @@ from provenmf.io.texts import Corpus, Counts, as_counts
 
 # Words of letters, digits allowed after the first letter; single letters say little.
 WORD = r"(?u)\b[^\W\d_][\w'-]*\w\b"
+
+# A file with one of these endings holds counts, not texts.
+COUNT_ENDINGS = (".npz", ".npy", ".mtx", ".mat", ".h5ad", ".mtx.gz")
 
 
 def count_words(
@@ -43,9 +48,7 @@ def count_words(
             f"the corpus has {len(corpus.texts)} document: topics need at least two, "
             "for example one a line or one a file"
         )
-    vectorizer = CountVectorizer(
-        lowercase=True,
-        token_pattern=WORD,
+    vectorizer = _counter(
         stop_words=stop_words if stop_words in (None, "english") else list(stop_words),
         min_df=min(min_documents, len(corpus.texts)),
         max_df=max(max_share, min_documents / len(corpus.texts)),
@@ -62,6 +65,11 @@ def count_words(
     words = np.array(vectorizer.get_feature_names_out(), dtype=np.str_)
     counts = sp.csr_array(matrix).astype(np.float64)
     return Counts(counts, words, corpus.texts, corpus.names, corpus.notes)
+
+
+def _counter(**options: Any) -> CountVectorizer:
+    """Splits texts into words as all counts here do."""
+    return CountVectorizer(lowercase=True, token_pattern=WORD, **options)
 
 
 def as_word_counts(documents: Any, vocabulary: Sequence[str] | None = None) -> Counts:
@@ -88,16 +96,58 @@ def are_texts(documents: Any) -> bool:
     return in_a_row and all(isinstance(text, str) for text in documents)
 
 
-def tf_idf(counts: sp.csr_array) -> sp.csr_array:
-    """(1 + log tf) · log(n / df), rows not normalised (Nguyen22's protocol)."""
+def counts_of_words(
+    documents: Any, vocabulary: NDArray[np.str_], columns: NDArray[np.intp] | None = None
+) -> tuple[sp.csr_array, list[str]]:
+    """Counts (documents, words) of the words of a vocabulary, and those that the data lack.
+
+    With `columns`, a matrix without names has these words there.
+    """
+    if are_texts(documents):
+        texts = documents.texts if isinstance(documents, Corpus) else documents
+        counter = _counter(vocabulary=[str(word) for word in vocabulary])
+        return sp.csr_array(counter.transform(texts)).astype(np.float64), []
+    counts = as_word_counts(documents)
+    named = isinstance(documents, Counts) or hasattr(documents, "columns")
+    if columns is not None and not named:
+        if counts.matrix.shape[1] <= columns.max():
+            raise InvalidInput(
+                f"data has {counts.matrix.shape[1]} columns, but the words are in columns up to "
+                f"{columns.max()}: give the columns that the topics were found in, or names"
+            )
+        return sp.csr_array(counts.matrix[:, columns]), []
+    place = {str(word): number for number, word in enumerate(counts.vocabulary)}
+    words = [str(word) for word in vocabulary]
+    there = [number for number, word in enumerate(words) if word in place]
+    pairs = ([place[words[number]] for number in there], there)
+    chosen = sp.csr_array((np.ones(len(there)), pairs), shape=(counts.matrix.shape[1], len(words)))
+    matrix = sp.csr_array(counts.matrix @ chosen)
+    matrix.sort_indices()
+    return matrix, [word for word in words if word not in place]
+
+
+def is_count_matrix(path: Path, vocabulary: Path | None = None) -> bool:
+    """Whether the path names a matrix of counts rather than texts."""
+    return vocabulary is not None or path.name.lower().endswith(COUNT_ENDINGS)
+
+
+def rarity_of(counts: sp.csr_array) -> NDArray[np.float64]:
+    """log(n / df) of each word."""
+    return np.log(counts.shape[0] / np.maximum(document_frequency(counts), 1))
+
+
+def tf_idf(counts: sp.csr_array, rarity: NDArray[np.float64] | None = None) -> sp.csr_array:
+    """(1 + log tf) · log(n / df), rows not normalised (Nguyen22's protocol).
+
+    `rarity` is that of other documents, for weights of new ones.
+    """
     weighted = sp.csr_array(counts, copy=True)
     weighted.eliminate_zeros()
-    documents = np.bincount(weighted.indices, minlength=weighted.shape[1])
-    rarity = np.log(weighted.shape[0] / np.maximum(documents, 1))
+    rarity = rarity_of(weighted) if rarity is None else rarity
     weighted.data = (1 + np.log(weighted.data)) * rarity[weighted.indices]
     return weighted
 
 
-def document_frequency(counts: sp.csr_array) -> np.ndarray:
+def document_frequency(counts: sp.csr_array) -> NDArray[np.int64]:
     """In how many documents each word occurs."""
     return np.bincount(counts.indices[counts.data != 0], minlength=counts.shape[1])

@@ -32,18 +32,19 @@ def certify(
       provenmf certify counts-result.npz counts.csv
       provenmf certify samson-result.npz samson.npz --json
     """
-    from provenmf.applications import matrix_again
-    from provenmf.cli.problem import read_again
+    from provenmf.cli.fit import read_data
     from provenmf.estimators.certificate import certify as certify_result
     from provenmf.io import load
+    from provenmf.records.answers import Answer, ReadOptions
     from provenmf.report.certificate import headline
 
     saved = load(result)
     with Progress(f"Certifying {result.name}"):
-        source = read_again(
-            saved, data, key=key, transpose=transpose, vocabulary=vocabulary, field=field, mail=mail
-        )
-        certificate = certify_result(matrix_again(saved, source), saved)
+        if isinstance(saved, Answer):
+            source = saved.read(data, ReadOptions(key, vocabulary, field, mail))
+        else:
+            source = read_data(data, key=key, transpose=transpose).matrix
+        certificate = certify_result(source, saved)
     if as_json:
         typer.echo(json.dumps(certificate.to_dict(), indent=1))
         return

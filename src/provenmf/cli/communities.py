@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from provenmf.cli import options
 from provenmf.cli.outcome import check_writable, finish
 from provenmf.cli.progress import fitting, reading
-
-if TYPE_CHECKING:
-    from provenmf.records import Factorization
-
 
 METHODS = "spa, merit, fast_anchor, fast_gradient, geo_nmf, spoc."
 
@@ -75,26 +71,7 @@ def communities(
             random_state=seed,
             certify=not no_certify,
             **fit.options,
-        ).factorization
-    if known is not None:
-        result = with_truth(result, known)
-    finish(result, output, with_report=not no_report, as_json=as_json)
-
-
-def with_truth(result: Factorization, memberships: Any) -> Factorization:
-    """Add the rank correlation with known memberships to a result."""
-    from dataclasses import replace
-
-    import numpy as np
-
-    from provenmf.errors import InvalidInput
-    from provenmf.metrics.communities import averaged_spearman
-
-    found = result.extras["memberships"]
-    if np.shape(memberships) != found.shape:
-        raise InvalidInput(
-            f"the known memberships have shape {np.shape(memberships)}, the found ones "
-            f"{found.shape}: they must agree"
         )
-    score = averaged_spearman(found, np.asarray(memberships))
-    return replace(result, extras={**result.extras, "rank_correlation": np.array(score)})
+    if known is not None:
+        result = result.compared_with(known)
+    finish(result, output, with_report=not no_report, as_json=as_json)

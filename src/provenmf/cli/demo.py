@@ -14,7 +14,7 @@ from provenmf.cli.progress import Progress
 from provenmf.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from provenmf.records import Factorization
+    from provenmf.records import Answer
 
 
 def demo(
@@ -39,7 +39,7 @@ def demo(
         raise InvalidInput(
             f"cannot make the folder {output} ({error.strerror}): choose another with --output"
         ) from error
-    jobs: dict[str, tuple[str, Callable[[Progress], Factorization]]] = {
+    jobs: dict[str, tuple[str, Callable[[Progress], Answer]]] = {
         "topics": ("Topics of the docstrings of Python's standard library", _topics),
         "communities": ("Overlapping communities of a generated network", _communities),
         "parts": ("Parts of handwritten digits", _parts),
@@ -58,7 +58,7 @@ def demo(
     screen.print("Open the .html files in a browser; they need no network.")
 
 
-def _write(result: Factorization, stem: Path, title: str) -> list[Path]:
+def _write(result: Answer, stem: Path, title: str) -> list[Path]:
     from provenmf.report import write
 
     result.save(stem.with_suffix(".npz"))
@@ -66,7 +66,7 @@ def _write(result: Factorization, stem: Path, title: str) -> list[Path]:
     return [stem.with_suffix(".npz"), stem.with_suffix(".html")]
 
 
-def _topics(progress: Progress) -> Factorization:
+def _topics(progress: Progress) -> Answer:
     from provenmf.applications import count_words, find_topics
     from provenmf.datasets.embedded import standard_library_docstrings
     from provenmf.io import Corpus
@@ -74,24 +74,21 @@ def _topics(progress: Progress) -> Factorization:
     texts, names = standard_library_docstrings()
     counts = count_words(Corpus(texts, names), min_documents=5, max_share=0.2)
     progress.say("Looking for anchor words")
-    return find_topics(counts, 10, random_state=0, callback=progress.row).factorization
+    return find_topics(counts, 10, random_state=0, callback=progress.row)
 
 
-def _communities(progress: Progress) -> Factorization:
+def _communities(progress: Progress) -> Answer:
     from provenmf.applications import find_communities
-    from provenmf.cli.communities import with_truth
     from provenmf.datasets.networks import mixed_membership_network
 
     network = mixed_membership_network(random_state=0)
-    result = find_communities(
-        network.adjacency, 3, random_state=0, callback=progress.row
-    ).factorization
-    return with_truth(result, network.memberships)
+    found = find_communities(network.adjacency, 3, random_state=0, callback=progress.row)
+    return found.compared_with(network.memberships)
 
 
-def _parts(progress: Progress) -> Factorization:
+def _parts(progress: Progress) -> Answer:
     from provenmf.applications import find_parts
     from provenmf.datasets.embedded import digits
 
     images, _ = digits()
-    return find_parts(images, 16, random_state=0, callback=progress.row).factorization
+    return find_parts(images, 16, random_state=0, callback=progress.row)

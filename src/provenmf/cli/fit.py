@@ -62,7 +62,7 @@ def fit(
             certify=not no_certify,
             **fit.options,
         )
-    result = replace(result, extras={**result.extras, **table.names})
+    result = replace(result, **table.names)
     finish(result, output, with_report=not no_report, as_json=as_json)
 
 

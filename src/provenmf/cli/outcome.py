@@ -14,7 +14,7 @@ from provenmf.errors import InvalidInput, MissingExtra
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from provenmf.records import Factorization
+    from provenmf.records import Answer, Factorization
 
 
 def check_writable(path: Path) -> None:
@@ -41,7 +41,9 @@ def console() -> Console:
     return Console(highlight=False, soft_wrap=False)
 
 
-def finish(result: Factorization, output: Path, *, with_report: bool, as_json: bool) -> None:
+def finish(
+    result: Factorization | Answer, output: Path, *, with_report: bool, as_json: bool
+) -> None:
     """Save, report, print."""
     result.save(output)
     files = {"result": str(output)}
@@ -63,46 +65,52 @@ def finish(result: Factorization, output: Path, *, with_report: bool, as_json: b
         screen.print(f"{kind.capitalize()} written to {file}", markup=False)
 
 
-def as_dict(result: Factorization) -> dict[str, Any]:
+def as_dict(result: Factorization | Answer) -> dict[str, Any]:
     """The outcome for machines."""
+    from provenmf.records import as_answer
+
+    answer = as_answer(result)
+    fit = answer.factorization
     return {
-        "kind": result.kind,
-        "method": result.method,
-        "n_components": result.n_components,
-        "n_rows": len(result.weights),
-        "n_columns": result.components.shape[1],
-        "stop_reason": result.stop_reason,
-        "iterations": len(result.trace),
-        "anchors": None if result.anchors is None else result.anchors.tolist(),
+        "kind": answer.kind,
+        "method": fit.method,
+        "n_components": fit.n_components,
+        "n_rows": len(fit.weights),
+        "n_columns": fit.components.shape[1],
+        "stop_reason": fit.stop_reason,
+        "iterations": len(fit.trace),
+        "anchors": None if fit.anchors is None else fit.anchors.tolist(),
         "components": [
             {"name": name, "share": share, "anchor": anchor, "largest": entries}
-            for name, share, anchor, entries in _component_rows(result)
+            for name, share, anchor, entries in _component_rows(answer)
         ],
-        "notes": [str(note) for note in result.extras.get("notes", ())],
-        "certificate": result.certificate and result.certificate.to_dict(),
+        "notes": list(answer.notes),
+        "certificate": fit.certificate and fit.certificate.to_dict(),
     }
 
 
-def show(result: Factorization, screen: Console) -> None:
+def show(result: Factorization | Answer, screen: Console) -> None:
     """What was found and what is guaranteed, for people."""
-    from provenmf.records import StopReason
+    from provenmf.records import StopReason, as_answer
     from provenmf.report.scores import score_rows
 
-    for line in component_lines(result, screen.width):
+    answer = as_answer(result)
+    for line in component_lines(answer, screen.width):
         print_line(screen, line)
     print_line(screen, "")
-    for meaning, value in score_rows(result):
+    for meaning, value in score_rows(answer):
         print_line(screen, f"{meaning[:1].upper()}{meaning[1:]}: {value}")
-    for note in result.extras.get("notes", ()):
+    for note in answer.notes:
         print_line(screen, f"Note: {note}")
-    if result.stop_reason in (StopReason.INTERRUPTED, StopReason.MAX_ITER):
-        print_line(screen, result.stop_reason.sentence)
-    show_guarantee(result, screen)
+    reason = answer.factorization.stop_reason
+    if reason in (StopReason.INTERRUPTED, StopReason.MAX_ITER):
+        print_line(screen, reason.sentence)
+    show_guarantee(answer, screen)
 
 
-def component_lines(result: Factorization, width: int) -> list[str]:
+def component_lines(answer: Answer, width: int) -> list[str]:
     """A table of the components: name, share, anchor, largest entries; cut at the width."""
-    rows = _component_rows(result)
+    rows = _component_rows(answer)
     name_width = max(len(name) for name, *_ in rows)
     anchor_width = max(len(anchor) for _, _, anchor, _ in rows)
     anchor_width = anchor_width and min(max(anchor_width, len("anchor")), 18)
@@ -113,19 +121,11 @@ def component_lines(result: Factorization, width: int) -> list[str]:
             text += f"{shortened(anchor, anchor_width):{anchor_width}}  "
         return shortened(text + entries, width)
 
-    header = line("", "share", "anchor", LARGEST.get(result.kind, "largest entries"))
+    header = line("", "share", "anchor", answer.words.largest)
     return [header] + [
         line(name, f"{share:.1%}", anchor, "  ".join(entries))
         for name, share, anchor, entries in rows
     ]
-
-
-LARGEST = {
-    "topics": "most frequent words",
-    "communities": "members with the largest shares",
-    "parts": "images that use it most",
-    "unmixing": "brightest bands",
-}
 
 
 def shortened(text: str, width: int) -> str:
@@ -138,18 +138,17 @@ def print_line(screen: Console, text: str) -> None:
     screen.print(printable(text), markup=False, highlight=False)
 
 
-def show_guarantee(result: Factorization, screen: Console) -> None:
+def show_guarantee(answer: Answer, screen: Console) -> None:
     """The certificate in a few sentences."""
-    from provenmf.report.answer import factorized
     from provenmf.report.certificate import headline
 
-    if result.certificate is None:
+    if answer.certificate is None:
         screen.print("There is no certificate: none was asked for, or the method has none.")
         return
-    matrix = factorized(result)
+    matrix = answer.factorized()
     if matrix:
         print_line(screen, f"Guarantees are about the matrix that was factorized: {matrix}.")
-    for sentence in headline(result.certificate):
+    for sentence in headline(answer.certificate):
         print_line(screen, sentence)
 
 
@@ -158,18 +157,10 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else "�" for c in text)
 
 
-def _component_rows(result: Factorization) -> list[tuple[str, float, str, list[str]]]:
+def _component_rows(answer: Answer) -> list[tuple[str, float, str, list[str]]]:
     """For each component: name, share of everything, anchor, largest entries (or members)."""
-    import numpy as np
-
-    from provenmf.report.answer import answer_of
-
-    answer = answer_of(result)
-    by_member = answer.kind in ("communities", "parts")
-    entries = answer.weights.T if by_member else answer.components
-    names = answer.row_names if by_member else answer.column_names
-    largest = np.argsort(-entries, axis=1, kind="stable")[:, :10]
+    shares, largest = answer.share, answer.largest()
     return [
-        (name, float(answer.share[i]), answer.anchor_name(i), [names[j] for j in largest[i]])
-        for i, name in enumerate(answer.names)
+        (name, float(shares[i]), answer.anchor_name(i), largest[i])
+        for i, name in enumerate(answer.component_names)
     ]

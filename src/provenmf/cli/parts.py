@@ -44,4 +44,4 @@ def parts(
         result = find_parts(
             images, rank, method=method, random_state=seed, certify=not no_certify, **fit.options
         )
-    finish(result.factorization, output, with_report=not no_report, as_json=as_json)
+    finish(result, output, with_report=not no_report, as_json=as_json)

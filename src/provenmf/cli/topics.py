@@ -14,9 +14,6 @@ from provenmf.cli.progress import fitting, reading
 if TYPE_CHECKING:
     from provenmf.io import Counts
 
-# A file with one of these endings holds counts, not texts.
-COUNT_ENDINGS = (".npz", ".npy", ".mtx", ".mat", ".h5ad", ".mtx.gz")
-
 
 def topics(
     data: Annotated[
@@ -99,7 +96,7 @@ def topics(
         result = find_topics(
             counts, rank, method=method, random_state=seed, certify=not no_certify, **fit.options
         )
-    finish(result.factorization, output, with_report=not no_report, as_json=as_json)
+    finish(result, output, with_report=not no_report, as_json=as_json)
 
 
 def read_corpus(
@@ -119,7 +116,7 @@ def read_corpus(
     """Word counts from texts or from a matrix file, whichever the path holds."""
     from dataclasses import replace
 
-    from provenmf.applications import count_words
+    from provenmf.applications.words import count_words, is_count_matrix
     from provenmf.io import read_counts, read_texts
     from provenmf.io.mail import body_of
 
@@ -138,8 +135,3 @@ def read_corpus(
         max_words=max_words,
         stop_words=words,
     )
-
-
-def is_count_matrix(path: Path, vocabulary: Path | None = None) -> bool:
-    """Whether the path names a matrix of counts rather than texts."""
-    return vocabulary is not None or path.name.lower().endswith(COUNT_ENDINGS)

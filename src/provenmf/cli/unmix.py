@@ -66,7 +66,7 @@ def unmix(
             **known,
             **fit.options,
         )
-    finish(result.factorization, output, with_report=not no_report, as_json=as_json)
+    finish(result, output, with_report=not no_report, as_json=as_json)
 
 
 def read_truth(path: Path, cube: Any) -> dict[str, Any]:

@@ -158,7 +158,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             parameters=plain_parameters(self.get_params(deep=False)),
             versions=versions(),
             state=solution.state,
-            extras=self._column_names(),
+            column_names=self._column_names(),
         )
         fit = Fit(blocks, factorization, self._constraint, products=self.certify)
         if self.certify:
@@ -191,10 +191,10 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _validate_params(self) -> None:
         validate_parameters(self, self._parameter_constraints)
 
-    def _column_names(self) -> dict[str, NDArray[np.str_]]:
+    def _column_names(self) -> NDArray[np.str_] | None:
         """Names of the columns for the record, where X is a frame."""
         names = getattr(self, "feature_names_in_", None)
-        return {} if names is None else {"column_names": np.array(names, dtype=np.str_)}
+        return None if names is None else np.array(names, dtype=np.str_)
 
     def _blocks(self, X: Any, *, reset: bool) -> Blocks:
         """Validate X and see it as blocks of rows."""

@@ -10,27 +10,30 @@ from provenmf.estimators.provenance import current_names
 from provenmf.estimators.xray import SignedXRAY
 from provenmf.guarantees import any_method
 from provenmf.guarantees.fit import Fit
-from provenmf.records import Certificate, Factorization
+from provenmf.records import Answer, Certificate, Factorization
 
 
-def certify(X: Any, factorization: Factorization) -> Certificate:
-    """Say what can be believed about a factorization of X.
+def certify(X: Any, factorization: Factorization | Answer) -> Certificate:
+    """Say what can be believed about a factorization of X, or about an answer found in X.
 
     Parameters
     ----------
-    X : the matrix that was factorized, rows are data points; in memory or on disk.
-    factorization : from `factorize`, an estimator or a file.
+    X : the matrix that was factorized, rows are data points; in memory or on disk. For an answer,
+        the documents, graph, cube or images that it was found in.
+    factorization : from `factorize`, an estimator, an application or a file.
 
     Raises
     ------
     InvalidInput : the shapes do not fit, so the result does not belong to X.
     """
+    if isinstance(factorization, Answer):
+        X, factorization = factorization.matrix_of(X), factorization.factorization
     if factorization.method not in CATALOGUE:
         raise InvalidInput(
             f"there is no certificate for method={factorization.method!r} of this result, only for "
             f"{', '.join(sorted(CATALOGUE))}"
         )
-    estimator = _estimator_of(factorization)
+    estimator = estimator_of(factorization)
     blocks = estimator._blocks(X, reset=True)
     needed = (len(factorization.weights), factorization.components.shape[1])
     if blocks.shape != needed:
@@ -42,7 +45,7 @@ def certify(X: Any, factorization: Factorization) -> Certificate:
     return estimator._certify(fit).join(any_method.certify(fit))
 
 
-def _estimator_of(factorization: Factorization) -> Any:
+def estimator_of(factorization: Factorization) -> Any:
     """The estimator with the parameters of the result, as far as they could be stored.
 
     Text where the default is none describes what JSON cannot hold, such as an array. XRAY may have

@@ -21,12 +21,16 @@ IMAGE_KEYS = ("X", "images", "data")
 
 @dataclass(frozen=True, eq=False)
 class Images:
-    """Grey images as rows of pixels in [0, 1]; `shape` is (rows, columns) of one image."""
+    """Grey images as rows of pixels in [0, 1]; `shape` is (rows, columns) of one image.
+
+    `scale` is the value that pixels were divided by because it was their largest.
+    """
 
     pixels: NDArray[np.float64]
     shape: tuple[int, int]
     names: Sequence[str]
     notes: tuple[str, ...] = ()
+    scale: float = 1.0
 
 
 def read_images(
@@ -62,8 +66,12 @@ def as_images(
     shape: tuple[int, int] | None = None,
     names: Sequence[str] | None = None,
     where: str = "images",
+    scale: float | None = None,
 ) -> Images:
-    """See an array (images, rows, columns) or (images, pixels) as images in [0, 1]."""
+    """See an array (images, rows, columns) or (images, pixels) as images in [0, 1].
+
+    `scale` is the value that stands for 1; None takes the largest where it is more than 1.
+    """
     if isinstance(array, Images):
         return array
     values = numbers(array, where)
@@ -81,25 +89,29 @@ def as_images(
             argument="shape",
             remedy="give {argument}: rows and columns",
         )
-    pixels, notes = _in_unit_range(values, where)
+    pixels, scale, notes = _in_unit_range(values, where, scale)
     if names is None:
         names = [f"image {number}" for number in range(len(pixels))]
-    return Images(pixels, shape, names, notes)
+    return Images(pixels, shape, names, notes, scale)
 
 
-def _in_unit_range(values: NDArray[Any], where: str) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    scale = np.iinfo(values.dtype).max if values.dtype == np.uint8 else 1
+def _in_unit_range(
+    values: NDArray[Any], where: str, scale: float | None
+) -> tuple[NDArray[np.float64], float, tuple[str, ...]]:
+    """Pixels, what they were divided by (bytes always by 255), and a note if that is news."""
     pixels = values.astype(np.float64)
     if not np.all(np.isfinite(pixels)):
         bad = int(np.count_nonzero(~np.isfinite(pixels).all(axis=1)))
         raise InvalidInput(f"{where} has {bad} images with missing pixels: fill or remove them")
     if pixels.min() < 0:
         raise InvalidInput(f"{where} has negative pixels: shift them to be >= 0")
-    notes: tuple[str, ...] = ()
-    if scale == 1 and pixels.max() > 1:
-        scale = pixels.max()
-        notes = (f"pixels were divided by their largest value {scale:g}",)
-    return pixels / scale, notes
+    if values.dtype == np.uint8:
+        return pixels / 255, 1.0, ()
+    if scale is not None or pixels.max() <= 1:
+        scale = 1.0 if scale is None else scale
+        return pixels / scale, scale, ()
+    largest = float(pixels.max())
+    return pixels / largest, largest, (f"pixels were divided by their largest value {largest:g}",)
 
 
 def _from_folder(folder: Path) -> Images:

@@ -45,7 +45,7 @@ class Table:
 
     @property
     def names(self) -> dict[str, NDArray[np.str_]]:
-        """The names that there are, as the extras of a Factorization keep them."""
+        """The names that there are, by the fields of a Factorization that keep them."""
         named = {"row_names": self.row_names, "column_names": self.column_names}
         return {what: np.array(list(names), np.str_) for what, names in named.items() if names}
 

@@ -1,9 +1,11 @@
-"""The records that flow out of a fit: Factorization, Trace, Certificate, Check.
+"""The records that flow out of a fit: Factorization, Answer, Trace, Certificate, Check.
 
 All of them are frozen. A solver returns a `Solution`; the estimator adds weights and a
 certificate and makes it a `Factorization`, which saves to one file and loads back equal.
+An application puts it into an `Answer` of its own type.
 """
 
+from provenmf.records.answers import Answer, as_answer
 from provenmf.records.certificate import (
     Certificate,
     Check,
@@ -19,6 +21,7 @@ from provenmf.records.stop_reason import StopReason
 from provenmf.records.trace import Trace
 
 __all__ = [
+    "Answer",
     "Certificate",
     "Check",
     "Direction",
@@ -30,5 +33,6 @@ __all__ = [
     "Status",
     "StopReason",
     "Trace",
+    "as_answer",
     "in_digits",
 ]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.records.certificate import Certificate
+from provenmf.records.shapes import Shape, agree
 from provenmf.records.states import MethodState
 from provenmf.records.stop_reason import StopReason
-from provenmf.records.trace import Trace, equal_arrays
+from provenmf.records.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,22 +34,56 @@ class Solution:
     state: MethodState | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Factorization:
-    """A fit as a record: data (n, d) ≈ weights (n, k) @ components (k, d)."""
+    """A fit as a record: data (n, d) ≈ weights (n, k) @ components (k, d).
+
+    Parameters
+    ----------
+    method : str
+        The method's stem, such as "spa" or "and_descent".
+    weights, components : ndarray of shape (n, k) and (k, d)
+        The factors.
+    anchors : ndarray of shape (k,) or None
+        Rows of the data that became the components, for methods that choose rows.
+    labels : ndarray of shape (n,) or None
+        Cluster of each row, for methods that have clusters.
+    trace : Trace
+        What happened in each iteration.
+    stop_reason : StopReason
+        Why the method stopped.
+    certificate : Certificate or None
+        What can be believed about the result; None if none was asked for.
+    parameters, versions : mapping
+        How the result was made: parameters of the estimator, versions of what it runs on.
+    state : MethodState or None
+        What the method keeps for itself, see `provenmf.records.states`.
+    row_names, column_names : ndarray of shape (n,) and (d,) or None
+        Names of the rows and columns of the data, where these have names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf.records import Factorization
+    >>> Factorization("spa", np.ones((5, 2)), np.ones((2, 3)))
+    Factorization(2 components of 5 rows and 3 columns, method='spa')
+    """
+
+    kind: ClassVar[str] = "matrix"
 
     method: str
-    weights: NDArray[Any]
-    components: NDArray[Any]
-    anchors: NDArray[np.intp] | None = None
-    labels: NDArray[np.intp] | None = None
+    weights: Annotated[NDArray[Any], Shape("n", "k")]
+    components: Annotated[NDArray[Any], Shape("k", "d")]
+    anchors: Annotated[NDArray[np.intp], Shape("k")] | None = None
+    labels: Annotated[NDArray[np.intp], Shape("n")] | None = None
     trace: Trace = field(default_factory=Trace)
     stop_reason: StopReason = StopReason.UNKNOWN
     certificate: Certificate | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     state: MethodState | None = None
-    extras: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    row_names: Annotated[NDArray[np.str_], Shape("n")] | None = None
+    column_names: Annotated[NDArray[np.str_], Shape("d")] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stop_reason", StopReason(self.stop_reason))
@@ -57,33 +93,16 @@ class Factorization:
         """How many components there are."""
         return self.components.shape[0]
 
-    @property
-    def kind(self) -> str:
-        """What it is about: "topics", "communities", "unmixing", "parts", or just a "matrix"."""
-        return str(self.extras.get("kind", "matrix"))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Factorization):
-            return NotImplemented
-        plain = ("method", "stop_reason", "certificate", "parameters", "versions", "trace")
+    def __repr__(self) -> str:
         return (
-            all(getattr(self, name) == getattr(other, name) for name in plain)
-            and type(self.state) is type(other.state)
-            and equal_arrays(self.arrays(), other.arrays())
+            f"Factorization({self.n_components} components of {len(self.weights):,} rows and "
+            f"{self.components.shape[1]:,} columns, method={self.method!r})"
         )
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """All arrays of the record except the trace's; the state's as `state/<name>`."""
-        named = {name: getattr(self, name) for name in ("weights", "components")}
-        for name in ("anchors", "labels"):
-            if getattr(self, name) is not None:
-                named[name] = getattr(self, name)
-        if self.state is not None:
-            kept = {name: value for name, value in vars(self.state).items() if value is not None}
-            named |= {f"state/{name}": np.asarray(value) for name, value in kept.items()}
-        return named | {f"extras/{name}": array for name, array in self.extras.items()}
+    def __eq__(self, other: object) -> bool:
+        return agree(self, other) if isinstance(other, Factorization) else NotImplemented
 
-    def save(self, path: Any) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the record to one file; see `provenmf.load`."""
         from provenmf.io import save
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.records.shapes import agree
+
 
 @dataclass(frozen=True, eq=False)
 class Trace:
@@ -27,19 +29,10 @@ class Trace:
         return name in self.columns
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Trace) and equal_arrays(self.columns, other.columns)
+        return isinstance(other, Trace) and agree(self.columns, other.columns)
 
     @classmethod
     def from_rows(cls, rows: list[dict[str, float]]) -> Trace:
         """Turn one dict per iteration into columns; a value missing in a row becomes NaN."""
         names = dict.fromkeys(name for row in rows for name in row)
         return cls({name: np.array([row.get(name, math.nan) for row in rows]) for name in names})
-
-
-def equal_arrays(a: Mapping[str, NDArray[Any]], b: Mapping[str, NDArray[Any]]) -> bool:
-    """Whether two groups of arrays agree by name, type and value; NaN equals NaN."""
-    return a.keys() == b.keys() and all(
-        a[name].dtype == b[name].dtype
-        and np.array_equal(a[name], b[name], equal_nan=a[name].dtype.kind == "f")
-        for name in a
-    )

@@ -1,4 +1,4 @@
-"""One self-contained HTML page from a saved Factorization, and nothing else."""
+"""One self-contained HTML page from a saved result, and nothing else."""
 
 from provenmf.report.page import render, write
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.records import Factorization
-from provenmf.report import figures
-from provenmf.report.answer import Answer, evenly
+from provenmf.applications.communities import Communities
+from provenmf.report import figures, matrix
 from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Paragraph
+from provenmf.report.matrix import evenly
 
 NODES_DRAWN = 400
 EDGES_DRAWN = 2500
 MEMBERS = 10
 
 
-def found(result: Factorization, answer: Answer) -> list[Element]:
+@matrix.found.register
+def found(answer: Communities) -> list[Element]:
     """The elements of the first tab."""
-    memberships = answer.weights
-    edges = np.asarray(result.extras.get("edges", np.empty((0, 2), dtype=int)))
+    memberships = answer.memberships
+    edges = np.empty((0, 2), dtype=np.intp) if answer.edges is None else answer.edges
     degree = np.bincount(edges.ravel(), minlength=len(memberships))
     mixed = float(np.mean(memberships.max(axis=1) < 0.9))
     summary = (
@@ -35,23 +36,23 @@ def found(result: Factorization, answer: Answer) -> list[Element]:
         ),
         *_map(answer, edges, degree),
         _heat_map(answer),
-        *_spectrum(result, answer),
+        *_spectrum(answer),
     ]
 
 
-def _card(answer: Answer, community: int, degree: NDArray[np.int64]) -> Card:
-    member = answer.weights[:, community]
+def _card(answer: Communities, community: int, degree: NDArray[np.intp]) -> Card:
+    member = answer.memberships[:, community]
     order = np.lexsort((-degree, -member.round(2)))[:MEMBERS]  # as shown
-    anchor = None if answer.anchors is None else int(answer.anchors[community])
-    if anchor is not None and anchor not in order:
+    anchor = int(answer.pure_nodes[community])
+    if anchor not in order:
         order = np.append(order, anchor)
     bars = [
-        Bar(answer.row_names[i], f"{member[i]:.2f}", float(member[i]), marked=i == anchor)
+        Bar(answer.node_names[i], f"{member[i]:.2f}", float(member[i]), marked=i == anchor)
         for i in order
     ]
-    main = int(np.sum(answer.weights.argmax(axis=1) == community))
+    main = int(np.sum(answer.memberships.argmax(axis=1) == community))
     text = f"{answer.share[community]:.1%} of all memberships, main community of {main:,} nodes"
-    return Card(answer.names[community], text, bars)
+    return Card(answer.component_names[community], text, bars)
 
 
 def circle(n: int) -> NDArray[np.float64]:
@@ -60,11 +61,11 @@ def circle(n: int) -> NDArray[np.float64]:
     return np.column_stack([np.cos(angle), np.sin(angle)])
 
 
-def _map(answer: Answer, edges: NDArray[np.int64], degree: NDArray[np.int64]) -> list[Element]:
+def _map(answer: Communities, edges: NDArray[np.intp], degree: NDArray[np.intp]) -> list[Element]:
     """Each node between the corners of its communities, as near to each as it belongs to it."""
     if answer.n_components < 2:
         return []
-    n = len(answer.weights)
+    n = len(answer.memberships)
     drawn = np.arange(n)
     if n > NODES_DRAWN:
         by_degree = np.argsort(-degree, kind="stable")[:NODES_DRAWN]
@@ -79,12 +80,12 @@ def _map(answer: Answer, edges: NDArray[np.int64], degree: NDArray[np.int64]) ->
     if len(edges) > EDGES_DRAWN:
         edges = edges[evenly(len(edges), EDGES_DRAWN)]
     figure = figures.network(
-        answer.weights[drawn] @ corners + jitter,
+        answer.memberships[drawn] @ corners + jitter,
         edges,
         [_hover(answer, int(i)) for i in drawn],
-        answer.weights[drawn].argmax(axis=1),
+        answer.memberships[drawn].argmax(axis=1),
         corners,
-        answer.names,
+        list(answer.component_names),
     )
     caption = (
         "A node stands between the corners of its communities, nearer to those it belongs to "
@@ -95,16 +96,19 @@ def _map(answer: Answer, edges: NDArray[np.int64], degree: NDArray[np.int64]) ->
     return [Chart("Map of memberships", figure, caption, height=540, narrow=True)]
 
 
-def _hover(answer: Answer, node: int) -> str:
-    row = answer.weights[node]
+def _hover(answer: Communities, node: int) -> str:
+    row = answer.memberships[node]
     largest = [c for c in np.argsort(-row, kind="stable")[:4] if row[c] > 0.005]
-    lines = [answer.row_names[node], *(f"{answer.names[c]} {row[c]:.0%}" for c in largest)]
+    lines = [
+        answer.node_names[node],
+        *(f"{answer.component_names[c]} {row[c]:.0%}" for c in largest),
+    ]
     return "<br>".join(figures.plain(line) for line in lines)
 
 
-def _heat_map(answer: Answer) -> Chart:
+def _heat_map(answer: Communities) -> Chart:
     """Nodes sorted by main community, then by how pure they are; a sample if there are many."""
-    memberships = answer.weights
+    memberships = answer.memberships
     order = np.lexsort((-memberships.max(axis=1), memberships.argmax(axis=1)))
     caption = "Each row is a node, each column a community; rows are sorted by main community."
     if len(order) > NODES_DRAWN:
@@ -112,8 +116,8 @@ def _heat_map(answer: Answer) -> Chart:
         caption += f" Shown: {NODES_DRAWN} of {len(memberships):,} nodes, evenly spread."
     figure = figures.heat_map(
         memberships[order],
-        [answer.row_names[i] for i in order],
-        answer.names,
+        [answer.node_names[i] for i in order],
+        list(answer.component_names),
         value_label="membership",
         largest=1.0,
         show_rows=len(order) <= 30,
@@ -121,8 +125,8 @@ def _heat_map(answer: Answer) -> Chart:
     return Chart("Memberships", figure, caption, height=520)
 
 
-def _spectrum(result: Factorization, answer: Answer) -> list[Element]:
-    values = np.abs(np.asarray(result.extras.get("eigenvalues", [])))
+def _spectrum(answer: Communities) -> list[Element]:
+    values = np.abs(answer.eigenvalues)
     values = values[np.isfinite(values)]
     if len(values) < 2:
         return []

@@ -1,12 +1,14 @@
-"""Any matrix: the largest entries of each component, and the weights of the rows."""
+"""Any answer: the largest entries of each component, and the weights of the rows."""
 
 from __future__ import annotations
 
-import numpy as np
+from functools import singledispatch
 
-from provenmf.records import Factorization
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.records.answers import Answer, plural
 from provenmf.report import figures
-from provenmf.report.answer import Answer, evenly
 from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Paragraph
 
 COLUMNS = 12
@@ -14,22 +16,30 @@ ROWS_IN_MAP = 200
 POINTS_IN_CURVE = 1000
 
 
-def found(result: Factorization, answer: Answer) -> list[Element]:
-    """The elements of the first tab."""
+@singledispatch
+def found(answer: Answer) -> list[Element]:
+    """The elements of the first tab; a kind of answer with its own pictures registers its own."""
+    words = answer.words
+    component, row, column = map(plural, (words.component, words.row, words.column))
     summary = (
-        f"{answer.n_components} components of a matrix with {len(answer.weights):,} rows and "
-        f"{answer.components.shape[1]:,} columns."
+        f"{answer.n_components} {component} of a matrix with {len(answer.weights):,} {row} and "
+        f"{answer.components.shape[1]:,} {column}."
     )
     return [
         Paragraph(summary),
         Cards(
-            "Components",
+            component.capitalize(),
             [_card(answer, i) for i in range(answer.n_components)],
-            "The largest entries of each component.",
+            f"The largest entries of each {words.component}.",
         ),
         _curves(answer),
         _weights(answer),
     ]
+
+
+def evenly(n: int, count: int) -> NDArray[np.intp]:
+    """At most `count` different places spread evenly over 0 … n − 1: a sample to show."""
+    return np.unique(np.linspace(0, n - 1, min(n, count)).astype(np.intp))
 
 
 def _card(answer: Answer, component: int) -> Card:
@@ -42,26 +52,33 @@ def _card(answer: Answer, component: int) -> Card:
     ]
     text = f"{answer.share[component]:.1%} of all weight"
     anchor = answer.anchor_name(component)
-    return Card(answer.names[component], f"{text}, anchor: {anchor}" if anchor else text, bars)
+    return Card(
+        answer.component_names[component], f"{text}, anchor: {anchor}" if anchor else text, bars
+    )
 
 
 def _curves(answer: Answer) -> Chart:
     n = answer.components.shape[1]
     shown = evenly(n, POINTS_IN_CURVE)
-    series = [(name, shown + 1, c[shown]) for name, c in zip(answer.names, answer.components)]
-    return Chart("Components, entry by entry", figures.lines(series, "column", "entry"))
+    series = [
+        (name, shown + 1, c[shown]) for name, c in zip(answer.component_names, answer.components)
+    ]
+    words = answer.words
+    title = f"{plural(words.component).capitalize()}, entry by entry"
+    return Chart(title, figures.lines(series, words.column, "entry"))
 
 
 def _weights(answer: Answer) -> Chart:
     order = np.argsort(answer.weights.argmax(axis=1), kind="stable")
-    caption = "Rows are sorted by their main component."
+    rows = plural(answer.words.row)
+    caption = f"{rows.capitalize()} are sorted by their main {answer.words.component}."
     if len(order) > ROWS_IN_MAP:
         order = order[evenly(len(order), ROWS_IN_MAP)]
-        caption += f" Shown: {ROWS_IN_MAP} of {len(answer.weights):,} rows, evenly spread."
+        caption += f" Shown: {ROWS_IN_MAP} of {len(answer.weights):,} {rows}, evenly spread."
     figure = figures.heat_map(
         answer.weights[order],
         [answer.row_names[i] for i in order],
-        answer.names,
+        list(answer.component_names),
         value_label="weight",
         show_rows=len(order) <= 30,
     )

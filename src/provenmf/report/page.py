@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from provenmf.errors import MissingExtra
 from provenmf.io import write_aside
-from provenmf.records import Factorization
-from provenmf.report import communities, matrix, parts, topics, unmixing
-from provenmf.report.answer import Answer, answer_of, factorized
+from provenmf.records import Answer, Factorization, as_answer
+
+# Sections with pictures of their own register themselves with `found`.
+from provenmf.report import communities, parts, topics, unmixing  # noqa: F401
 from provenmf.report.certificate import certificate_elements, headline
 from provenmf.report.convergence import convergence, method_name
-from provenmf.report.elements import Chart, ChartGrid, Element, Tab
+from provenmf.report.elements import Chart, ChartGrid, Tab
+from provenmf.report.matrix import found
 from provenmf.report.scores import scores_and_notes
 
-FOUND: dict[str, Callable[[Factorization, Answer], list[Element]]] = {
-    "topics": topics.found,
-    "communities": communities.found,
-    "unmixing": unmixing.found,
-    "parts": parts.found,
-    "matrix": matrix.found,
-}
 
-
-def write(result: Factorization, path: str | Path, *, title: str | None = None) -> None:
+def write(result: Factorization | Answer, path: str | Path, *, title: str | None = None) -> None:
     """Write the report of a result to an HTML file, completely or not at all.
 
     Parameters
     ----------
-    result : a saved or fresh Factorization.
+    result : a Factorization, or the answer of an application; saved or fresh.
     path : of the HTML file.
     title : heading of the page; by default the kind of result and the method.
     """
@@ -40,24 +34,21 @@ def write(result: Factorization, path: str | Path, *, title: str | None = None) 
     write_aside(path, lambda file: file.write(text.encode()))
 
 
-def render(result: Factorization, *, title: str | None = None) -> str:
+def render(result: Factorization | Answer, *, title: str | None = None) -> str:
     """The report of a result as HTML text."""
-    answer = answer_of(result)
-    found = FOUND[answer.kind](result, answer) + scores_and_notes(result, answer)
+    answer = as_answer(result)
+    fit, certificate = answer.factorization, answer.certificate
     tabs = [
-        Tab("found", "What was found", found),
-        Tab("convergence", "How it converged", convergence(result)),
+        Tab("found", "What was found", found(answer) + scores_and_notes(answer)),
+        Tab("convergence", "How it converged", convergence(fit)),
         Tab(
             "certificate",
             "What is guaranteed",
-            certificate_elements(result.certificate, factorized(result)),
+            certificate_elements(certificate, answer.factorized()),
         ),
     ]
-    summary = headline(result.certificate)[0] if result.certificate else ""
-    default = {"unmixing": "Unmixing", "matrix": "Factorization"}.get(
-        answer.kind, answer.kind.capitalize()
-    )
-    return page(title or f"{default} by {method_name(result)}", tabs, summary=summary)
+    summary = headline(certificate)[0] if certificate else ""
+    return page(title or f"{answer.words.title} by {method_name(fit)}", tabs, summary=summary)
 
 
 def page(title: str, tabs: list[Tab], *, summary: str = "") -> str:

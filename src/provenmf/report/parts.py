@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from provenmf.records import Factorization
-from provenmf.report import figures
-from provenmf.report.answer import Answer, evenly
+import numpy as np
+
+from provenmf.applications.parts import Parts
+from provenmf.report import figures, matrix
 from provenmf.report.elements import Chart, Element, Gallery, Paragraph, Picture
+from provenmf.report.matrix import evenly
 from provenmf.report.pictures import data_uri
 
 REBUILT = 12
 IMAGES_IN_MAP = 120
 
 
-def found(result: Factorization, answer: Answer) -> list[Element]:
+@matrix.found.register
+def found(answer: Parts) -> list[Element]:
     """The elements of the first tab."""
     height, width = answer.image_shape
     share = answer.share
     parts = [
         Picture(data_uri(component.reshape(height, width)), name, f"{share[i]:.0%} of all weight")
-        for i, (name, component) in enumerate(zip(answer.names, answer.components))
+        for i, (name, component) in enumerate(zip(answer.component_names, answer.components))
     ]
     summary = (
         f"{answer.n_components} parts of {len(answer.weights):,} images of "
@@ -27,41 +30,40 @@ def found(result: Factorization, answer: Answer) -> list[Element]:
     return [
         Paragraph(summary),
         Gallery("Parts", parts, "Each part is scaled from black (zero) to white (its largest)."),
-        _examples(result, answer),
+        _examples(answer),
         _weights(answer),
     ]
 
 
-def _examples(result: Factorization, answer: Answer) -> Gallery:
+def _examples(answer: Parts) -> Gallery:
     """Stored images, each followed by what its parts make of it; only the latter if none are."""
-    originals, rebuilt = result.extras.get("example_images"), result.extras.get("example_rebuilt")
-    if originals is None or rebuilt is None:
+    originals = answer.example_images
+    if originals is None or originals.shape[1:] != answer.image_shape:
         return _rebuilt(answer)
     pictures = []
-    for name, before, after in zip(answer.row_names, originals, rebuilt):
+    rebuilt = np.clip(answer.rebuilt(slice(len(originals))), 0.0, 1.0)
+    for name, before, after in zip(answer.names, originals, rebuilt):
         pictures += [Picture(data_uri(before), name), Picture(data_uri(after), name, "from parts")]
     return Gallery("Images and what their parts make of them", pictures)
 
 
-def _rebuilt(answer: Answer) -> Gallery:
+def _rebuilt(answer: Parts) -> Gallery:
+    chosen = evenly(len(answer.weights), REBUILT)
     pictures = [
-        Picture(
-            data_uri((answer.weights[i] @ answer.components).reshape(answer.image_shape)),
-            answer.row_names[i],
-        )
-        for i in evenly(len(answer.weights), REBUILT)
+        Picture(data_uri(image), answer.names[i])
+        for i, image in zip(chosen, answer.rebuilt(chosen))
     ]
     caption = "Weights times parts, for images spread evenly over the collection."
     return Gallery("Images put together from parts", pictures, caption)
 
 
-def _weights(answer: Answer) -> Chart:
+def _weights(answer: Parts) -> Chart:
     n = len(answer.weights)
     order = evenly(n, IMAGES_IN_MAP)
     figure = figures.heat_map(
         answer.weights[order],
-        [answer.row_names[i] for i in order],
-        answer.names,
+        [answer.names[i] for i in order],
+        list(answer.component_names),
         value_label="weight",
         show_rows=len(order) <= 30,
     )

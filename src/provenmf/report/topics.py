@@ -4,39 +4,39 @@ from __future__ import annotations
 
 import numpy as np
 
+from provenmf.applications.topics import Topics
 from provenmf.metrics.matching import cosine_table
-from provenmf.records import Factorization
-from provenmf.report import figures
-from provenmf.report.answer import Answer
+from provenmf.report import figures, matrix
 from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Example, Paragraph
 
 WORDS = 12
 EXCERPT = 220
 
 
-def found(result: Factorization, answer: Answer) -> list[Element]:
+@matrix.found.register
+def found(answer: Topics) -> list[Element]:
     """The elements of the first tab."""
     cards = [
         Card(
             title=name,
-            subtitle=_subtitle(result, answer, topic),
+            subtitle=_subtitle(answer, topic),
             bars=word_bars(answer, topic),
-            examples=_examples(result, answer, topic),
+            examples=_examples(answer, topic),
         )
-        for topic, name in enumerate(answer.names)
+        for topic, name in enumerate(answer.component_names)
     ]
     summary = (
         f"{answer.n_components} topics in {len(answer.weights):,} documents over "
         f"{answer.components.shape[1]:,} words."
     )
     caption = "The words with the largest probability in each topic."
-    if answer.anchors is not None:
+    if answer.anchor_columns is not None:
         caption += (
             " A star marks the topic's anchor word: a word that, by the model, occurs in this "
             "topic only."
         )
     caption += " Examples are the documents with the largest share of the topic."
-    leading = [f"{name}: {card.bars[0].label}" for name, card in zip(answer.names, cards)]
+    leading = [f"{name}: {card.bars[0].label}" for name, card in zip(answer.component_names, cards)]
     return [
         Paragraph(summary),
         Cards("Topics", cards, caption),
@@ -49,7 +49,7 @@ def found(result: Factorization, answer: Answer) -> list[Element]:
     ]
 
 
-def _similarity(answer: Answer, leading: list[str]) -> list[Element]:
+def _similarity(answer: Topics, leading: list[str]) -> list[Element]:
     if answer.n_components < 2:
         return []
     numbers = [str(i + 1) for i in range(answer.n_components)]
@@ -70,17 +70,17 @@ def _similarity(answer: Answer, leading: list[str]) -> list[Element]:
     return [Chart("How alike the topics are", figure, caption, height=460, narrow=True)]
 
 
-def word_bars(answer: Answer, topic: int) -> list[Bar]:
+def word_bars(answer: Topics, topic: int) -> list[Bar]:
     """The largest entries of one component; the anchor is shown even if it is not among them."""
     values = answer.components[topic]
     order = np.argsort(-values, kind="stable")[:WORDS]
-    anchor = None if answer.anchors is None else int(answer.anchors[topic])
+    anchor = None if answer.anchor_columns is None else int(answer.anchor_columns[topic])
     if anchor is not None and anchor not in order:
         order = np.append(order, anchor)
     largest = max(float(values.max(initial=0.0)), np.finfo(float).tiny)
     return [
         Bar(
-            answer.column_names[word],
+            str(answer.vocabulary[word]),
             f"{values[word]:.2%}",
             float(np.clip(values[word] / largest, 0, 1)),
             marked=word == anchor,
@@ -89,28 +89,24 @@ def word_bars(answer: Answer, topic: int) -> list[Bar]:
     ]
 
 
-def _subtitle(result: Factorization, answer: Answer, topic: int) -> str:
-    text = f"{answer.share[topic]:.1%} of the collection"
-    coherence = result.extras.get("coherence")
-    if coherence is not None:
-        text += f", coherence {float(coherence[topic]):.4g}"
-    return text
+def _subtitle(answer: Topics, topic: int) -> str:
+    share, coherence = answer.share[topic], answer.coherence[topic]
+    return f"{share:.1%} of the collection, coherence {coherence:.4g}"
 
 
-def _examples(result: Factorization, answer: Answer, topic: int) -> list[Example]:
+def _examples(answer: Topics, topic: int) -> list[Example]:
     """The example documents that the application chose, with their first characters."""
-    documents = result.extras.get("example_documents")
-    if documents is None:
+    if answer.example_documents is None:
         return []
-    names, texts = result.extras.get("example_names"), result.extras.get("example_texts")
+    texts, names = answer.example_texts, answer.row_names
     return [
         Example(
-            answer.row_names[document] if names is None else str(names[topic, place]),
+            names[document],
             "" if texts is None else _excerpt(texts[topic, place]),
-            f"{answer.weights[document, topic]:.0%}",
+            f"{answer.document_weights[document, topic]:.0%}",
         )
-        for place, document in enumerate(documents[topic])
-        if document >= 0
+        for place, document in enumerate(answer.example_documents[topic])
+        if 0 <= document < len(names)
     ]
 
 

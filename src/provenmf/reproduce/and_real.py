@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.decomposition import NMF, LatentDirichletAllocation
 
-from provenmf.applications.answers import for_real_data
+from provenmf.applications.fitting import for_real_data
 from provenmf.applications.topics import find_topics
 from provenmf.applications.words import document_frequency
 from provenmf.estimators import make_estimator

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.answers import fit_matrix
+from provenmf.applications.anchor_words import word_problem
 from provenmf.applications.communities import embed, find_communities
-from provenmf.applications.topics import find_topics, word_problem
+from provenmf.applications.fitting import fit_matrix
+from provenmf.applications.topics import find_topics
 from provenmf.metrics.communities import averaged_spearman
 from provenmf.reproduce import published
 from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Series, Settings

@@ -20,14 +20,13 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.decomposition import LatentDirichletAllocation
 
-from provenmf.applications.answers import fit_matrix
-from provenmf.applications.topics import (
-    TopicResult,
+from provenmf.applications.anchor_words import (
     document_weights,
-    find_topics,
     topics_from_anchors,
     word_problem,
 )
+from provenmf.applications.fitting import fit_matrix
+from provenmf.applications.topics import Topics, find_topics
 from provenmf.linalg.scaling import unit_rows
 from provenmf.metrics.clustering import clustering_accuracy
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence
@@ -96,7 +95,7 @@ class Trial:
         return topics, document_weights(self.counts, topics)
 
 
-def in_all_columns(result: TopicResult, n_words: int) -> NDArray[np.float64]:
+def in_all_columns(result: Topics, n_words: int) -> NDArray[np.float64]:
     """Topics over all words of the counts, zero for words that were left out."""
     topics = np.zeros((len(result.topics), n_words))
     topics[:, result.word_columns] = result.topics

@@ -60,12 +60,12 @@ def test_exact_model_gives_exact_memberships(network):
 
 def test_the_record_holds_all_that_a_report_needs(network, tmp_path):
     result = find_communities(nx.karate_club_graph(), 2, method="spa")
-    result.factorization.save(tmp_path / "r.npz")
-    extras = load(tmp_path / "r.npz").extras
-    assert extras["kind"] == "communities"
-    assert extras["edges"].shape == (78, 2) and extras["node_names"].shape == (34,)
-    assert extras["memberships"].shape == (34, 2)
-    assert any("edge weights" in note for note in extras["notes"])
+    result.save(tmp_path / "r.npz")
+    loaded = load(tmp_path / "r.npz")
+    assert loaded == result and loaded.kind == "communities"
+    assert loaded.edges.shape == (78, 2) and loaded.node_names.shape == (34,)
+    assert loaded.memberships.shape == (34, 2)
+    assert any("edge weights" in note for note in loaded.notes)
 
 
 def test_disconnected_graphs_are_said():
@@ -75,8 +75,7 @@ def test_disconnected_graphs_are_said():
     assert "the graph falls into 3 separate pieces" in result.notes
     assert any(note.startswith("3 nodes are not reached") for note in result.notes)
     np.testing.assert_array_equal(result.memberships[:5, 0], result.memberships[0, 0])
-    undetermined = result.factorization.extras["undetermined"]
-    assert np.flatnonzero(undetermined).tolist() == [9, 10, 11]
+    assert np.flatnonzero(result.undetermined).tolist() == [9, 10, 11]
     np.testing.assert_allclose(result.memberships[9], result.memberships[:9].mean(axis=0))
 
 

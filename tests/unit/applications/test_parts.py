@@ -17,11 +17,11 @@ def test_parts_of_digits(tmp_path):
     assert np.linalg.norm(rebuilt - digits.reshape(200, 64) / 16) < 0.6 * np.linalg.norm(
         digits / 16
     )
-    result.factorization.save(tmp_path / "r.npz")
-    extras = load(tmp_path / "r.npz").extras
-    assert extras["kind"] == "parts" and extras["image_shape"].tolist() == [8, 8]
-    assert extras["part_share"].sum() == pytest.approx(1.0)
-    assert extras["notes"].tolist() == ["pixels were divided by their largest value 16"]
+    result.save(tmp_path / "r.npz")
+    loaded = load(tmp_path / "r.npz")
+    assert loaded == result and loaded.kind == "parts" and loaded.image_shape == (8, 8)
+    assert loaded.share.sum() == pytest.approx(1.0)
+    assert loaded.notes == ("pixels were divided by their largest value 16",)
 
 
 def test_one_image_has_no_parts():

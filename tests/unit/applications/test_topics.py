@@ -3,8 +3,8 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf import load
-from provenmf.applications import count_words, find_topics
-from provenmf.applications.topics import topics_from_anchors, word_problem
+from provenmf.applications import Topics, count_words, find_topics
+from provenmf.applications.anchor_words import topics_from_anchors, word_problem
 from provenmf.applications.words import tf_idf
 from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.io import Corpus
@@ -88,19 +88,17 @@ def test_the_record_holds_all_that_a_report_needs(tmp_path):
     texts[8] = "unique"
     corpus = Corpus(texts, [f"file {n}" for n in range(len(texts))])
     result = find_topics(count_words(corpus), 3, method="spa")
-    result.factorization.save(tmp_path / "r.npz")
+    result.save(tmp_path / "r.npz")
     loaded = load(tmp_path / "r.npz")
-    assert loaded == result.factorization
-    extras = loaded.extras
-    assert extras["kind"] == "topics"
-    assert extras["topics"].shape == (3, len(extras["vocabulary"]))
-    assert extras["vocabulary"][extras["anchor_columns"]].tolist() == list(result.anchor_words)
-    best = extras["document_weights"].argmax(axis=0)
-    assert extras["example_documents"][:, 0].tolist() == best.tolist()
-    assert extras["example_names"][0, 0] == f"file {best[0]}"
-    assert extras["example_texts"][1, 0] == texts[best[1]][:400]
-    assert "1 document with no word left: no weights there" in extras["notes"].tolist()
-    assert extras["document_weights"][8].tolist() == [0, 0, 0]
+    assert loaded == result and isinstance(loaded, Topics)
+    assert loaded.topics.shape == (3, len(loaded.vocabulary))
+    assert loaded.vocabulary[loaded.anchor_columns].tolist() == list(result.anchor_words)
+    best = loaded.document_weights.argmax(axis=0)
+    assert loaded.example_documents[:, 0].tolist() == best.tolist()
+    assert loaded.row_names[best[0]] == f"file {best[0]}"
+    assert loaded.example_texts[1, 0] == texts[best[1]][:400]
+    assert "1 document with no word left: no weights there" in loaded.notes
+    assert loaded.document_weights[8].tolist() == [0, 0, 0]
     given = count_words(corpus, min_documents=1).vocabulary
     everything = find_topics(count_words(corpus, min_documents=1), 3, method="spa")
     assert "unique" in given and "unique" not in everything.vocabulary
@@ -163,7 +161,7 @@ def test_topics_from_documents():
     found = {frozenset(words) for words in result.top_words(8)}
     assert found == {frozenset(words) for words in SUBJECTS.values()}
     assert result.anchor_words == ()
-    assert "anchor_words" not in result.factorization.extras
+    assert result.anchor_columns is None and result.anchor_name(0) == ""
     as_in_the_paper = find_topics(small_corpus()[0], 3, method="and_descent", random_state=0)
     parameters = as_in_the_paper.factorization.parameters
     assert (parameters["init"], parameters["schedule"]) == ("random-rows", "paper")

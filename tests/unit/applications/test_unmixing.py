@@ -73,12 +73,12 @@ def test_masked_pixels_and_bands(scene, tmp_path):
     assert np.isnan(result.maps()[:, 3, 4]).all()
     assert np.isfinite(result.maps()).sum() == 3 * 599
     assert "1 dead band masked: 5" in result.notes
-    result.factorization.save(tmp_path / "r.npz")
-    extras = load(tmp_path / "r.npz").extras
-    assert extras["kind"] == "unmixing" and extras["endmembers"].shape == (3, 39)
-    assert extras["image_shape"].tolist() == [20, 30]
-    spectra = broken.reshape(600, 40)[:, extras["band_mask"]]
-    near = np.abs(spectra[extras["anchor_pixels"]] - extras["endmembers"]).max()
+    result.save(tmp_path / "r.npz")
+    loaded = load(tmp_path / "r.npz")
+    assert loaded == result and loaded.kind == "unmixing" and loaded.endmembers.shape == (3, 39)
+    assert loaded.image_shape == (20, 30)
+    spectra = broken.reshape(600, 40)[:, loaded.band_mask]
+    near = np.abs(spectra[loaded.anchor_pixels] - loaded.endmembers).max()
     assert near < 0.05
 
 

@@ -100,7 +100,7 @@ def test_communities_and_their_certificate(run, graph, tmp_path):
     ran = run("communities", graph, "-k", 2, "--method", "spa", "-o", "g.npz")
     assert ran.code == 0, ran
     assert_readable(ran.out)
-    memberships = load(tmp_path / "g.npz").extras["memberships"]
+    memberships = load(tmp_path / "g.npz").memberships
     np.testing.assert_allclose(memberships.sum(axis=1), 1)
     again = run("certify", "g.npz", graph)
     assert again.code == 0, again
@@ -116,7 +116,7 @@ def test_communities_by_every_method(run, graph, tmp_path):
         ran = run("communities", graph, "-k", 2, "-m", method, "-o", f"{method}.npz")
         assert ran.code == 0, ran
         assert_readable(ran.out)
-        assert load(tmp_path / f"{method}.npz").extras["memberships"].shape[1] == 2
+        assert load(tmp_path / f"{method}.npz").memberships.shape[1] == 2
     refused = run("communities", graph, "-k", 2, "-m", "xray")
     assert refused.code == 2 and "does not find pure nodes" in refused.err
 
@@ -134,7 +134,7 @@ def test_unmix_against_the_truth(run, cube, tmp_path):
     assert ran.code == 0, ran
     assert_readable(ran.out)
     result = load(tmp_path / "cube-result.npz")
-    assert result.extras["spectral_angles"].max() < 1e-3
+    assert result.agreement.angles.max() < 1e-3
     assert run("certify", "cube-result.npz", cube).code == 0
 
 

@@ -1,21 +1,9 @@
-"""What all applications do at the end: put the domain's arrays into the Factorization.
-
-The report and `certify` read a saved Factorization only, so everything they show is in its
-`extras`, as plain number or text arrays. Every application sets
-
-    kind      "topics", "communities", "unmixing" or "parts"
-    notes     what was done to the data, one sentence each
-    settings  JSON text: what is needed, besides the data, to build the factorized matrix again
-
-and its own arrays, listed at the top of its module.
-"""
+"""What all applications share: fit one of the estimators, refuse numbers that cannot be."""
 
 from __future__ import annotations
 
 import inspect
-import json
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
@@ -75,24 +63,3 @@ def for_real_data(method: str, n_components: int | None) -> dict[str, Any]:
     if n_components is None:
         options.pop("init", None)
     return options
-
-
-def with_answer(
-    factorization: Factorization,
-    kind: str,
-    arrays: Mapping[str, Any],
-    notes: Iterable[str],
-    settings: Mapping[str, Any],
-) -> Factorization:
-    """The factorization with the domain's arrays, notes and settings in its extras."""
-    extras = dict(factorization.extras)
-    extras |= {name: np.asarray(array) for name, array in arrays.items() if array is not None}
-    extras["kind"] = np.array(kind)
-    extras["notes"] = np.array(list(notes), dtype=np.str_)
-    extras["settings"] = np.array(json.dumps(settings))
-    return replace(factorization, extras=extras)
-
-
-def settings_of(factorization: Factorization) -> dict[str, Any]:
-    """The settings stored by `with_answer`."""
-    return json.loads(str(factorization.extras.get("settings", "{}")))

@@ -1,0 +1,178 @@
+"""Records as plain values and arrays, and back, by the types of their fields.
+
+A field that is an array becomes an array by its name, a record in a field its fields under
+`name/`; everything else is a plain value for JSON. On the way back every value is checked against
+the type that its field declares, and arrays against the sizes that they share (`Shape`), so that a
+file can hold nothing but what the record's class expects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from enum import StrEnum
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.records import Certificate, MethodState
+from provenmf.records.shapes import Shape
+
+Plain = dict[str, Any]
+Arrays = dict[str, NDArray[Any]]
+Record = TypeVar("Record")
+
+# Kinds of numpy types that a field may hold, by the kind that it declares.
+KINDS = {"f": "f", "i": "iu", "b": "b", "U": "U", "O": "fiub"}
+
+
+def pack(record: Any, prefix: str = "") -> tuple[Plain, Arrays]:
+    """The plain values and the arrays of a record; what is None is left out."""
+    plain: Plain = {}
+    arrays: Arrays = {}
+    for part in fields(record):
+        value, name = getattr(record, part.name), prefix + part.name
+        if isinstance(value, np.ndarray):
+            arrays[name] = value
+        elif isinstance(value, Certificate):
+            plain[part.name] = value.to_dict()
+        elif is_dataclass(value):
+            plain[part.name], inner = pack(value, f"{name}/")
+            arrays |= inner
+            if isinstance(value, MethodState):
+                plain[part.name]["type"] = type(value).__name__
+        elif _holds_arrays(value):
+            arrays |= {f"{name}/{key}": array for key, array in value.items()}
+        elif value is not None:
+            plain[part.name] = value
+    return plain, arrays
+
+
+def _holds_arrays(value: Any) -> bool:
+    return isinstance(value, Mapping) and any(isinstance(v, np.ndarray) for v in value.values())
+
+
+def unpack(kind: type[Record], plain: Any, arrays: Arrays, prefix: str = "") -> Record:
+    """The record of a class from what `pack` made of it; ValueError says what does not fit."""
+    if not isinstance(plain, dict):
+        raise ValueError(f"{prefix or 'the record'} holds no fields")
+    hints = get_type_hints(kind, include_extras=True)
+    stored = _Stored(plain, arrays, prefix, {})
+    found = {}
+    for part in fields(kind):  # type: ignore[arg-type]
+        if stored.has(part.name):
+            found[part.name] = stored.value(hints[part.name], part.name)
+        elif part.default is MISSING and part.default_factory is MISSING:
+            if NoneType not in get_args(hints[part.name]):
+                raise ValueError(f"{prefix}{part.name} is missing")
+            found[part.name] = None
+    return kind(**found)
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """What a file holds for one record, and the sizes met so far."""
+
+    plain: Plain
+    arrays: Arrays
+    prefix: str
+    sizes: dict[str, int]
+
+    def has(self, name: str) -> bool:
+        """Whether there is anything for a field."""
+        return self.plain.get(name) is not None or any(
+            known == self.prefix + name or known.startswith(f"{self.prefix}{name}/")
+            for known in self.arrays
+        )
+
+    def value(self, hint: Any, name: str) -> Any:
+        """The value of one field, of the type that it declares."""
+        origin, arguments = get_origin(hint), get_args(hint)
+        if origin is Annotated:
+            return self.sized(self.value(arguments[0], name), arguments[1], name)
+        if origin in (Union, UnionType):
+            [kind] = [kind for kind in arguments if kind is not NoneType]
+            return self.value(kind, name)
+        if origin is np.ndarray:
+            return self.array(arguments[1], name)
+        if origin is not None and issubclass_of_mapping(origin) and _of_arrays(arguments):
+            start = f"{self.prefix}{name}/"
+            return {n.removeprefix(start): a for n, a in self.arrays.items() if n.startswith(start)}
+        if not is_dataclass(hint):
+            return checked(hint, self.plain_value(name), self.prefix + name)
+        plain = self.plain.get(name, {})
+        if hint is Certificate:
+            return Certificate.from_dict(plain)
+        record: Any = _state_type(plain) if hint is MethodState else hint
+        return unpack(record, plain, self.arrays, f"{self.prefix}{name}/")
+
+    def plain_value(self, name: str) -> Any:
+        """A plain value; version 0.1 kept those of an answer as arrays."""
+        if name in self.plain:
+            return self.plain[name]
+        return self.arrays[self.prefix + name].tolist()
+
+    def array(self, dtype: Any, name: str) -> NDArray[Any]:
+        """An array of the declared type of numbers or text."""
+        if self.prefix + name not in self.arrays:
+            raise ValueError(f"{self.prefix}{name} is not an array")
+        array = self.arrays[self.prefix + name]
+        scalar = get_args(dtype)[0]
+        if array.dtype.kind not in KINDS[np.dtype(object if scalar is Any else scalar).kind]:
+            raise ValueError(f"{self.prefix}{name} is an array of {array.dtype}")
+        return array
+
+    def sized(self, array: NDArray[Any], shape: Shape, name: str) -> NDArray[Any]:
+        """The array, if its sizes are those of the arrays before it."""
+        known = [self.sizes.get(size, found) for size, found in zip(shape.sizes, array.shape)]
+        if array.ndim != len(shape.sizes) or list(array.shape) != known:
+            expected = " x ".join(str(self.sizes.get(size, size)) for size in shape.sizes)
+            raise ValueError(f"{self.prefix}{name} has shape {array.shape}, not {expected}")
+        self.sizes.update(zip(shape.sizes, array.shape))
+        return array
+
+
+def issubclass_of_mapping(origin: Any) -> bool:
+    """Whether a generic type, without its arguments, is a mapping."""
+    return isinstance(origin, type) and issubclass(origin, Mapping)
+
+
+def _of_arrays(arguments: tuple[Any, ...]) -> bool:
+    return get_origin(arguments[1]) is np.ndarray
+
+
+def _state_type(plain: Any) -> type[MethodState]:
+    """The class of what a method kept: one that is known, nothing else."""
+    known = {kind.__name__: kind for kind in MethodState.__subclasses__()}
+    name = plain.get("type") if isinstance(plain, dict) else None
+    if not isinstance(name, str) or name not in known:
+        raise ValueError(f"state is of the unknown type {name!r}")
+    return known[name]
+
+
+def checked(hint: Any, value: Any, name: str) -> Any:
+    """A plain value, if it is of the declared type."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is tuple and isinstance(value, list | tuple):
+        if arguments[-1] is ...:
+            arguments = (arguments[0],) * len(value)
+        if len(value) == len(arguments):
+            return tuple(checked(kind, item, name) for kind, item in zip(arguments, value))
+    elif origin is Literal and value in arguments:
+        return value
+    elif hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    elif hint in (bool, int, str) and type(value) is hint:
+        return value
+    elif isinstance(hint, type) and issubclass(hint, StrEnum) and isinstance(value, str):
+        return hint(value)
+    elif origin is not None and issubclass_of_mapping(origin) and isinstance(value, dict):
+        if arguments[1] is Any or all(isinstance(item, arguments[1]) for item in value.values()):
+            return value
+    raise ValueError(f"{name} is {str(value)[:60]!r}, which is no {_in_words(hint)}")
+
+
+def _in_words(hint: Any) -> str:
+    return hint.__name__ if isinstance(hint, type) else str(hint).replace("typing.", "")

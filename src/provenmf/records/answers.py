@@ -1,0 +1,224 @@
+"""An answer in the terms of an application; what its `find_*` function returns, saved whole.
+
+An application factorizes a matrix of its own making (words in projected coordinates, groups of
+pixels, …). Its answer derives from `Answer`: a frozen record whose fields are arrays and plain
+values, so that saving, loading, comparing, tables and reports need to know no more than the
+fields and the few properties here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.errors import InvalidInput, MissingExtra
+from provenmf.records.certificate import Certificate
+from provenmf.records.factorization import Factorization
+from provenmf.records.shapes import agree
+
+if TYPE_CHECKING:
+    import pandas
+
+# The one registry over the kinds of answer: each class enters itself under its `kind`.
+ANSWERS: dict[str, type[Answer]] = {}
+
+
+@dataclass(frozen=True)
+class Words:
+    """What users call things: the heading, a component, a row, a column, the largest entries."""
+
+    title: str
+    component: str
+    row: str
+    column: str
+    largest: str = "largest entries"
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How to read the data behind an answer from a file; each application uses what it needs."""
+
+    key: str | None = None
+    vocabulary: Path | None = None
+    field: str = "text"
+    mail: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Answer:
+    """Base of all answers; by itself the answer of a plain matrix, which is its factorization.
+
+    Parameters
+    ----------
+    factorization : Factorization
+        Of the matrix that the application made; its certificate speaks of that matrix.
+    notes : tuple of str
+        What was done to the data, one sentence each.
+    component_names : tuple of str
+        Numbered by default ("Topic 1", …).
+    """
+
+    kind: ClassVar[str] = "matrix"
+    words: ClassVar[Words] = Words("Factorization", "component", "row", "column")
+
+    factorization: Factorization
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+    component_names: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def __init_subclass__(cls) -> None:
+        if cls.kind == Answer.kind:
+            raise TypeError(f"{cls.__name__} needs a kind of its own")
+        ANSWERS[cls.kind] = cls
+
+    def __post_init__(self) -> None:
+        k = self.n_components
+        if not self.component_names:
+            word = self.words.component.capitalize()
+            object.__setattr__(self, "component_names", numbered(word, k))
+        if len(self.component_names) != k:
+            raise InvalidInput(f"{len(self.component_names)} component_names for {k} components")
+
+    @property
+    def weights(self) -> NDArray[Any]:
+        """How much of each component (columns) is in each row: (rows, k)."""
+        return self.factorization.weights
+
+    @property
+    def components(self) -> NDArray[Any]:
+        """Each component (rows) in the columns of the data: (k, columns)."""
+        return self.factorization.components
+
+    @property
+    def row_names(self) -> Sequence[str]:
+        """A name for each row of `weights`."""
+        return stored_or_numbered(
+            self.factorization.row_names, self.words.row, self.weights.shape[0]
+        )
+
+    @property
+    def column_names(self) -> Sequence[str]:
+        """A name for each column of `components`."""
+        return stored_or_numbered(
+            self.factorization.column_names, self.words.column, self.components.shape[1]
+        )
+
+    @property
+    def n_components(self) -> int:
+        """How many components there are."""
+        return int(self.weights.shape[1])
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """What can be believed about the factorization behind the answer."""
+        return self.factorization.certificate
+
+    @property
+    def share(self) -> NDArray[np.float64]:
+        """How much of everything is due to each component; sums to 1."""
+        return shares(self.weights * np.linalg.norm(self.components, axis=1))
+
+    def anchor_name(self, component: int) -> str:
+        """The anchor of a component by name, or nothing."""
+        anchors = self.factorization.anchors
+        return "" if anchors is None else self.row_names[int(anchors[component])]
+
+    def largest(self, n: int = 10) -> list[list[str]]:
+        """Names of what says most about each component, largest first."""
+        return names_of_largest(self.components, self.column_names, n)
+
+    def scores(self) -> dict[str, float]:
+        """How good the answer is, by what the number means; empty without anything to say."""
+        return {}
+
+    def factorized(self) -> str:
+        """The matrix that the certificate speaks of, in words; empty if it is the user's own."""
+        return ""
+
+    def matrix_of(self, data: Any) -> Any:
+        """The matrix that was factorized, built again from the data that the answer is about."""
+        return data
+
+    def read(self, path: Path, options: ReadOptions) -> Any:
+        """The data behind the answer from a file, as `matrix_of` takes them."""
+        from provenmf.io import read_matrix
+
+        return read_matrix(path, options.key)
+
+    def transform(self, data: Any) -> NDArray[Any]:
+        """Weights of new data for the components found."""
+        raise InvalidInput(f"{type(self).__name__} has no transform: fit the new data too")
+
+    def table(self, of: Literal["weights", "components"] = "weights") -> pandas.DataFrame:
+        """The weights, or the components, as a data frame with names.
+
+        Parameters
+        ----------
+        of : {"weights", "components"}, default="weights"
+            "weights" has a line for each row of the data and a column for each component;
+            "components" a line for each component.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise MissingExtra("a table", "files") from error
+        names = list(self.component_names)
+        if of == "weights":
+            return pandas.DataFrame(self.weights, index=list(self.row_names), columns=names)
+        if of == "components":
+            return pandas.DataFrame(self.components, index=names, columns=list(self.column_names))
+        raise InvalidInput(f"of={of!r} is not 'weights' or 'components'")
+
+    def save(self, path: str | Path) -> None:
+        """Write the answer to one file; `provenmf.load` gives it back."""
+        from provenmf.io import save
+
+        save(self, path)
+
+    def __eq__(self, other: object) -> bool:
+        return agree(self, other) if isinstance(other, Answer) else NotImplemented
+
+    def __repr__(self) -> str:
+        word, row = self.words.component, self.words.row
+        return (
+            f"{type(self).__name__}({self.n_components} {plural(word)} of "
+            f"{len(self.weights):,} {row}s, method={self.factorization.method!r})"
+        )
+
+
+def as_answer(result: Factorization | Answer) -> Answer:
+    """The answer itself, or the plain answer of a factorization."""
+    return result if isinstance(result, Answer) else Answer(result)
+
+
+def shares(weights: NDArray[Any]) -> NDArray[np.float64]:
+    """Column sums of nonnegative weights as parts of one; what is missing counts nothing."""
+    totals = np.maximum(np.nan_to_num(weights), 0).sum(axis=0, dtype=np.float64)
+    return totals / max(totals.sum(), np.finfo(np.float64).tiny)
+
+
+def names_of_largest(entries: NDArray[Any], names: Sequence[str], n: int) -> list[list[str]]:
+    """For each row of `entries` the names of its n largest columns, largest first."""
+    order = np.argsort(-entries, axis=1, kind="stable")[:, :n]
+    return [[names[column] for column in row] for row in order]
+
+
+def numbered(word: str, length: int) -> tuple[str, ...]:
+    """`word 1`, `word 2`, …"""
+    return tuple(f"{word} {number}" for number in range(1, length + 1))
+
+
+def stored_or_numbered(
+    stored: NDArray[np.str_] | Sequence[str] | None, word: str, length: int
+) -> Sequence[str]:
+    """The names stored, or numbers where there are none."""
+    return numbered(word, length) if stored is None else [str(name) for name in stored]
+
+
+def plural(word: str) -> str:
+    """`topics`, `communities`."""
+    return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
