@@ -122,7 +122,9 @@ def real(folder: Path) -> None:
         f"{'median':>9}{'beyond':>8}  {'self':8}{'Thm 3':8}{'gap':>7}"
     )
     for name, (X, k) in real_sets(folder).items():
-        certificate = MERIT(k, random_state=0).fit(X).certificate_
+        model = MERIT(k, random_state=0).fit(X)
+        certificate, state = model.certificate_, model.factorization_.state
+        gap = state.duality_gap / (state.objective or 1.0)
         scale = float(np.linalg.norm(X, axis=1).max())
         measures = certificate.measures
         margins = np.array(measures["anchor_margin"]) / scale
@@ -132,7 +134,7 @@ def real(folder: Path) -> None:
             f"{np.median(margins):>9.4f}{measures['separability_residual']:>14.4f}"
             f"{measures['typical_separability_residual']:>9.4f}{beyond:>8}  "
             f"{certificate.checks[0].status:8}{certificate.checks[2].status:8}"
-            f"{measures['relative_duality_gap']:>7.2f}",
+            f"{gap:>7.2f}",
             flush=True,
         )
 

@@ -24,32 +24,41 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from provenmf.blocks import Blocks
+from provenmf.blocks import Block, Blocks
 from provenmf.guarantees.caps import cosines_to_own_axis, direction_sums, smallest_caps
 from provenmf.guarantees.cone_model import PAPER, fitted_model, theorem_5_bound, theorem_5_limit
+from provenmf.guarantees.explanation import EXPANDED
 from provenmf.guarantees.fit import Fit
-from provenmf.linalg.angles import angle_at_least, angle_at_most
+from provenmf.linalg.angles import angle_at_least, angle_at_most, similarity_decimals
+from provenmf.linalg.hull import product_rounding
+from provenmf.linalg.norms import SAFE_LENGTHS
 from provenmf.linalg.scaling import unit_rows
-from provenmf.records import Certificate, Check, Factorization, Measure, Status
-from provenmf.records.states import ConeState
+from provenmf.records import Certificate, Check, Estimate, Factorization, Measure, Status
+from provenmf.storage import as_dense
+
+CONFIDENCE = 0.99
+MODEL = "the rows come from Theorem 5's model with the given size angles and rates"
 
 
 @dataclass(frozen=True)
 class Clusters:
     """Clusters that have rows, numbered without gaps, and the lengths of all rows.
 
-    labels : −1 for rows of zeros. energy : ‖X_k‖² of each cluster. sizes : its number of rows.
+    labels : −1 for rows in no cluster. energy : ‖X_k‖² of each cluster. sizes : its number of rows.
+    outside : Σ ‖x‖² of the rows in no cluster; strays : how many of them are not zero.
     """
 
     labels: NDArray[np.intp]
     lengths: NDArray[np.float64]
     energy: NDArray[np.float64]
     sizes: NDArray[np.int64]
+    outside: float
+    strays: int
 
 
 def certify(
@@ -61,61 +70,73 @@ def certify(
     """Enclose each cluster in a cone and say what follows.
 
     `size_angles` and `rates` are parameters of Theorem 5's model where they are known; its bound,
-    which holds with a probability, is then among the measures.
+    which holds with a probability, is then among the estimates.
     """
-    blocks, factorization = fit.blocks, fit.factorization
+    blocks = fit.blocks
     clusters = measured_clusters(fit)
     if not clusters.sizes.size:
-        return Certificate(factorization.method)
+        return Certificate(fit.method, checks=stray_rows(clusters))
     caps = smallest_caps(blocks, clusters.labels, clusters.lengths, clusters.sizes.size)
     between = axis_angles(caps.axes)
     cosines = cosines_to_own_axis(blocks, clusters.labels, clusters.lengths, caps.axes)
     distance = rowwise_error(cosines, clusters.lengths)
-    weighted = weighted_bound(caps.angles, clusters.energy)
-    error = fit.error / math.sqrt(clusters.energy.sum())
+    bound = weighted_bound(caps.angles, clusters) + factor_rounding(fit)
     separated = inequality_1(caps.angles, between)
-    achieved = error_check(error, weighted, 16 * float(np.finfo(blocks.dtype).eps))
+    same = lemma_1(caps.angles, between, choice_rounding(fit))
+    if clusters.sizes.size != fit.n_components or clusters.strays:
+        same = without_clusters(same)
+    achieved = error_check(error_at_most(fit), bound)
     bounds = {}
     if achieved.status == "holds":
-        if separated.status == "holds":
-            bounds["relative_error"] = weighted
-            bounds["relative_error_max_form"] = max_bound(caps.angles)
-        bounds["relative_error_of_these_clusters"] = weighted
+        if separated.status == "holds" and same.status == "holds":
+            bounds["relative_error"] = bound
+            widest = max_bound(caps.angles) + factor_rounding(fit)
+            bounds["relative_error_max_form"] = max(bound, widest)
+        bounds["relative_error_of_these_clusters"] = bound
     measures: dict[str, Measure] = {
         "size_angles": tuple(caps.angles),
         "size_angles_slack": float((caps.angles - caps.least_angles).max()),
         "largest_sine": max_bound(caps.angles),
         "relative_distance_from_axes": distance,
-        **rows_apart(clusters, factorization),
+        **rows_apart(clusters, fit.factorization),
+        **gap_of_the_angles(centroid_angles(fit)),
     }
-    state = factorization.state
-    if isinstance(state, ConeState) and state.farthest_first_angles is not None:
-        measures |= gap_of_the_angles(state.farthest_first_angles, factorization.n_components)
     if clusters.sizes.size > 1:
         measures["smallest_axis_angle"] = smallest(between)
         measures |= core_of_the_clusters(blocks, clusters)
+    estimates = {}
     if size_angles is not None and rates is not None:
         measures["theorem_5_limit"] = theorem_5_limit(size_angles, rates)
-        measures["theorem_5_bound_with_probability_0.99"] = theorem_5_bound(
-            size_angles, rates, blocks.n_rows, probability=0.99
-        )
+        bound_5 = theorem_5_bound(size_angles, rates, blocks.n_rows, probability=CONFIDENCE)
+        estimates["relative_error_of_theorem_5"] = Estimate(bound_5, CONFIDENCE, MODEL)
     rates_found = clusters.sizes / clusters.energy
     model = fitted_model(caps.angles, rates_found, int(clusters.sizes.sum()), distance)
-    checks = (separated, lemma_1(caps.angles, between), achieved, model)
-    return Certificate(factorization.method, checks=checks, bounds=bounds, measures=measures)
+    checks = (*stray_rows(clusters), separated, same, achieved, model)
+    return Certificate(fit.method, checks, bounds, measures, estimates)
 
 
 def measured_clusters(fit: Fit) -> Clusters:
     """Lengths of the rows, and what they add up to in each cluster."""
     found = fit.factorization.labels
-    assert found is not None  # cone NMF always labels its rows
+    if found is None or found.shape != fit.lengths.shape:
+        found = np.full(len(fit.lengths), -1, dtype=np.intp)
     squared = fit.lengths**2
-    directed = found >= 0
+    long = fit.lengths > SAFE_LENGTHS[0]  # shorter rows count as zero: their squares underflow
+    directed = (found >= 0) & long
     _, members, sizes = np.unique(found[directed], return_inverse=True, return_counts=True)
     labels = np.full(len(squared), -1, dtype=np.intp)
     labels[directed] = members
     energy = np.bincount(members, squared[directed], minlength=sizes.size).astype(np.float64)
-    return Clusters(labels, fit.lengths, energy, sizes)
+    strays = int(np.count_nonzero(long & ~directed))
+    return Clusters(labels, fit.lengths, energy, sizes, float(squared[~directed].sum()), strays)
+
+
+def stray_rows(clusters: Clusters) -> tuple[Check, ...]:
+    """Rows that are not zero and belong to no cluster, if there are any."""
+    if not clusters.strays:
+        return ()
+    note = f"{clusters.strays} rows that are not zero belong to no cluster"
+    return (Check("every row in a cluster", f"{PAPER} Algorithm 1", "fails", note=note),)
 
 
 def rows_apart(clusters: Clusters, factorization: Factorization) -> dict[str, Measure]:
@@ -129,21 +150,45 @@ def rows_apart(clusters: Clusters, factorization: Factorization) -> dict[str, Me
     return apart
 
 
-def gap_of_the_angles(angles: NDArray[np.float64], k: int) -> dict[str, Measure]:
-    """How clearly the farthest-first angles speak for k cones.
+def centroid_angles(fit: Fit) -> NDArray[np.float64]:
+    """angles[j] is the angle of centroid j to the nearest one before it, angles[0] = π/2.
 
-    angles[j] is the largest angle of any row to the first j centroids. The last centroid was chosen
-    at the first measure, no row is farther from its centroid than the second; the third compares
-    this drop with the largest other drop that was looked at: above 1 it is the largest.
+    The last of the k + 1 angles is the largest of any row to its nearest centroid. Empty if the
+    result does not name one nonzero row for each component.
     """
+    rows, n = fit.factorization.anchors, fit.blocks.n_rows
+    if rows is None or len(rows) != fit.n_components or not len(rows):
+        return np.empty(0)
+    if rows.min() < 0 or rows.max() >= n or (fit.lengths[rows] <= SAFE_LENGTHS[0]).any():
+        return np.empty(0)
+    centroids = unit_rows(as_dense(fit.blocks.take(rows)))
+
+    def nearest(block: Block, length: NDArray[np.float64]) -> NDArray[np.float64]:
+        largest = np.asarray(block @ centroids.T, dtype=np.float64).max(axis=1)
+        long = length > SAFE_LENGTHS[0]
+        return np.where(long, largest / np.where(long, length, 1.0), 1.0)
+
+    among = [(centroids[j] @ centroids[:j].T).max() for j in range(1, len(rows))]
+    last = fit.blocks.map_rows(nearest, fit.lengths).min()
+    return np.arccos(np.clip([0.0, *among, last], 0.0, 1.0))
+
+
+def gap_of_the_angles(angles: NDArray[np.float64]) -> dict[str, Measure]:
+    """How clearly the farthest-first angles speak for k cones, from k + 1 of them.
+
+    The last centroid was chosen at the first measure, no row is farther from its centroid than the
+    second; the third compares this drop with the largest one before it: above 1 it is larger.
+    """
+    if not angles.size:
+        return {}
     drops = angles[:-1] - angles[1:]
-    other = float(np.delete(drops, k - 1).max(initial=0.0))
+    before = float(drops[:-1].max(initial=0.0))
     gap: dict[str, Measure] = {
-        "angle_of_last_centroid": float(angles[k - 1]),
-        "largest_angle_to_centroid": float(angles[k]),
+        "angle_of_last_centroid": float(angles[-2]),
+        "largest_angle_to_centroid": float(angles[-1]),
     }
-    if other > 0:
-        gap["drop_over_largest_other_drop"] = float(drops[k - 1]) / other
+    if before > 0:
+        gap["drop_over_largest_drop_before"] = float(drops[-1]) / before
     return gap
 
 
@@ -173,13 +218,13 @@ def inequality_1(angles: NDArray[np.float64], between: NDArray[np.float64]) -> C
         return Check(name, theorem, "holds", note="one cone: there is nothing to keep apart")
     needed = largest_side_of_inequality_1(angles)
     nearest = smallest(between)
-    status: Status = "holds" if nearest > needed else "fails"
+    if nearest > needed:
+        return Check(name, theorem, "holds", nearest, needed, direction=">=")
     note = (
-        "the clusters and the bound are proved for this data, from any start"
-        if status == "holds"
-        else f"the nearest axes are {needed - nearest:.3g} rad too close for these size angles"
+        f"the nearest axes are {needed - nearest:.3g} rad too close for these size angles; other "
+        "cones around the clusters might satisfy it"
     )
-    return Check(name, theorem, status, nearest, needed, note, ">=")
+    return Check(name, theorem, "fails", nearest, needed, note, ">=")
 
 
 def largest_side_of_inequality_1(angles: NDArray[np.float64]) -> float:
@@ -188,23 +233,63 @@ def largest_side_of_inequality_1(angles: NDArray[np.float64]) -> float:
     return float(3 * first + second) * (1 + 4 * sys.float_info.epsilon)
 
 
-def lemma_1(angles: NDArray[np.float64], between: NDArray[np.float64]) -> Check:
-    """What Lemma 1 needs of the cones: rows of two cones farther apart than rows of one."""
+def lemma_1(
+    angles: NDArray[np.float64], between: NDArray[np.float64], rounding: float = 0.0
+) -> Check:
+    """What Lemma 1 needs of the cones: rows of two cones farther apart than rows of one.
+
+    The method compares cosines that are known within `rounding` only; they must differ by more.
+    """
     name, theorem = "same clusters from any start", f"{PAPER} Lemma 1"
     if angles.size == 1:
         return Check(name, theorem, "holds", note="one cluster")
     apart = smallest(between - angles[:, None] - angles[None, :])
     widest = 2 * float(angles.max())
-    if apart > widest:
-        note = "rows of different clusters are farther apart than any two of one cluster"
+    if apart > widest and math.cos(min(widest, math.pi)) - math.cos(apart) > rounding:
+        note = (
+            "rows of different clusters are farther apart than any two of one cluster: any first "
+            "centroid gives these clusters if this number of them is asked for"
+        )
         return Check(name, theorem, "holds", apart, widest, note, ">=")
     note = "not shown by these cones; another first centroid may give other clusters"
+    if apart > widest:
+        note = "the angles differ by less than the rounding of the method's comparisons"
     return Check(name, theorem, "unknown", apart, widest, note, ">=")
 
 
-def error_check(error: float, bound: float, rounding: float) -> Check:
+def without_clusters(check: Check) -> Check:
+    """Lemma 1 where the clusters at hand are not one for each component."""
+    note = "not every component has a cluster, or not every row is in one"
+    return replace(check, status="unknown", note=note)
+
+
+def choice_rounding(fit: Fit) -> float:
+    """By how much cosines must differ for farthest-first to see it, in the precision it worked in.
+
+    It rounds them to a number of decimals and takes those as near that differ by less than one
+    unit of the last; each has a rounding error beside.
+    """
+    dtype = fit.given.dtype
+    computed = (2 * fit.blocks.n_columns + 8) * float(np.finfo(dtype).eps)
+    return 2 * 10.0 ** -similarity_decimals(dtype) + 2 * computed
+
+
+def factor_rounding(fit: Fit) -> float:
+    """What rounding the factors to the precision of the data can add to the relative error."""
+    return 16 * float(np.finfo(fit.given.dtype).eps)
+
+
+def error_at_most(fit: Fit) -> float:
+    """The relative error, rounding of its measurement added."""
+    k, d = fit.components.shape
+    terms = product_rounding(k) + product_rounding(d) + product_rounding(len(fit.lengths))
+    expanded = EXPANDED if fit.blocks.is_sparse else 1.0
+    return fit.relative_error + terms * expanded * (2 + fit.relative_error)
+
+
+def error_check(error: float, bound: float) -> Check:
     """The factorization at hand against the bound of its clusters."""
-    status: Status = "holds" if error <= bound + rounding else "fails"
+    status: Status = "holds" if error <= bound else "fails"
     note = "" if status == "holds" else "not the rank-one fits of these clusters: no bound follows"
     return Check(
         "error within the cones' bound", f"{PAPER} (5) and (6)", status, error, bound, note
@@ -217,15 +302,19 @@ def rowwise_error(cosines: NDArray[np.float64], lengths: NDArray[np.float64]) ->
     return math.sqrt(float(squared_sines @ lengths**2 / (lengths @ lengths)))
 
 
-def weighted_bound(angles: NDArray[np.float64], energy: NDArray[np.float64]) -> float:
-    """sqrt(Σ ‖X_k‖² sin²α_k / Σ ‖X_k‖²), the end of the proof of Theorem 4, rounded up."""
-    mean = float(energy @ np.sin(angles) ** 2 / energy.sum())
-    return min(1.0, math.sqrt(mean) * (1 + (angles.size + 8) * sys.float_info.epsilon))
+def weighted_bound(angles: NDArray[np.float64], clusters: Clusters) -> float:
+    """sqrt(Σ ‖X_k‖² sin²α_k / Σ ‖X_k‖²), the end of the proof of Theorem 4, rounded up.
+
+    Rows in no cluster count as a whole: nothing of them is explained.
+    """
+    left = float(clusters.energy @ np.sin(angles) ** 2) + clusters.outside
+    mean = left / (float(clusters.energy.sum()) + clusters.outside)
+    return min(1.0, math.sqrt(mean) * (1 + product_rounding(len(clusters.lengths))))
 
 
 def max_bound(angles: NDArray[np.float64]) -> float:
-    """max_k sin α_k (Eq. (4))."""
-    return float(np.sin(angles.max()))
+    """max_k sin α_k (Eq. (4)), rounded up."""
+    return min(1.0, float(np.sin(angles.max())) * (1 + 4 * sys.float_info.epsilon))
 
 
 def axis_angles(axes: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,92 +1,261 @@
-"""How far each anchor is from the hull of all other rows: the noise that it provably survives.
+"""How far each anchor is from the hull of the other rows: the noise that it provably survives.
 
-If anchor k is farther than 2 delta from the hull of all other rows (near-duplicates of it left
-out), then it is an anchor under *every* explanation whose noise is at most delta in each row. For
-suppose not: then its clean row is a mixture of other clean rows, and the same mixture of the data
-rows is within 2 delta of row k. If moreover every row lies within delta of the hull of the anchors,
-none is missing beyond delta: the explanation certifies itself.
+Let S be row k and the rows within a radius of it. If row k is farther than 2 delta from the hull of
+all rows outside S, then under *every* explanation whose noise is at most delta in each row some row
+of S is an anchor. For suppose not: then the clean row k is a mixture of clean rows outside S, and
+the same mixture of the data rows is within 2 delta of row k.
+
+With S = {k} this says that row k itself is an anchor. It cannot be said of row k alone when others
+are left out: of two equal rows either may be moved inwards a little and leave the corner to the
+other. The radius is therefore part of the statement; it is the distance of the farthest row that
+was left out, zero where all of them are exact copies.
+
+If moreover every row lies within delta of the hull of the anchors, none is missing beyond delta:
+the explanation certifies itself. A margin below twice the noise that every explanation of this rank
+has in some row (Eckart & Young) is vacuous.
 """
 
 from __future__ import annotations
+
+import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
-from provenmf.linalg.hull import distances_to_hulls
-from provenmf.linalg.norms import squared_row_norms
-from provenmf.linalg.scaling import inverse_where_positive
-from provenmf.records import Check, Status
+from provenmf.guarantees.explanation import Explanation
+from provenmf.linalg.hull import distances_to_hulls, product_rounding
+from provenmf.records import Certificate, Check, Measure, Status, in_digits
 from provenmf.storage import as_dense
 
 Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+MARGIN = "anchors survive the residual"
+# Rows this near to an anchor, as a share of its own length, count as copies that rounding changed.
+COPY = 1e-12
+# Rows closer to an anchor than this share of the typical residual cannot be told from it.
+NEAR = 0.1
+# Some corners are kept for each anchor as dense rows, and the data are read once per pass.
+MARGIN_COLUMNS = 5000
+MARGIN_PASSES = 50
+
+
+@dataclass(frozen=True)
+class Margins:
+    """lower <= distance <= upper of each anchor to the hull of the rows outside its radius.
+
+    Infinite where there is no such row. left_out : rows beside the anchor itself that lie within
+    the radius of some anchor; radius : distance of the farthest of them, rounded up.
+    """
+
+    lower: Floats
+    upper: Floats
+    left_out: int
+    radius: float
+
+    @property
+    def measured(self) -> bool:
+        """Whether every anchor has a row outside its radius."""
+        return bool(np.isfinite(self.lower).all())
 
 
 def anchor_margins(
     blocks: Blocks,
-    anchors: Floats,
+    anchors: Rows,
+    lengths: Floats,
     *,
     radius: float,
-    scale: float,
-    divisors: Floats | None = None,
+    factors: Floats | None = None,
     with_origin: bool = False,
     max_iter: int = 200,
-) -> tuple[Floats, Floats]:
-    """Bounds lower <= distance <= upper of each anchor to the hull of the other rows.
+) -> Margins:
+    """Bounds of the distance of each anchor to the hull of the other rows.
 
     Parameters
     ----------
-    anchors : the rows themselves, dense, divided like the others where `divisors` are given.
-    radius : rows within this distance of an anchor are its near-duplicates and left out.
-    scale : length of the longest row; differences of 1e-12 of it are rounding.
-    divisors : one number per row by which it is divided; rows with none above zero are left out.
+    anchors : row numbers.
+    lengths : of all rows, before their factors.
+    radius : rows within this distance of an anchor are left out; so are those within 1e-12 of its
+        length.
+    factors : one number by which each row is multiplied; rows with zero are not looked at.
     with_origin : count the origin as a further row, for weights that sum to at most one.
     """
-    factors = np.ones(blocks.n_rows) if divisors is None else inverse_where_positive(divisors)
-    radius = max(radius, 1e-12 * scale)
-    squared = squared_row_norms(anchors)
+    factors = np.ones(blocks.n_rows) if factors is None else factors
+    points = as_dense(blocks.take(anchors)).astype(np.float64) * factors[anchors, None]
+    near, reached = near_rows(blocks, points, factors, lengths * factors, radius)
+    near[anchors, np.arange(len(anchors))] = True
+    left_out = int(np.count_nonzero(near)) - len(anchors)
+    near[factors == 0] = True
+    slack = 2 * product_rounding(blocks.n_columns) * lengths * factors
 
-    def duplicate(block: Block, factor: Floats) -> NDArray[np.bool_]:
-        cross = np.asarray(block @ anchors.T, dtype=np.float64) * factor[:, None]
-        lengths = squared_row_norms(block) * factor**2
-        near = lengths[:, None] + squared - 2 * cross <= radius**2 + 1e-13 * scale**2
-        return near | (factor == 0)[:, None]
-
-    left_out = blocks.map_rows(duplicate, factors)
-
-    def farthest(which: NDArray[np.intp], directions: Floats) -> tuple[Floats, Floats]:
+    def farthest(which: Rows, directions: Floats) -> tuple[Floats, Floats]:
         best, rows = np.full(len(which), -np.inf), np.zeros(len(which), dtype=np.intp)
 
-        def score(block: Block, factor: Floats) -> Floats:
-            return np.asarray(block @ directions.T, dtype=np.float64) * factor[:, None]
+        def score(block: Block, factor: Floats, rounding: Floats) -> Floats:
+            along = np.asarray(block @ directions.T, dtype=np.float64) * factor[:, None]
+            return along + rounding[:, None]
 
-        for start, stop, along in blocks.each(score, factors):
-            along[left_out[start:stop, which]] = -np.inf
+        for start, stop, along in blocks.each(score, factors, slack):
+            along[near[start:stop, which]] = -np.inf
             place = along.argmax(axis=0)
             value = along[place, np.arange(len(which))]
             better = value > best
             best[better], rows[better] = value[better], start + place[better]
-        points = as_dense(blocks.take(rows)).astype(np.float64) * factors[rows, None]
+        corners = as_dense(blocks.take(rows)).astype(np.float64) * factors[rows, None]
         if with_origin:
             behind = best < 0
-            best[behind], points[behind] = 0.0, 0.0
-        return best, points
+            best[behind], corners[behind] = 0.0, 0.0
+        return best, corners
 
-    return distances_to_hulls(anchors, farthest, max_iter=max_iter)
+    lower, upper = distances_to_hulls(points, farthest, max_iter=max_iter)
+    return Margins(lower, upper, left_out, reached)
 
 
-def check_margins(residual: float, lower: Floats, upper: Floats) -> Check:
+def near_rows(
+    blocks: Blocks, points: Floats, factors: Floats, lengths: Floats, radius: float
+) -> tuple[NDArray[np.bool_], float]:
+    """Which rows (n, k) lie within the radius of which anchor, and how far the farthest is.
+
+    The expanded square of a distance only selects; what it selects is measured entry by entry.
+    """
+    squared = np.einsum("ij,ij->i", points, points)
+    radii = np.maximum(radius, COPY * np.sqrt(squared))
+    rounding = 4 * product_rounding(blocks.n_columns)
+
+    def in_block(block: Block, factor: Floats, length: Floats) -> tuple[NDArray[np.bool_], float]:
+        cross = np.asarray(block @ points.T, dtype=np.float64) * factor[:, None]
+        expanded = length[:, None] ** 2 + squared - 2 * cross
+        slack = rounding * (length[:, None] + np.sqrt(squared)) ** 2
+        maybe = (expanded <= radii**2 + slack) & (factor != 0)[:, None]
+        near, farthest = np.zeros(maybe.shape, dtype=bool), 0.0
+        for k in np.flatnonzero(maybe.any(axis=0)).tolist():
+            rows = np.flatnonzero(maybe[:, k])
+            away = as_dense(block[rows]).astype(np.float64) * factor[rows, None] - points[k]
+            distance = np.linalg.norm(away, axis=1)
+            within = distance <= radii[k]
+            near[rows[within], k] = True
+            reached = float(distance[within].max(initial=0.0))
+            if reached > 0:
+                farthest = max(farthest, reached + rounding * (reached + np.sqrt(squared[k])))
+        return near, farthest
+
+    everywhere, largest = np.zeros((blocks.n_rows, len(points)), dtype=bool), 0.0
+    for start, stop, (near, farthest) in blocks.each(in_block, factors, lengths):
+        everywhere[start:stop] = near
+        largest = max(largest, farthest)
+    return everywhere, largest
+
+
+def margin_statements(points: Explanation) -> Certificate:
+    """What the distance of each anchor to the other rows proves: check, bound and measures."""
+    why_not = obstacle(points)
+    margins = None if why_not else margins_of(points)
+    if margins is not None and not margins.measured:
+        why_not = "all rows are as near to an anchor as its copies"
+    if margins is None or why_not:
+        check = Check(MARGIN, "margin", "unknown", note=f"not measured: {why_not}")
+        return Certificate(points.fit.method, checks=(check,))
+    least, unit = float(margins.lower.min()), points.unit
+    suffix = "_of_scaled_rows" if points.scaled else ""
+    measures: dict[str, Measure] = {
+        f"anchor_margin{suffix}": tuple((margins.lower * unit).tolist()),
+        "rows_near_anchors": float(margins.left_out),
+        f"radius_of_rows_near_anchors{suffix}": margins.radius * unit,
+    }
+    survivors = "anchors_or_rows_near_them" if margins.left_out else "anchors"
+    bound = f"noise{suffix}_that_all_{survivors}_survive"
+    says_something = least > 0 and least / 2 >= unavoidable_noise(points)
+    return Certificate(
+        points.fit.method,
+        checks=(check_margins(points, margins),),
+        bounds={bound: least * unit / 2} if says_something else {},
+        measures=measures,
+    )
+
+
+def unavoidable_noise(points: Explanation) -> float:
+    """Every explanation of this rank has at least this noise in some row.
+
+    If rows divided by their sums s have noise up to δ, the rows themselves have up to δ s each, and
+    δ ‖s‖ is no less than the error of any product of this rank.
+    """
+    fit = points.fit
+    if points.factors is None:
+        return fit.unavoidable_noise
+    sums = float(np.linalg.norm(np.maximum(fit.sums, 0.0)))
+    return fit.unavoidable_noise * math.sqrt(len(fit.sums)) / sums if sums > 0 else 0.0
+
+
+def check_margins(points: Explanation, margins: Margins) -> Check:
     """Whether the explanation certifies itself: every anchor survives the noise that it claims."""
+    least, noise, unit = float(margins.lower.min()), points.largest, points.unit
     status: Status = "unknown"
-    if lower.min() > 2 * residual:
+    if least > 2 * noise:
         status = "holds"
-    elif upper.min() <= 2 * residual:
+    elif margins.upper.min() <= 2 * noise:
         status = "fails"
-    return Check(
-        "anchors survive the residual",
-        "margin",
-        status,
-        value=2 * residual,
-        threshold=float(lower.min()),
-        note="twice the largest residual, against the least distance of an anchor to other rows",
+    whose = "each anchor"
+    if margins.left_out:
+        whose += f", or one of {margins.left_out} rows within {in_digits(margins.radius * unit)},"
+    survived, left = in_digits(least * unit / 2), in_digits(noise * unit)
+    rows = "row divided by its sum" if points.scaled else "row"
+    words = (
+        f"Proved: {whose} is an anchor under every explanation whose noise in a {rows} is at most "
+        f"{survived}; the one found leaves at most {left}."
+    )
+    if status != "holds":
+        words = (
+            f"That the chosen rows are anchors is not proved: the explanation leaves up to {left} "
+            f"in a {rows}, and they are known to survive {survived} only."
+        )
+    note = (
+        "twice the largest residual, against the least distance of an anchor to the mixtures of "
+        f"other rows; proved of {whose.rstrip(',')}{points.of_rows}"
+    )
+    floor = unavoidable_noise(points)
+    if least / 2 < floor:
+        note += "; vacuous at this rank"
+        words = (
+            f"That the chosen rows are anchors is not proved: they are known to survive noise of "
+            f"{survived} in a {rows}, and every explanation of this rank has "
+            f"{in_digits(floor * unit)}."
+        )
+    return Check(MARGIN, "margin", status, 2 * noise * unit, least * unit, note, in_words=words)
+
+
+def obstacle(points: Explanation) -> str:
+    """Why margins are not measured; empty if they are."""
+    columns = points.fit.blocks.n_columns
+    if columns > MARGIN_COLUMNS:
+        return f"there are {columns} columns, more than {MARGIN_COLUMNS}: project the data first"
+    if points.factors is not None:
+        if (points.fit.sums < 0).any():
+            return "rows with negative sums cannot be divided by them"
+        if (points.factors[points.anchors] == 0).any():
+            return "an anchor has the sum zero and cannot be divided by it"
+    return ""
+
+
+def margins_of(points: Explanation) -> Margins:
+    """Margins of the anchors; rows within a tenth of the typical residual count as the same.
+
+    The radius stays below half the least distance of two anchors: each has one of its own.
+    """
+    radius = NEAR * points.typical
+    if len(points.components) > 1:
+        apart = [
+            np.linalg.norm(points.components[i + 1 :] - row, axis=1).min()
+            for i, row in enumerate(points.components[:-1])
+        ]
+        radius = min(radius, 0.4 * float(min(apart)))
+    return anchor_margins(
+        points.fit.blocks,
+        points.anchors,
+        points.fit.lengths,
+        radius=radius,
+        factors=points.factors,
+        with_origin=points.model == "hull and 0",
+        max_iter=MARGIN_PASSES,
     )

@@ -31,3 +31,8 @@ def angle_at_least(cosine: Any, n_terms: int) -> NDArray[np.float64]:
     """An angle that the true one does not fall below."""
     raised = np.clip(np.asarray(cosine) * (1 + cosine_error(n_terms)), 0.0, 1.0)
     return np.arccos(raised) * (1 - 4 * _EPS)
+
+
+def similarity_decimals(dtype: np.dtype[Any]) -> int:
+    """Decimals to which inner products of unit vectors are believed, in the given precision."""
+    return 12 if dtype == np.float64 else 5

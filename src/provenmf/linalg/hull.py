@@ -3,7 +3,7 @@
 Fully corrective Frank-Wolfe: the nearest point p of the corners known so far gives an upper bound
 ||x - p||; the hull's farthest point in direction w = (x - p) / ||x - p|| gives the lower bound
 <x, w> - max <point, w>, because the hyperplane through it separates x from the hull; and that
-farthest point becomes the next corner.
+farthest point becomes the next corner. Rounding errors are on the safe side of both bounds.
 """
 
 from __future__ import annotations
@@ -14,13 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.linalg.nnls import simplex_least_squares
+from provenmf.linalg.scaling import unit_rows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-# farthest(numbers of targets, one direction for each) -> largest <point, direction> over the hull
-# of that target, and the points that attain it; -inf for an empty hull.
+# farthest(numbers of targets, one direction for each) -> a number that <point, direction> exceeds
+# nowhere in the hull of that target, and points that (nearly) attain it; -inf for an empty hull.
+# Directions have unit length or are zero.
 Farthest = Callable[[Ints, Floats], tuple[Floats, Floats]]
+
+
+def product_rounding(n_terms: int) -> float:
+    """|computed <x, w> - <x, w>| is at most this times ||x|| ||w||, in double precision.
+
+    n u / (1 - n u) with unit roundoff u; twice of that, and room for a factor or two.
+    """
+    return (n_terms + 8) * float(np.finfo(np.float64).eps)
 
 
 def distances_to_hulls(
@@ -28,32 +38,38 @@ def distances_to_hulls(
 ) -> tuple[Floats, Floats]:
     """Bounds lower <= distance <= upper of each target to its own hull.
 
-    A target is done once upper - lower <= tol * upper, or once its upper bound is rounding.
+    A target is done once upper - lower <= tol * upper, or once the difference is rounding.
     The distance to an empty hull is infinite.
     """
     count, d = targets.shape
-    scale = float(np.abs(targets).max(initial=0.0))
-    rounding = 8 * d * np.finfo(np.float64).eps
+    rounding = product_rounding(d)
+    lengths = np.linalg.norm(targets, axis=1)
     lower, upper = np.zeros(count), np.full(count, np.inf)
     corners: list[Floats] = [np.empty((0, d))] * count
-    reach, points = farthest(np.arange(count), targets)
+    reach, points = farthest(np.arange(count), unit_rows(targets))
     lower[np.isneginf(reach)] = np.inf
     open_targets = np.flatnonzero(np.isfinite(reach))
     for i in open_targets.tolist():
         corners[i] = points[i : i + 1]
     for _ in range(max_iter):
-        directions = np.empty((len(open_targets), d))
+        directions = np.zeros((len(open_targets), d))
         for place, i in enumerate(open_targets.tolist()):
             nearest, corners[i] = nearest_point(targets[i], corners[i])
             away = targets[i] - nearest
-            upper[i] = np.linalg.norm(away)
-            directions[place] = away / upper[i] if upper[i] > 0 else 0.0
+            length = float(np.linalg.norm(away))
+            directions[place] = away / length if length > 0 else 0.0
+            longest = float(np.linalg.norm(corners[i], axis=1).max())
+            slack = (rounding + product_rounding(len(corners[i]))) * (lengths[i] + longest)
+            upper[i] = min(upper[i], length * (1 + rounding) + slack)
         reach, points = farthest(open_targets, directions)
         own = np.einsum("ij,ij->i", targets[open_targets], directions)
-        slack = rounding * (scale * np.sqrt(d) + np.abs(reach))
-        lower[open_targets] = np.maximum(lower[open_targets], own - reach - slack)
+        own -= rounding * lengths[open_targets]
+        separation = (own - reach) * (1 - rounding)
+        lower[open_targets] = np.maximum(lower[open_targets], separation)
+        rounded = reach - np.einsum("ij,ij->i", points, directions)
+        rounded += 4 * rounding * lengths[open_targets]
         gap = upper[open_targets] - lower[open_targets]
-        undecided = (gap > tol * upper[open_targets]) & (upper[open_targets] > slack)
+        undecided = gap > np.maximum(tol * upper[open_targets], 2 * rounded)
         for place in np.flatnonzero(undecided).tolist():
             i = int(open_targets[place])
             corners[i] = np.vstack([corners[i], points[place]])
@@ -69,14 +85,15 @@ def nearest_point(target: Floats, corners: Floats) -> tuple[Floats, Floats]:
     gram = from_target @ from_target.T
     weights = simplex_least_squares(gram, np.zeros((1, len(corners))))[0]
     used = weights > 0
-    return weights[used] @ corners[used], corners[used]
+    return weights[used] @ corners[used] / weights[used].sum(), corners[used]
 
 
 def distances_to_other_points(points: Floats, *, tol: float = 1e-2) -> tuple[Floats, Floats]:
     """Bounds of the distance of each point to the hull of all the others."""
+    slack = product_rounding(points.shape[1]) * np.linalg.norm(points, axis=1)
 
     def farthest(which: Ints, directions: Floats) -> tuple[Floats, Floats]:
-        along = directions @ points.T
+        along = directions @ points.T + slack
         along[np.arange(len(which)), which] = -np.inf
         best = along.argmax(axis=1)
         return along[np.arange(len(which)), best], points[best]

@@ -12,6 +12,9 @@ from provenmf.storage import stored_values
 
 # Between these lengths a square neither underflows by a digit nor overflows.
 SAFE_LENGTHS = (1e-140, 1e150)
+# Expanded squares below this share of their terms have lost too many digits.
+CANCELLED = 1e-6
+DENSE_ENTRIES = 1 << 18  # entries of a sparse block made dense at a time: 2 MB
 
 
 def squared_frobenius_norm(block: Any) -> float:
@@ -68,8 +71,9 @@ def squared_residual_rows(
     """Squared length of each row of `block − weights @ components`.
 
     A dense block is subtracted directly, which is exact where the fit is exact. For a sparse
-    block the square is expanded, ‖x‖² − 2⟨x Cᵀ, w⟩ + w C Cᵀ wᵀ, so that nothing dense is formed;
-    its rounding error is about 1e-16 ‖x‖², and negative values are raised to zero.
+    block the square is expanded, ‖x‖² − 2⟨x Cᵀ, w⟩ + w C Cᵀ wᵀ, so that nothing dense is formed.
+    Its rounding error is about 1e-16 (‖x‖ + ‖wC‖)²; rows with less than CANCELLED of that left are
+    subtracted directly, a few at a time.
     """
     if not sp.issparse(block):
         residual = block - weights @ components
@@ -79,8 +83,14 @@ def squared_residual_rows(
     wide = weights.astype(np.float64, copy=False)
     gram = components @ components.T
     fitted = np.einsum("ij,ij->i", wide @ gram, wide)
-    squared = squared_row_norms(block) - 2 * np.einsum("ij,ij->i", cross, wide) + fitted
-    return np.maximum(squared, 0.0)
+    lengths = squared_row_norms(block)
+    squared = lengths - 2 * np.einsum("ij,ij->i", cross, wide) + fitted
+    cancelled = np.flatnonzero(squared < CANCELLED * (lengths + fitted))
+    step = max(1, DENSE_ENTRIES // max(1, block.shape[1]))
+    for start in range(0, len(cancelled), step):
+        rows = cancelled[start : start + step]
+        squared[rows] = squared_residual_rows(block[rows].toarray(), wide[rows], components)
+    return squared
 
 
 def largest_row_sum(matrix: NDArray[Any]) -> float:

@@ -18,13 +18,15 @@ MEANING = {
     "typical_separability_residual": "median distance of a row to the mixtures of the anchors, as "
     "a share of the longest row",
     "smallest_singular_value": "smallest singular value of the components",
-    "anchor_margin": "distance of an anchor to the mixtures of all other rows",
+    "anchor_margin": "distance of an anchor to the mixtures of all other rows, at least",
+    "anchor_margin_of_scaled_rows": "distance of an anchor to the mixtures of all other rows, at "
+    "least; all rows divided by their sums",
+    "rows_near_anchors": "rows so near to an anchor that they count as the same",
+    "radius_of_rows_near_anchors": "how far they are from it at the most",
+    "radius_of_rows_near_anchors_of_scaled_rows": "how far they are from it at the most, all rows "
+    "divided by their sums",
     "anchors_beyond_twice_the_residual": "anchors that stand out by more than twice the largest "
     "residual",
-    "relative_duality_gap": "how far the objective is from its optimum at the most, as a share",
-    "relative_dictionary_gap": "the same if only the candidate rows may be anchors",
-    "gap_searched_all_rows": "whether the duality gap was searched over all rows (1 is yes)",
-    "number_margin": "how clearly the anchors stand out from the next candidate",
     "size_angles": "size angles of the cones, in radians",
     "smallest_axis_angle": "smallest angle between two axes, in radians",
     "largest_sine": "largest sine of a size angle",
@@ -34,8 +36,8 @@ MEANING = {
     "rows_coded_outside_their_cluster": "rows whose nearest component is not their cluster's",
     "angle_of_last_centroid": "angle at which the last centroid was chosen, in radians",
     "largest_angle_to_centroid": "largest angle of a row to its centroid, in radians",
-    "drop_over_largest_other_drop": "how clearly the angles speak for this number of cones (above "
-    "1: more than for any other)",
+    "drop_over_largest_drop_before": "how clearly the angles speak for this number of cones (above "
+    "1: more than for any smaller one)",
     "core_size_angle": "size angle with which equal cones around the mean directions would be far "
     "enough apart",
     "core_share_of_rows": "share of the rows that lie in these cones",
@@ -51,8 +53,6 @@ MEANING = {
     "gcc_k": "k: the mean squared weight of each of the D components is at most 2k/D",
     "gcc_m": "m: the mean product of two components' weights is at most m/D²",
     "gcc_lambda": "λ: the second moments of the weights have no eigenvalue below λk/D",
-    "estimated_error_per_stage": "estimated error of the components at the beginning of a stage",
-    "contraction_per_stage": "factor by which that error shrinks in a stage",
     "C1": "C₁: k times the largest mean of a weight, weights in [0, 1]",
     "c2": "c₂: k times the smallest mean square of a weight",
     "C2": "C₂: k times the largest mean square of a weight",
@@ -76,16 +76,19 @@ PROVED = {
     "relative_error_of_these_clusters": "with these clusters, the relative error is at most",
     "noise_that_all_anchors_survive": "each anchor is an anchor under every explanation "
     "whose noise in any row is at most",
+    "noise_that_all_anchors_or_rows_near_them_survive": "each anchor, or a row as near to it as "
+    "said below, is an anchor under every explanation whose noise in any row is at most",
+    "noise_of_scaled_rows_that_all_anchors_survive": "all rows divided by their sums, each anchor "
+    "is an anchor under every explanation whose noise in any row is at most",
+    "noise_of_scaled_rows_that_all_anchors_or_rows_near_them_survive": "all rows divided by their "
+    "sums, each anchor, or a row as near to it as said below, is an anchor under every "
+    "explanation whose noise in any row is at most",
     "distance_of_any_row_to_the_anchors_hull": "the distance of every row to the mixtures of the "
     "anchors is at most",
-    "distance_to_optimal_objective": "the objective is above its optimum by at most",
-    "distance_to_optimal_fit": "the fit is at a distance from the optimal fit of at most",
     "divergence_above_best_weights": "other weights of these components lower the divergence by "
     "at most",
     "divergence_above_best_components": "other components lower the divergence for these weights "
     "by at most",
-    "weight_error_per_unit_of_noise": "noise with entries up to 1 moves any decoded weight by at "
-    "most",
 }
 
 

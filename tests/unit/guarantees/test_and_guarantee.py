@@ -74,6 +74,4 @@ def test_nothing_that_rests_on_an_unknown_constant_holds():
     assert measures["gcc_r"] == pytest.approx(2.0, rel=1e-4)
     assert measures["gcc_k"] == pytest.approx(1.0, rel=0.15)
     assert measures["noise_level"] < 1e-8
-    assert measures["contraction_per_stage"] < 0.5
-    assert len(measures["estimated_error_per_stage"]) == model.n_iter_
     assert "relative_error" not in model.certificate_.bounds

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import nnls
 
-import provenmf.guarantees.separable as module
+import provenmf.guarantees.margins as module
 from provenmf import SPA, XRAY, FastAnchor, FastGradient
 from provenmf.blocks import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures
@@ -101,6 +101,11 @@ def test_cone(estimator):
     assert check(estimator.fit(data), "cone").status == "fails"
 
 
+def margins_of(certificate):
+    (found,) = [v for n, v in certificate.measures.items() if n.startswith("anchor_margin")]
+    return np.array(found)
+
+
 METHODS = [SPA(4), SPA(4, scale_rows=True), FastAnchor(4), XRAY(4), FastGradient(4, random_state=0)]
 NAMES = ["SPA", "SPA scaled", "FastAnchor", "XRAY", "FastGradient"]
 
@@ -110,8 +115,11 @@ def test_margins_hold_without_noise_and_fail_for_wrong_anchors(estimator):
     sample = dirichlet_mixtures(60, 12, 4, random_state=5)
     fitted = estimator.fit(sample.data)
     assert check(fitted, "survive").status == "holds"
-    assert len(fitted.certificate_.measures["anchor_margin"]) == 4
-    assert fitted.certificate_.bounds["noise_that_all_anchors_survive"] > 0
+    assert len(margins_of(fitted.certificate_)) == 4
+    scaled = estimator in (METHODS[1], METHODS[3], METHODS[4])
+    rows = "_of_scaled_rows" if scaled else ""
+    assert fitted.certificate_.bounds[f"noise{rows}_that_all_anchors_survive"] > 0
+    assert ("divided by their sums" in check(fitted, "survive").note) == scaled
 
     wrong = np.append(sample.anchors[:3], np.setdiff1d(np.arange(60), sample.anchors)[0])
     spoilt = replace(
@@ -119,7 +127,7 @@ def test_margins_hold_without_noise_and_fail_for_wrong_anchors(estimator):
     )
     certificate = estimator._certify(Fit(as_blocks(sample.data), spoilt))
     assert certificate.checks[0].status == "fails"
-    assert certificate.measures["anchor_margin"][3] == pytest.approx(0, abs=1e-6)
+    assert margins_of(certificate)[3] == pytest.approx(0, abs=1e-6)
 
 
 @pytest.mark.parametrize("estimator", METHODS[:3], ids=NAMES[:3])
@@ -134,7 +142,7 @@ def test_margins_are_sound_under_bounded_noise(estimator, seed):
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     for delta in (0.002, 0.01, 0.03):
         fitted = estimator.fit(clean_data + delta * directions)
-        margins = np.array(fitted.certificate_.measures["anchor_margin"])
+        margins = margins_of(fitted.certificate_)
         certified = fitted.anchors_[margins > 2 * delta]
         assert set(certified.tolist()) <= set(clean.anchors.tolist())
         if delta == 0.002:

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
+from provenmf.linalg.angles import similarity_decimals
 from provenmf.linalg.norms import squared_row_norms
 from provenmf.records import Solution, StopReason
 from provenmf.records.states import ConeState
@@ -216,11 +217,6 @@ def first_centroid(
             remedy=f"choose 'longest', 'random' or a nonzero row below {lengths.size}",
         )
     return row
-
-
-def similarity_decimals(dtype: np.dtype[Any]) -> int:
-    """Decimals to which inner products of unit vectors are believed."""
-    return 12 if dtype == np.float64 else 5
 
 
 def largest_drop(angles: NDArray[np.float64]) -> int:
