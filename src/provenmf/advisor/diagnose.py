@@ -13,6 +13,7 @@ from provenmf.estimators import CATALOGUE, estimator_class
 from provenmf.guarantees.uniqueness import EVERYWHERE, NEARBY
 from provenmf.io.notes import counted
 from provenmf.records import Certificate
+from provenmf.records.certificate import finite_or_none
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Diagnosis:
         """Plain data for JSON."""
         return {
             "shape": list(self.shape),
-            "rank": [vars(item) for item in self.rank],
+            "rank": [{**vars(item), "drop": finite_or_none(item.drop)} for item in self.rank],
             "n_components": self.n_components,
             "agreed": self.agreed,
             "recommended": self.recommended,

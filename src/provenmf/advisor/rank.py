@@ -7,6 +7,7 @@ many cones). A drop is stated as the ratio of the values before and after it: 1 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, replace
 
@@ -89,13 +90,15 @@ def _from_singular_values(blocks: Blocks, *, nonnegative: bool) -> list[RankEvid
 
 def _from_anchors(blocks: Blocks) -> RankEvidence:
     fit = estimator_class("spa")(certify=False).fit(blocks).factorization_
-    return RankEvidence("anchors", fit.n_components, AnchorState.of(fit).drop)
+    drop = AnchorState.of(fit).drop
+    return RankEvidence("anchors", fit.n_components, 1.0 if math.isnan(drop) else drop)
 
 
 def _from_cones(blocks: Blocks) -> RankEvidence:
     fit = estimator_class("cones")(certify=False).fit(blocks).factorization_
     angles, k = ConeState.of(fit).farthest_first_angles, fit.n_components
-    assert angles is not None
+    if angles is None:  # data of zeros have no direction
+        return RankEvidence("cones", k, 1.0)
     return RankEvidence("cones", k, float(angles[k - 1] / max(angles[k], 1e-8)))
 
 

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 
 PRICE_TOLERANCE = 1e-9
+ROUNDING = 256 * float(np.finfo(np.float64).eps)  # of a price, for each unit of its multipliers
 PIVOT_TOLERANCE = 1e-9
 # The right-hand sides are shifted this little, so that no entry of b is exactly zero and the
 # method cannot turn in circles; the final b is computed from the exact right-hand sides.
@@ -52,10 +53,18 @@ class BasicSolutions(NamedTuple):
 
 
 def least_l1_solutions(
-    matrix: NDArray[np.float64], *, basis: NDArray[np.intp] | None = None, max_rounds: int = 10_000
+    matrix: NDArray[np.float64],
+    *,
+    basis: NDArray[np.intp] | None = None,
+    max_rounds: int | None = None,
 ) -> BasicSolutions:
-    """Solve the k programs of a (k, d) matrix with independent rows, from given bases if any."""
+    """Solve the k programs of a (k, d) matrix with independent rows, from given bases if any.
+
+    Entries must be at most one. Prices are infinite where a basis was lost to rounding.
+    """
     k = matrix.shape[0]
+    if max_rounds is None:
+        max_rounds = 100 + 20 * k  # three times what dense random matrices take
     at_once = max(1, INVERSE_BYTES // (8 * k * k))
     chunks = [np.arange(start, min(start + at_once, k)) for start in range(0, k, at_once)]
     parts = [_solve_some(matrix, features, basis, max_rounds) for features in chunks]
@@ -90,12 +99,15 @@ def _solve_some(
     rounds = 0
     while active.size and rounds < max_rounds:
         if rounds % ROUNDS_BETWEEN_FACTORIZATIONS == ROUNDS_BETWEEN_FACTORIZATIONS - 1:
-            inverses[active] = np.linalg.inv(_basis_matrices(matrix, chosen[active]))
+            inverses[active] = _inverses(_basis_matrices(matrix, chosen[active]))
             entries[active] = np.matmul(inverses[active], shifted[active][:, :, None])[:, :, 0]
-        prices = _multipliers(inverses[active], signs[active]) @ matrix
+        multipliers = _multipliers(inverses[active], signs[active])
+        prices = multipliers @ matrix
         entering = np.abs(prices).argmax(axis=1)
         price = np.take_along_axis(prices, entering[:, None], axis=1)[:, 0]
-        unfinished = np.abs(price) > 1.0 + PRICE_TOLERANCE
+        # A price is known to the rounding of the products that it sums, not better.
+        slack = PRICE_TOLERANCE + ROUNDING * np.abs(multipliers).sum(axis=1)
+        unfinished = np.abs(price) > 1.0 + slack
         active, entering, price = active[unfinished], entering[unfinished], price[unfinished]
         if not active.size:
             break
@@ -151,11 +163,12 @@ def _exact_solutions(
     rounds: int,
 ) -> BasicSolutions:
     """Entries and multipliers of the final bases, from fresh factorizations."""
-    inverses = np.linalg.inv(_basis_matrices(matrix, chosen))
+    inverses = _inverses(_basis_matrices(matrix, chosen))
     programs = np.arange(features.size)
     entries = inverses[programs, :, features]
     multipliers = _multipliers(inverses, signs)
     prices = np.abs(multipliers @ matrix).max(axis=1)
+    prices[np.isnan(prices)] = np.inf
     return BasicSolutions(chosen, entries, prices, multipliers[programs, features], rounds)
 
 
@@ -165,21 +178,28 @@ def _starting_bases(
     """Bases to start from and their inverses; a given basis that is near singular is replaced."""
     if basis is not None:
         chosen = basis[features].copy()
-        try:
-            inverses = np.linalg.inv(_basis_matrices(matrix, chosen))
-        except np.linalg.LinAlgError:
-            pass
-        else:
-            if np.abs(inverses).max() < 1e10 * np.abs(matrix).max():
-                return chosen, inverses
+        inverses = _inverses(_basis_matrices(matrix, chosen))
+        if np.abs(inverses).max() < 1e10 * np.abs(matrix).max():
+            return chosen, inverses
     common = independent_columns(matrix)
-    inverse = np.linalg.inv(matrix[:, common])
+    inverse = _inverses(matrix[None, :, common])[0]
     return np.tile(common, (features.size, 1)), np.tile(inverse, (features.size, 1, 1))
 
 
 def _basis_matrices(matrix: NDArray[np.float64], chosen: NDArray[np.intp]) -> NDArray[Any]:
     """C_S of each program, (programs, k, k)."""
     return matrix.T[chosen].transpose(0, 2, 1)
+
+
+def _inverses(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The inverse of each matrix; NaN for those that are singular."""
+    try:
+        return np.asarray(np.linalg.inv(matrices), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        inverses = np.full_like(matrices, np.nan)
+        for place in np.flatnonzero(np.linalg.matrix_rank(matrices) == matrices.shape[-1]):
+            inverses[place] = np.linalg.inv(matrices[place])
+        return inverses
 
 
 def _multipliers(inverses: NDArray[np.float64], signs: NDArray[np.float64]) -> NDArray[np.float64]:

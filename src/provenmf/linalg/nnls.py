@@ -24,6 +24,7 @@ from provenmf.parallel import for_row_slices
 Array = NDArray[np.floating]
 
 ROUNDING = float(np.finfo(np.float64).eps)
+HOPELESS = 1e6  # in units of the Gram matrix, whose entries differ by at most four
 SLICE_ENTRIES = 1 << 16  # entries of cross handled by one thread at a time: 512 kB
 
 
@@ -97,6 +98,11 @@ def _solve(
         if not np.isfinite(right.sum()):
             raise InvalidInput("cross contains NaN or infinity; check the data rows")
         if sum_to_one:
+            # Rows far from the components: what lies this far below the best gets no weight, and
+            # its exact size would only cost the digits of the others.
+            best = right.max(axis=1, keepdims=True, initial=-np.inf)
+            far = np.flatnonzero(best[:, 0] - right.min(axis=1, initial=np.inf) > HOPELESS)
+            right[far] = np.maximum(right[far] - best[far], -HOPELESS)
             right -= right.mean(axis=1, keepdims=True)
         if start is None:
             weights = guess.solve(right)

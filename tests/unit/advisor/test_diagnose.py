@@ -8,7 +8,7 @@ import pytest
 from provenmf import diagnose
 from provenmf.advisor.rank import RankEvidence, agreed_number, largest_ratio, rank_evidence
 from provenmf.blocks import as_blocks
-from provenmf.errors import InvalidInput
+from provenmf.errors import DegenerateData, InvalidInput
 
 
 def narrow_cones(k=4, per_cone=20, d=12, spread=1e-3):
@@ -85,3 +85,16 @@ def test_largest_ratio_and_votes():
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1)])
 def test_tiny_data(shape):
     assert diagnose(np.ones(shape), methods=("spa",)).n_components == 1
+
+
+def test_data_of_zeros_support_one_component_and_no_theory():
+    with pytest.warns(DegenerateData):
+        diagnosis = diagnose(np.zeros((5, 4)))
+    assert diagnosis.n_components == 1 and not diagnosis.agreed
+    assert "zero everywhere" in diagnosis.refusals["and_descent"]
+    json.dumps(diagnosis.to_dict(), allow_nan=False)
+
+
+def test_exact_data_give_strict_json():
+    diagnosis = diagnose(np.eye(4)[[0, 1, 2, 3, 0, 1]], methods="spa")
+    json.dumps(diagnosis.to_dict(), allow_nan=False)

@@ -180,3 +180,13 @@ def test_simplex_objective_in_single_precision_with_many_dependent_points(d):
     double = simplex_least_squares(gram.astype(np.float64), cross.astype(np.float64))
     gap = objective(single, gram, cross) - objective(double, gram, cross)
     assert np.abs(gap).max() < 1e-5 * np.abs(cross).max()
+
+
+@pytest.mark.parametrize("times", [1e10, 1e16, 1e17, 1e30])
+def test_simplex_weights_of_rows_far_away_sum_to_one(times):
+    rng = np.random.default_rng(0)
+    components, data = rng.random((4, 6)), times * rng.random((50, 6))
+    weights = simplex_least_squares(components @ components.T, data @ components.T)
+    np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-12)
+    best = (data @ components.T).argmax(axis=1)  # so far away only the direction counts
+    assert np.array_equal(weights.argmax(axis=1), best)

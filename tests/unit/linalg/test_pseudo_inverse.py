@@ -134,3 +134,35 @@ def test_dependent_features_are_named():
 
 def test_more_features_than_columns_are_dependent():
     assert len(dependent_features(np.random.default_rng(12).random((5, 3)))) == 5
+
+
+def far_apart(seed):
+    """Components with entries that differ by eighteen orders of magnitude."""
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 9))
+    if seed % 3 == 1:
+        return rng.choice([1e-9, 1.0, 1e9], (k, 10))
+    return rng.choice([0, 1e-9, 1.0, 1e9], (k, 10)) * rng.random((k, 10))
+
+
+@pytest.mark.parametrize("seed", [778, 808])
+def test_a_basis_lost_to_rounding_does_not_end_in_a_failure_of_linear_algebra(seed):
+    try:
+        found = least_infinity_inverse(far_apart(seed))
+    except InvalidInput as error:
+        assert "nearly linearly dependent" in str(error)
+    else:
+        assert np.isfinite(found.rows).all() and found.lower_bound <= found.infinity_norm
+
+
+@pytest.mark.parametrize("seed", [2960, 2927, 2923, 2920])
+def test_entries_far_apart_do_not_go_on_for_ever(seed):
+    """Prices cannot be known to 1e-9 there: the simplex method went round 10 000 times."""
+    components = far_apart(seed)
+    k = len(components)
+    found = least_infinity_inverse(components)
+    assert found.rounds <= 100 + 20 * k
+    scales = np.abs(components).max(axis=1)
+    product = (found.rows * scales[:, None]) @ (components / scales[:, None]).T
+    assert np.abs(product - np.eye(k)).max() < 1e-5
+    assert found.infinity_norm <= found.lower_bound * (1 + 1e-5)

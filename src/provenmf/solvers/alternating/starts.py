@@ -94,7 +94,11 @@ def _named_start(
         assert n_components is not None
         if init == "random":
             return _random(blocks, n_components, rng)
-        return _from_singular_vectors(blocks, n_components, init, rng)
+        pairs = min(n_components, *blocks.shape)
+        weights, components = _from_singular_vectors(blocks, pairs, init, rng)
+        if pairs == n_components:
+            return weights, components
+        return None, filled_up(blocks, components, n_components, rng)
     components = _MADE_OF_ROWS[init](blocks, n_components, rng)
     return None, filled_up(blocks, components, n_components, rng)
 

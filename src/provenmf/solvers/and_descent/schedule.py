@@ -32,7 +32,8 @@ FALLING = 0.95  # negative weights above this share of earlier ones did not beco
 
 def paper_threshold(alpha: float, decay: float, stage: int) -> float:
     """α_j = α/decay^j for j = 1, 2, …, as in the authors' code; stages are counted from 0 here."""
-    return alpha / decay ** (stage + 1)
+    with np.errstate(over="ignore"):  # a threshold below the smallest number is zero
+        return float(alpha / np.float64(decay) ** (stage + 1))
 
 
 def next_thresholds(thresholds: Array, movement: Array, sums: StageSums) -> Array:

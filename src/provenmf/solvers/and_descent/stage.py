@@ -32,6 +32,7 @@ Steps = Literal["exact", "paper"]
 
 FIRST_SHARE = 0.5  # first adaptive threshold over the size of a large weight
 FIRST_WATCHED_STAGE = 3  # before that, the errors are too large to tell noise from wrong turns
+DIVERGED = 1e100  # entries that no data have: larger ones are refused
 TINY = np.finfo(np.float64).tiny
 
 
@@ -181,9 +182,18 @@ def updated_components(components: Array, sums: StageSums, rule: StageRule) -> A
         if step_size * largest_row_sum(sums.gram) >= 2.0:  # a bound on the largest eigenvalue
             largest = float(np.linalg.eigvalsh(sums.gram)[-1])
             step_size = 1.0 / largest if step_size * largest >= 2.0 else step_size
-    return after_gradient_steps(
-        components, sums.cross, sums.gram, step_size=step_size, steps=rule.inner_steps
-    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        moved = after_gradient_steps(
+            components, sums.cross, sums.gram, step_size=step_size, steps=rule.inner_steps
+        )
+    if not np.abs(moved).max() < DIVERGED:
+        raise InvalidInput(
+            "makes the gradient steps diverge",
+            argument="step_size",
+            value=step_size,
+            remedy=f"give one below {2.0 / largest_row_sum(sums.gram):.3g}, or None",
+        )
+    return moved
 
 
 def restarted(blocks: Blocks, state: StageState, row_scales: Array, component: int) -> StageState:

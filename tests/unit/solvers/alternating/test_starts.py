@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
+from provenmf import HALS
 from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.solvers.alternating.starts import NAMES, start_components, start_factors
@@ -67,3 +68,13 @@ def test_an_array_may_be_signed_for_those_who_allow_it():
     np.testing.assert_array_equal(found, start)
     with pytest.raises(InvalidInput, match="unknown"):
         start_components(as_blocks(data()), 2, "best", np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("init", ["nndsvd", "nndsvda", "nndsvdar"])
+def test_more_components_than_singular_vectors(init):
+    """Seven rows of two columns have two singular pairs; the third component is a row."""
+    X = np.random.default_rng(0).random((7, 2))
+    weights, components = start_factors(as_blocks(X), 3, init, np.random.default_rng(0))
+    assert weights.shape == (7, 3) and components.any(axis=1).all()
+    assert (components[2] == X).all(axis=1).any()
+    assert HALS(3, init=init, random_state=0).fit(X).n_components_ == 3

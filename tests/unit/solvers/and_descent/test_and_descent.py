@@ -152,6 +152,21 @@ def test_a_step_that_would_diverge_is_cut():
     assert total_squared_correlation_error(found.components, truth) < before / 50
 
 
+def test_a_step_size_that_diverges_is_refused_by_name():
+    data, _, start = problem(10)
+    rule = StageRule(steps="paper", step_size=100.0, scale_rows=False)
+    with pytest.raises(InvalidInput, match="step_size=100.0 makes the gradient steps diverge"):
+        and_descent(as_blocks(data), start, rule=rule)
+
+
+def test_a_threshold_may_fall_below_the_smallest_number():
+    data, _, start = problem(10)
+    found = and_descent(
+        as_blocks(data), start, rule=StageRule(schedule="paper", decay=50), max_iter=200, tol=0
+    )
+    assert np.isfinite(found.components).all() and found.state.thresholds.max() == 0.0
+
+
 def test_all_zero_data_are_refused():
     with pytest.raises(InvalidInput, match="zero everywhere"):
         and_descent(as_blocks(np.zeros((5, 4))), np.eye(2, 4))
