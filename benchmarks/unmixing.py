@@ -17,7 +17,7 @@ import numpy as np
 from provenmf.applications import unmix
 from provenmf.io import read_cube
 from provenmf.io.cubes import as_cube
-from provenmf.io.files import read_npz
+from provenmf.io.numpy_files import read_npz
 
 SCENES = ("samson", "jasper_ridge", "moffett")
 

@@ -79,9 +79,11 @@ class _RowFile:
 def open_npy(path: str | Path, **options: Any) -> ArrayBlocks:
     """Blocks of a two-dimensional `.npy` file in row order (C order)."""
     path = Path(path)
+    if path.exists() and not path.is_file():
+        raise UnreadableFile(f"{path} is not a regular file: give an .npy file")
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # the header is arbitrary text, which fails in many ways
         # NumPy's own words advise to unpickle, which would run what the file says.
         raise UnreadableFile(
             f"{path} is not a .npy matrix of plain numbers: save it again with numpy.save, "

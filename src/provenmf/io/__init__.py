@@ -4,6 +4,7 @@ from provenmf.io.cubes import Cube, read_cube
 from provenmf.io.factorization import load, save, write_aside
 from provenmf.io.graphs import Graph, as_graph, read_graph
 from provenmf.io.images import Images, read_images
+from provenmf.io.limits import unlimited
 from provenmf.io.matrices import Table, read_matrix, read_table
 from provenmf.io.texts import Corpus, Counts, read_counts, read_texts
 
@@ -24,5 +25,6 @@ __all__ = [
     "read_table",
     "read_texts",
     "save",
+    "unlimited",
     "write_aside",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io.arrays import numbers
-from provenmf.io.files import existing, optional, read_mat, read_npy, read_npz
-from provenmf.io.matrices import choose_array
+from provenmf.io.files import existing, parsing
+from provenmf.io.matrices import choose_array, read_mat
 from provenmf.io.notes import counted
+from provenmf.io.numpy_files import read_npy, read_npz
+from provenmf.io.optional import optional
 
 # Names under which the files in circulation keep the cube and the size of its image.
 CUBE_KEYS = ("Y", "V", "cube", "X", "data")
@@ -166,10 +169,18 @@ def _short_list(numbers: NDArray[Any], length: int = 8) -> str:
 
 def _from_envi(path: Path) -> Cube:
     envi = optional("spectral.io.envi", "reading an ENVI cube", "files")
-    try:
+    neighbours = [existing(file) for file in path.parent.glob(f"{glob.escape(path.stem)}*")]
+    stored = sum(file.stat().st_size for file in neighbours)
+    with parsing(path, "ENVI header"):
         image = envi.open(str(path))
+        declared = image.nrows * image.ncols * image.nbands * np.dtype(image.dtype).itemsize
+        if not 0 < declared <= stored:
+            raise UnreadableFile(
+                f"{path} declares {declared} bytes but the files beside it have {stored}: "
+                "give the data that belong to it"
+            )
         array = np.asarray(image.load())
         centers = image.bands.centers
-    except Exception as error:  # the reader meets arbitrary headers and fails in many ways
-        raise UnreadableFile(f"{path} is not a readable ENVI header ({error})") from error
+        if centers is not None and len(centers) != array.shape[2]:
+            raise UnreadableFile(f"{path} has {len(centers)} wavelengths for its bands")
     return as_cube(array, wavelengths=centers, where=str(path))

@@ -1,19 +1,18 @@
-"""Opening files with care: what they really hold, pickles refused, text decoded or named."""
+"""Opening files with care: regular files only, what they really hold, text decoded or named."""
 
 from __future__ import annotations
 
 import gzip
-import importlib
 import lzma
-import zipfile
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
+from provenmf.errors import ProvenmfError, UnreadableFile
+from provenmf.io.limits import check_unfolded, too_large
 
-from provenmf.errors import MissingExtra, UnreadableFile
+STEP_BYTES = 2**24
 
 # First bytes of the formats people mix up, and the endings under which they are expected.
 SIGNATURES: tuple[tuple[bytes, str, frozenset[str]], ...] = (
@@ -34,11 +33,36 @@ SIGNED_ENDINGS = frozenset({".npz", ".npy", ".h5ad", ".parquet", ".gz", ".xz", "
 
 
 def existing(path: str | Path) -> Path:
-    """The path, if there is something; UnreadableFile otherwise."""
+    """The path, if it is a file or a folder; UnreadableFile otherwise.
+
+    A pipe would make us wait for ever, a device might do anything.
+    """
     path = Path(path)
-    if not path.exists():
-        raise UnreadableFile(f"{path} does not exist: check the path")
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError as error:
+        raise UnreadableFile(f"{path} does not exist: check the path") from error
+    except (OSError, ValueError) as error:
+        raise UnreadableFile(f"{path!s:.200} cannot be read ({error}): check the path") from error
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise UnreadableFile(f"{path} is a pipe, socket or device: copy its content to a file")
     return path
+
+
+@contextmanager
+def parsing(path: Path, what: str) -> Iterator[None]:
+    """Whatever a library's parser raises on foreign bytes becomes one error that names the file."""
+    try:
+        yield
+    except ProvenmfError:
+        raise
+    except MemoryError as error:
+        raise too_large(path, "asks for more memory than there is") from error
+    except Exception as error:
+        words = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise UnreadableFile(
+            f"{path} is not a readable {what} ({words}): it may be damaged, save it again"
+        ) from error
 
 
 def without_compression(path: Path) -> str:
@@ -52,7 +76,7 @@ def without_compression(path: Path) -> str:
 def check_format(path: Path) -> None:
     """Refuse an empty file, and one whose first bytes contradict its name."""
     try:
-        with open(path, "rb") as file:
+        with open(existing(path), "rb") as file:
             start = file.read(16)
     except OSError as error:
         raise UnreadableFile(f"{path} cannot be read ({error.strerror}): check it") from error
@@ -71,79 +95,6 @@ def check_format(path: Path) -> None:
         raise UnreadableFile(f"{path} is not a {ending} file although its name says so: check it")
 
 
-def read_npz(path: Path) -> dict[str, NDArray[Any]]:
-    """All arrays of an `.npz` file; a pickle in it is refused, never run."""
-    check_format(path)
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except ValueError as error:
-        raise _refused_or_damaged(path, error) from error
-    except (zipfile.BadZipFile, EOFError, OSError, KeyError) as error:
-        raise UnreadableFile(f"{path} is damaged ({error}): save it again") from error
-
-
-def read_npy(path: Path) -> NDArray[Any]:
-    """The array of an `.npy` file; a pickle is refused, never run."""
-    check_format(path)
-    try:
-        return np.load(path, allow_pickle=False)
-    except ValueError as error:
-        raise _refused_or_damaged(path, error) from error
-    except (EOFError, OSError) as error:
-        raise UnreadableFile(f"{path} is damaged ({error}): save it again") from error
-
-
-def _refused_or_damaged(path: Path, error: ValueError) -> UnreadableFile:
-    if "pickle" in str(error) or "Object arrays" in str(error):
-        return UnreadableFile(
-            f"{path} holds pickled Python objects, which could run code, and is refused: "
-            "save plain number or text arrays instead"
-        )
-    return UnreadableFile(f"{path} is damaged ({error}): save it again")
-
-
-def sparse_from_arrays(arrays: dict[str, NDArray[Any]]) -> Any:
-    """The matrix that scipy.sparse.save_npz wrote, or None if these are other arrays."""
-    if "format" not in arrays or "shape" not in arrays:
-        return None
-    kind = arrays["format"].item()
-    kind = kind.decode() if isinstance(kind, bytes) else str(kind)
-    shape = tuple(int(size) for size in arrays["shape"])
-    if kind in ("csr", "csc", "bsr"):
-        build = {"csr": sp.csr_array, "csc": sp.csc_array, "bsr": sp.bsr_array}[kind]
-        matrix = build((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
-    elif kind == "coo":
-        matrix = sp.coo_array((arrays["data"], (arrays["row"], arrays["col"])), shape=shape)
-    elif kind == "dia":
-        matrix = sp.dia_array((arrays["data"], arrays["offsets"]), shape=shape)
-    else:
-        return None
-    matrix = sp.csr_array(matrix)
-    matrix.check_format(full_check=True)
-    return matrix
-
-
-def read_mat(path: Path) -> dict[str, Any]:
-    """Variables of a MATLAB file, also of version 7.3 (HDF5)."""
-    check_format(path)
-    try:
-        import scipy.io
-
-        return {
-            name: value
-            for name, value in scipy.io.loadmat(path, squeeze_me=False).items()
-            if not name.startswith("__")
-        }
-    except NotImplementedError:  # version 7.3
-        h5py = optional("h5py", "reading a MATLAB 7.3 file", "files")
-        with h5py.File(path, "r") as file:
-            # MATLAB stores columns first; HDF5 shows the axes in reverse.
-            return {n: v[()].T for n, v in file.items() if isinstance(v, h5py.Dataset)}
-    except Exception as error:  # the parser meets arbitrary bytes and fails in many ways
-        raise UnreadableFile(f"{path} is not a readable MATLAB file ({error})") from error
-
-
 def read_lines(path: Path, encoding: str = "utf-8") -> list[str]:
     """Lines of a text file, also compressed by gzip or xz."""
     return lines_of(decoded(path, read_bytes(path), encoding))
@@ -157,16 +108,23 @@ def lines_of(text: str) -> list[str]:
 def read_bytes(path: Path) -> bytes:
     """Content of a file, uncompressed if its name ends in `.gz` or `.xz`."""
     check_format(path)
-    try:
-        if path.suffix.lower() == ".gz":
-            with gzip.open(path) as file:
-                return file.read()
-        if path.suffix.lower() == ".xz":
-            with lzma.open(path) as packed:
-                return packed.read()
-        return path.read_bytes()
-    except (OSError, EOFError, lzma.LZMAError) as error:
-        raise UnreadableFile(f"{path} is damaged or cannot be read ({error}): check it") from error
+    with parsing(path, "file"):
+        ending = path.suffix.lower()
+        if ending not in (".gz", ".xz"):
+            return path.read_bytes()
+        with gzip.open(path) if ending == ".gz" else lzma.open(path) as file:
+            return _read_within_limits(path, file)
+
+
+def _read_within_limits(path: Path, file: gzip.GzipFile | lzma.LZMAFile) -> bytes:
+    """All that a packed file holds, step by step, so that a bomb is noticed early."""
+    parts: list[bytes] = []
+    size = 0
+    while part := file.read(STEP_BYTES):
+        parts.append(part)
+        size += len(part)
+        check_unfolded(path, size)
+    return b"".join(parts)
 
 
 def decoded(path: Path, content: bytes, encoding: str) -> str:
@@ -192,11 +150,3 @@ def decoded(path: Path, content: bytes, encoding: str) -> str:
             argument="encoding",
             remedy="give its encoding, for example {argument='latin-1'}",
         ) from error
-
-
-def optional(module: str, purpose: str, extra: str) -> Any:
-    """Import a module that is not always installed."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise MissingExtra(purpose, extra) from error

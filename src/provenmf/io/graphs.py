@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,9 +14,10 @@ from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io.arrays import sparse_numbers
-from provenmf.io.files import existing, optional, read_lines, without_compression
+from provenmf.io.files import existing, parsing, read_bytes, read_lines, without_compression
 from provenmf.io.matrices import read_matrix
 from provenmf.io.notes import counted
+from provenmf.io.optional import optional
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,12 +104,9 @@ def _from_networkx(graph: Any, where: str) -> Graph:
 
 def _from_graphml(path: Path) -> Graph:
     networkx = optional("networkx", "reading GraphML", "files")
-    try:
-        graph = networkx.read_graphml(path)
-    except Exception as error:  # XML parser and networkx fail in many ways on foreign bytes
-        raise UnreadableFile(
-            f"{path} is not a readable GraphML file ({error}): give an edge list instead"
-        ) from error
+    content = read_bytes(path)
+    with parsing(path, "GraphML file"):
+        graph = networkx.read_graphml(io.BytesIO(content))
     return _from_networkx(graph, str(path))
 
 

@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io.arrays import numbers
-from provenmf.io.files import existing, optional, read_mat, read_npy, read_npz
-from provenmf.io.matrices import choose_array
+from provenmf.io.files import existing, parsing
+from provenmf.io.limits import check_unfolded
+from provenmf.io.matrices import choose_array, read_mat
+from provenmf.io.numpy_files import read_npy, read_npz
+from provenmf.io.optional import optional
 
 PICTURE_ENDINGS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".pgm"})
 IMAGE_KEYS = ("X", "images", "data")
@@ -116,16 +119,15 @@ def _in_unit_range(
 
 def _from_folder(folder: Path) -> Images:
     pillow = optional("PIL.Image", "reading pictures", "files")
-    files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in PICTURE_ENDINGS)
+    named = (p for p in folder.rglob("*") if p.suffix.lower() in PICTURE_ENDINGS)
+    files = sorted(existing(file) for file in named)
     if not files:
         raise InvalidInput(f"{folder} has no pictures: put png or jpeg files into it")
     pictures: list[NDArray[np.uint8]] = []
     for file in files:
-        try:
-            with pillow.open(file) as picture:
-                pictures.append(np.asarray(picture.convert("L")))
-        except (OSError, ValueError, SyntaxError) as error:
-            raise UnreadableFile(f"{file} is not a readable picture: remove it") from error
+        with parsing(file, "picture"), pillow.open(file) as picture:
+            check_unfolded(file, 4 * picture.width * picture.height)
+            pictures.append(np.asarray(picture.convert("L")))
         if pictures[-1].shape != pictures[0].shape:
             first, other = pictures[0].shape, pictures[-1].shape
             raise InvalidInput(

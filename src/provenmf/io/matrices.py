@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,14 +18,15 @@ from provenmf.io.files import (
     decoded,
     existing,
     lines_of,
-    optional,
+    parsing,
     read_bytes,
-    read_mat,
-    read_npy,
-    read_npz,
-    sparse_from_arrays,
     without_compression,
 )
+from provenmf.io.guarded import read_in_child
+from provenmf.io.limits import check_sparse_shape, check_unfolded
+from provenmf.io.matrix_market import parse_matrix_market
+from provenmf.io.numpy_files import read_npy, read_npz, read_sparse_npz
+from provenmf.io.optional import optional
 from provenmf.storage import NUMBERS
 
 
@@ -133,11 +133,14 @@ def _from_npy(path: Path, key: str | None) -> NDArray[Any]:
 
 def _from_npz(path: Path, key: str | None) -> Any:
     arrays = read_npz(path)
-    try:
-        matrix = sparse_from_arrays(arrays)
-    except (KeyError, ValueError) as error:
-        raise UnreadableFile(f"{path} is not a valid sparse matrix ({error})") from error
+    matrix = read_sparse_npz(path, arrays)
     return matrix if matrix is not None else choose_array(arrays, key, path)
+
+
+def read_mat(path: Path) -> dict[str, Any]:
+    """Variables of a MATLAB file, also of version 7.3 (HDF5); None where they are not numbers."""
+    check_format(path)
+    return read_in_child("matlab:read_mat", path)
 
 
 def _from_mat(path: Path, key: str | None) -> Any:
@@ -151,13 +154,14 @@ def _from_text(path: Path, key: str | None) -> Table:
     if not lines:
         raise UnreadableFile(f"{path} has no rows: give a file with data")
     delimiter = next((mark for mark in ("\t", ",", ";") if mark in lines[0]), None)
-    cells = [_cells(line, delimiter) for line in lines[:2]]
+    with parsing(path, "table"):
+        cells = [_cells(line, delimiter) for line in lines[:2]]
     header = any(not _is_numeral(cell) for cell in cells[0][1:] or cells[0])
     if header and len(lines) == 1:
         raise UnreadableFile(f"{path} has a header but no rows: give a file with data")
     first = cells[1 if header else 0]
     names = len(first) > 1 and not _is_numeral(first[0])
-    try:
+    with parsing(path, "table of numbers"):
         matrix = np.loadtxt(
             lines,
             delimiter=delimiter,
@@ -166,11 +170,10 @@ def _from_text(path: Path, key: str | None) -> Table:
             quotechar='"',
             ndmin=2,
         )
-    except ValueError as error:
-        raise UnreadableFile(f"{path} is not a table of numbers ({error})") from error
+        row_names = [_cells(line, delimiter)[0] for line in lines[int(header) :]] if names else None
     return Table(
         matrix,
-        [_cells(line, delimiter)[0] for line in lines[int(header) :]] if names else None,
+        row_names,
         # the corner above a column of names may be left out
         cells[0][-matrix.shape[1] :] if header else None,
     )
@@ -189,20 +192,16 @@ def _is_numeral(cell: str) -> bool:
 
 
 def _from_mtx(path: Path, key: str | None) -> Any:
-    import scipy.io
-
     content = read_bytes(path)
-    try:
-        return scipy.io.mmread(io.BytesIO(content))
-    except (ValueError, OverflowError, TypeError) as error:
-        raise UnreadableFile(
-            f"{path} is not a valid Matrix Market file ({error}): write it again"
-        ) from error
+    with parsing(path, "Matrix Market file"):
+        matrix = parse_matrix_market(content)
+    if not isinstance(matrix, np.ndarray):
+        check_sparse_shape(path, matrix.shape, matrix.nnz)
+    return matrix
 
 
 def _from_parquet(path: Path, key: str | None) -> Table:
     """The numeric columns of a table; its first column names the rows if it is text."""
-    check_format(path)
     table = read_parquet(path)
     numeric = [name for name in table.column_names if str(table[name].type) in _PARQUET_NUMBERS]
     if not numeric:
@@ -227,47 +226,23 @@ _PARQUET_NUMBERS = frozenset(
 def read_parquet(path: Path) -> Any:
     """A pyarrow table."""
     parquet = optional("pyarrow.parquet", "reading a Parquet file", "files")
-    pyarrow = optional("pyarrow", "reading a Parquet file", "files")
-    try:
-        return parquet.read_table(path)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise UnreadableFile(f"{path} is not a readable Parquet file ({error})") from error
+    check_format(path)
+    with parsing(path, "Parquet file"):
+        with parquet.ParquetFile(path) as file:
+            stored = file.metadata
+            groups = [stored.row_group(number) for number in range(stored.num_row_groups)]
+            check_unfolded(path, sum(group.total_byte_size for group in groups))
+            check_unfolded(path, stored.num_rows * stored.num_columns)
+            table = file.read()
+        table.validate(full=True)
+        return table
 
 
 def _from_h5ad(path: Path, key: str | None) -> Table:
     """The matrix X (cells x genes) of an AnnData file, or one of its layers."""
     check_format(path)
-    h5py = optional("h5py", "reading an h5ad file", "files")
     name = "X" if key in (None, "X") else f"layers/{key}"
-    try:
-        with h5py.File(path, "r") as file:
-            if name not in file:
-                raise UnreadableFile(f"{path} has no {name}: it holds {', '.join(file)}")
-            return Table(
-                _h5ad_matrix(file[name]), _h5ad_names(file, "obs"), _h5ad_names(file, "var")
-            )
-    except (OSError, KeyError) as error:
-        raise UnreadableFile(f"{path} is not a readable h5ad file ({error})") from error
-
-
-def _h5ad_matrix(node: Any) -> Any:
-    """A dense dataset, or a group with the three arrays of a sparse matrix."""
-    if hasattr(node, "shape"):
-        return node[()]
-    parts = node["data"][()], node["indices"][()], node["indptr"][()]
-    shape = tuple(node.attrs["shape"])
-    by_column = "csc" in str(node.attrs.get("encoding-type", "csr_matrix"))
-    return (sp.csc_array if by_column else sp.csr_array)(parts, shape=shape)
-
-
-def _h5ad_names(file: Any, axis: str) -> list[str] | None:
-    """The index of the frame `obs` (cells) or `var` (genes), if it is a plain column of text."""
-    frame = file.get(axis)
-    if not hasattr(frame, "keys"):  # before AnnData 0.7 frames were stored in another way
-        return None
-    index = frame.get(str(frame.attrs.get("_index", "_index")))
-    is_text = getattr(index, "dtype", np.dtype(float)).kind in "OS"
-    return index.asstr()[()].tolist() if is_text else None
+    return Table(**read_in_child("hdf5:read_h5ad", path, name))
 
 
 _WITH_SEVERAL = (".npz", ".mat", ".h5ad")

@@ -103,7 +103,7 @@ def _from_jsonl(path: Path, field: str, encoding: str) -> Iterator[tuple[str, st
             continue
         try:
             content = json.loads(line)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise UnreadableFile(
                 f"{path}, line {number} is not JSON ({error}): put one object on each line"
             ) from error

@@ -1,0 +1,215 @@
+"""The door for files: whatever they hold, the outcome is data or one error that names the file."""
+
+import gzip
+import io
+import lzma
+import os
+import zipfile
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+from PIL import Image
+
+from provenmf.blocks import as_blocks
+from provenmf.errors import InvalidInput, TooLarge, UnreadableFile
+from provenmf.io import limits as limits_of_files
+from provenmf.io import read_cube, read_graph, read_images, read_matrix, read_texts, unlimited
+from provenmf.io.guarded import read_in_child
+from provenmf.io.matrix_market import parse_matrix_market
+
+X = sp.random(12, 7, 0.4, random_state=0, format="csr")
+
+
+def h5ad(path: Path, **parts: np.ndarray) -> Path:
+    with h5py.File(path, "w") as file:
+        group = file.create_group("X")
+        group.attrs["shape"] = X.shape
+        for name in ("data", "indices", "indptr"):
+            group.create_dataset(name, data=parts.get(name, getattr(X, name)))
+    return path
+
+
+def test_indices_out_of_range_in_h5ad(tmp_path):
+    indices = X.indices.copy()
+    indices[3] = 10**8
+    with pytest.raises(UnreadableFile, match=r"bad\.h5ad.*not a valid sparse matrix"):
+        read_matrix(h5ad(tmp_path / "bad.h5ad", indices=indices))
+
+
+def test_a_good_h5ad_is_read(tmp_path):
+    found = read_matrix(h5ad(tmp_path / "good.h5ad"))
+    np.testing.assert_array_equal(found.toarray(), X.toarray())
+
+
+@pytest.mark.parametrize("kind", ["link", "soft", "storage", "virtual"])
+def test_an_hdf5_file_may_not_lead_out_of_itself(tmp_path, kind):
+    secret = tmp_path / "secret.h5"
+    with h5py.File(secret, "w") as file:
+        file["X"] = X.toarray()
+    (tmp_path / "secret.raw").write_bytes(X.toarray().tobytes())
+    path = tmp_path / "crafted.h5ad"
+    with h5py.File(path, "w") as file:
+        if kind == "link":
+            file["X"] = h5py.ExternalLink(str(secret), "/X")
+        elif kind == "soft":
+            file["way"] = h5py.ExternalLink(str(secret), "/")
+            file["X"] = h5py.SoftLink("/way/X")
+        elif kind == "storage":
+            outside = [(str(tmp_path / "secret.raw"), 0, h5py.h5f.UNLIMITED)]
+            file.create_dataset("X", X.shape, "f8", external=outside)
+        else:
+            layout = h5py.VirtualLayout(X.shape, "f8")
+            layout[:] = h5py.VirtualSource(str(secret), "X", X.shape)
+            file.create_virtual_dataset("X", layout)
+    with pytest.raises(UnreadableFile, match="refused"):
+        read_matrix(path)
+    matlab = tmp_path / "crafted.mat"
+    header = b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM"
+    matlab.write_bytes(header.ljust(512, b"\0") + path.read_bytes())
+    with pytest.raises(UnreadableFile):
+        read_matrix(matlab)
+
+
+def test_a_crash_of_the_reader_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr("provenmf.io.guarded.CHILD", "import os; os.abort()")
+    path = tmp_path / "some.mat"
+    path.write_bytes(b"anything")
+    with pytest.raises(UnreadableFile, match="the reader of such files crashed"):
+        read_in_child("matlab:read_mat", path)
+
+
+def test_a_reader_that_never_ends_is_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr("provenmf.io.guarded.BASE_SECONDS", 0.01)
+    scipy.io.savemat(tmp_path / "x.mat", {"X": X.toarray()})
+    with pytest.raises(UnreadableFile, match="could not be read within"):
+        read_matrix(tmp_path / "x.mat")
+
+
+def test_matlab_files_are_read_as_before(tmp_path):
+    path = tmp_path / "x.mat"
+    cell = np.array(["a", 1], dtype=object)
+    scipy.io.savemat(path, {"X": X.toarray(), "S": X.tocsc(), "cell": cell})
+    np.testing.assert_array_equal(read_matrix(path, "X"), X.toarray())
+    np.testing.assert_array_equal(read_matrix(path, "S").toarray(), X.toarray())
+    with pytest.raises(UnreadableFile):
+        read_matrix(path, "cell")
+
+
+def written(matrix, **options) -> bytes:
+    file = io.BytesIO()
+    scipy.io.mmwrite(file, matrix, **options)
+    return file.getvalue()
+
+
+SQUARE = sp.random(9, 9, 0.3, random_state=1)
+DENSE = np.random.default_rng(2).normal(size=(6, 4))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        written(SQUARE),
+        written(SQUARE + SQUARE.T, symmetry="symmetric"),
+        written(SQUARE - SQUARE.T, symmetry="skew-symmetric"),
+        written(SQUARE, field="pattern"),
+        written((SQUARE * 10).astype(int), field="integer"),
+        written(sp.coo_array((3, 4))),
+        written(DENSE),
+        written(DENSE.T @ DENSE, symmetry="symmetric"),
+        written(DENSE[:4] - DENSE[:4].T, symmetry="skew-symmetric"),
+    ],
+)
+def test_matrix_market_agrees_with_scipy(content):
+    ours, theirs = parse_matrix_market(content), scipy.io.mmread(io.BytesIO(content))
+    as_array = [m.toarray() if sp.issparse(m) else m for m in (ours, theirs)]
+    np.testing.assert_array_equal(*as_array)
+
+
+HEAD = b"%%MatrixMarket matrix coordinate real general\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"2 2 1\n1 1 1\x00.5\n",
+        b"2 2 2\n1 1 1.5\n",
+        b"2 2 1\n1 3 1.5\n",
+        b"2 2 1\n0 1 1.5\n",
+        b"2 2 1\n1 1 1.5-1\n",
+        b"2 2 1\n1 1\n",
+        b"2 2 99999999999\n1 1 2\n",
+        b"2 2\n",
+        b"-2 2 1\n1 1 1\n",
+        b"",
+    ],
+)
+def test_damaged_matrix_market(tmp_path, body):
+    path = tmp_path / "m.mtx"
+    path.write_bytes(HEAD + body)
+    with pytest.raises(UnreadableFile, match=r"m\.mtx"):
+        read_matrix(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in the file system")
+@pytest.mark.parametrize("name", ["a.npy", "a.txt", "a.mtx", "a.mat", "a.npz", "a.graphml"])
+def test_pipes_are_refused(tmp_path, name):
+    path = tmp_path / name
+    os.mkfifo(path)
+    readers = [read_matrix, read_texts, read_graph, read_images, read_cube, as_blocks]
+    for reader in readers:
+        with pytest.raises(UnreadableFile, match=r"pipe|not a regular file"):
+            reader(path)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+def test_packed_bombs_are_refused_and_the_limit_can_be_lifted(tmp_path, monkeypatch, pack):
+    monkeypatch.setattr(limits_of_files, "FREE_BYTES", 2**20)
+    path = tmp_path / ("b.txt" + (".gz" if pack is gzip.compress else ".xz"))
+    path.write_bytes(pack(b"word another\n" * 1_000_000))
+    with pytest.raises(TooLarge, match="unfolds to"):
+        read_texts(path)
+    with unlimited():
+        assert len(read_texts(path).texts) == 1_000_000
+
+
+def test_a_small_npz_may_not_declare_a_huge_matrix(tmp_path):
+    path = tmp_path / "m.npz"
+    sp.save_npz(path, sp.csr_array(([1.0], ([0], [2])), shape=(2, 2_000_000_000)))
+    with pytest.raises(TooLarge, match="2 x 2000000000 matrix with 1 entries"):
+        read_matrix(path)
+
+
+@pytest.mark.parametrize("shape", ["(20000000000,)", "(-1, 3)", "((1,), 2)", "(" * 300])
+def test_npy_headers(tmp_path, shape):
+    text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    content = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + b"0" * 64
+    (tmp_path / "a.npy").write_bytes(content)
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("X.npy", content)
+    for path in (tmp_path / "a.npy", tmp_path / "a.npz"):
+        with pytest.raises(UnreadableFile, match=path.name):
+            read_matrix(path)
+    with pytest.raises(UnreadableFile):
+        as_blocks(tmp_path / "a.npy")
+
+
+def test_deep_and_long_json(tmp_path):
+    for number, line in enumerate(["[" * 100_000, '{"text": ' + "9" * 10_000 + "}"]):
+        path = tmp_path / f"{number}.jsonl"
+        path.write_text(line)
+        with pytest.raises(InvalidInput, match=rf"{number}\.jsonl"):
+            read_texts(path)
+
+
+def test_picture_bombs(tmp_path, monkeypatch):
+    Image.new("L", (3000, 3000)).save(tmp_path / "a.png")
+    monkeypatch.setattr(limits_of_files, "FREE_BYTES", 2**20)
+    with pytest.raises(TooLarge, match=r"a\.png"):
+        read_images(tmp_path)
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
+    with pytest.raises(UnreadableFile, match="DecompressionBomb"):
+        read_images(tmp_path)
