@@ -29,6 +29,8 @@ Pairs = NDArray[np.bool_]
 PROGRAMS = 40
 # How much of a move is made, so that all entries stay off zero.
 SHARE = 0.999
+# Entries up to this size are rounding errors of a zero, in most data.
+NEARLY_ZERO = 1e-9
 # Zeros beyond which the pattern of what can move is not sought by a program.
 PATTERN_ZEROS = 3000
 
@@ -42,9 +44,17 @@ class Ambiguity:
 
 
 def explore(entries: Entries) -> Ambiguity | None:
-    """Find other factorizations of the product; None if none was found."""
-    for pairs in _patterns(entries):
-        direction = strict_direction(entries, pairs)
+    """Find other factorizations of the product; None if none was found.
+
+    Entries that are nearly zero leave no room for a step that lowers them. Where exact zeros do
+    not lead to one, those are to rise as well.
+    """
+    almost = entries.up_to(NEARLY_ZERO)
+    tries = [
+        (pairs, zeros) for zeros in (entries.zeros, almost) for pairs in _patterns(entries, zeros)
+    ]
+    for pairs, zeros in tries[: None if len(almost) > len(entries.zeros) else len(tries) // 2]:
+        direction = strict_direction(entries, pairs, zeros)
         start = None if direction is None else _first_step(entries, pairs, direction)
         if start is not None:
             best = Ambiguity(start, angles(entries, start))
@@ -69,12 +79,12 @@ def nested_supports(entries: Entries) -> tuple[Pairs, Pairs]:
     return of_components, of_weights
 
 
-def _patterns(entries: Entries) -> list[Pairs]:
+def _patterns(entries: Entries, zeros: Indices) -> list[Pairs]:
     """Transitive relations that A may have, the largest first."""
     everything = ~np.eye(entries.k, dtype=bool)
     found = [everything]
-    if len(entries.zeros) <= PATTERN_ZEROS:
-        found.append(_movable(entries))
+    if len(zeros) <= PATTERN_ZEROS:
+        found.append(_movable(entries, zeros))
     found += nested_supports(entries)
     return [pairs for pairs in found if pairs.any() and _is_transitive(pairs)]
 
@@ -84,12 +94,12 @@ def _is_transitive(pairs: Pairs) -> bool:
     return not bool(((within.astype(int) @ within) > 0)[~within].any())
 
 
-def _movable(entries: Entries) -> Pairs:
+def _movable(entries: Entries, zeros: Indices) -> Pairs:
     """Unknowns outside all conditions that every T satisfies with equality.
 
     max Σ s subject to C T ≥ s, 0 ≤ s ≤ 1 makes as many conditions strict as can be.
     """
-    matrix = entries.matrix(entries.zeros)
+    matrix = entries.matrix(zeros)
     count, unknowns = matrix.shape
     program = linprog(
         np.concatenate([np.zeros(unknowns), -np.ones(count)]),
@@ -112,30 +122,38 @@ def _must_rise(entries: Entries, pairs: Pairs) -> tuple[Pairs, Pairs]:
     return of_weights, of_components
 
 
-def strict_direction(entries: Entries, pairs: Pairs) -> Array | None:
-    """T on the pattern with (W T) > 0 and −(T H) > 0 on all zeros that it can reach.
+def strict_direction(entries: Entries, pairs: Pairs, zeros: Indices) -> Array | None:
+    """T on the pattern with (W T) > 0 and −(T H) > 0 on all of `zeros` that it can reach.
 
     max t subject to C T ≥ t, |T| ≤ 1; None if t is zero.
     """
-    rise = np.concatenate([part.ravel() for part in _must_rise(entries, pairs)])
-    zeros = entries.zeros[rise[entries.zeros]]
+    sizes = _largest_coefficients(entries, pairs)
+    zeros = zeros[sizes[zeros] > 0]
     mask = pairs[~np.eye(entries.k, dtype=bool)]
     limits = [(-float(free), float(free)) for free in mask] + [(0.0, 1.0)]
     goal = np.append(np.zeros(len(mask)), -1.0)
     chosen: Indices = zeros[:0]
     for _ in range(ROUNDS):
-        above = np.column_stack([-entries.matrix(chosen).toarray(), np.ones(len(chosen))])
+        conditions = entries.matrix(chosen).toarray() * mask / sizes[chosen, None]
+        above = np.column_stack([-conditions, np.ones(len(chosen))])
         program = linprog(goal, A_ub=above, b_ub=np.zeros(len(chosen)), bounds=limits)
         if program.status != 0 or program.x[-1] <= NEGLIGIBLE:
             return None
         direction = entries.transition(program.x[:-1])
-        slack = entries.slack(direction)[zeros]
+        slack = entries.slack(direction)[zeros] / sizes[zeros]
         order = np.argsort(slack)[: 20 * entries.k]
         low = zeros[order[slack[order] < program.x[-1] / 2]]
         if len(low) == 0:
             return direction
         chosen = np.union1d(chosen, low)
     return None
+
+
+def _largest_coefficients(entries: Entries, pairs: Pairs) -> Array:
+    """For each condition the largest coefficient that the pattern leaves it; 0 if none."""
+    of_weights = [entries.weights[:, free].max(axis=1, initial=0.0) for free in pairs.T]
+    of_components = [entries.components[free].max(axis=0, initial=0.0) for free in pairs]
+    return np.concatenate([np.column_stack(of_weights).ravel(), np.concatenate(of_components)])
 
 
 def is_factorization(entries: Entries, pairs: Pairs, transition: Array) -> bool:
