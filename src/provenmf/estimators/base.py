@@ -81,6 +81,11 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """What the weights must satisfy."""
         return getattr(self, "constraint", "nonnegative")
 
+    @property
+    def _weights_are_least_squares(self) -> bool:
+        """Whether `transform` minimises the error of each row under the constraint."""
+        return True
+
     def _number_wanted(self, available: int, what: str = "rows") -> int | None:
         """`n_components` as a number, None where the method is to find it; never too many."""
         if self.n_components is None or isinstance(self.n_components, str):
@@ -160,10 +165,11 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             state=solution.state,
             column_names=self._column_names(),
         )
-        fit = Fit(blocks, factorization, self._constraint, products=self.certify)
+        fit = self._measured(blocks, factorization, products=self.certify)
+        factorization = replace(factorization, fingerprint=fit.fingerprint)
         if self.certify:
             with pressed.dispensable() if pressed else nullcontext():
-                self.certificate_ = self._certify(fit).join(any_method.certify(fit))
+                self.certificate_ = self._statements(fit)
                 factorization = replace(factorization, certificate=self.certificate_)
         self.factorization_ = factorization
         self.components_ = factorization.components
@@ -175,6 +181,23 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self.anchors_ = factorization.anchors
         if factorization.labels is not None:
             self.labels_ = factorization.labels
+
+    def _measured(
+        self, blocks: Blocks, factorization: Factorization, *, products: bool = True
+    ) -> Fit:
+        """The fit as certificates see it."""
+        least_squares = self._weights_are_least_squares
+        return Fit(
+            blocks,
+            factorization,
+            self._constraint,
+            least_squares=least_squares,
+            products=products,
+        )
+
+    def _statements(self, fit: Fit) -> Certificate:
+        """All that can be said: the method's theory, and what needs none."""
+        return self._certify(fit).join(any_method.certify(fit))
 
     def _warn_if_cut_short(self) -> None:
         """As scikit-learn does: tell who asked for convergence that it was not reached."""

@@ -130,6 +130,10 @@ class ConeNMF(Factorizer):
             return solution
         return refine(blocks, solution, self.refine, max_iter=self.max_iter, tol=self.tol, **report)
 
+    @property
+    def _weights_are_least_squares(self) -> bool:
+        return self.refine not in (None, "kl")
+
     def _encode(self, blocks: Blocks, components: NDArray[Any]) -> NDArray[Any]:
         if self.refine is None:
             return nearest_component_weights(blocks, components)

@@ -112,6 +112,10 @@ class PoissonNMF(Factorizer):
             verbose=self.verbose,
         )
 
+    @property
+    def _weights_are_least_squares(self) -> bool:
+        return False
+
     def _encode(self, blocks: Blocks, components: NDArray[Any]) -> NDArray[Any]:
         return encode_counts(blocks, components)
 

@@ -105,7 +105,7 @@ def other_components(fit: Fit) -> Certificate | None:
     anchors, name = fit.factorization.anchors, "components are rows of the data"
     n = fit.given.n_rows
     note = ""
-    if anchors is None or len(anchors) != fit.n_components:
+    if anchors is None or anchors.shape != (fit.n_components,) or anchors.dtype.kind not in "iu":
         note = "the result does not name one row for each component"
     elif anchors.size and (anchors.min() < 0 or anchors.max() >= n):
         note = f"the data have {n} rows, but rows up to {anchors.max()} are named as anchors"
@@ -118,4 +118,6 @@ def other_components(fit: Fit) -> Certificate | None:
     if not note:
         return None
     note += ": nothing about anchors can be said; give the data that the result was made from"
-    return Certificate(fit.method, checks=(Check(name, "definition", "fails", note=note),))
+    words = "The components are not the rows of these data that the result calls anchors."
+    check = Check(name, "definition", "fails", note=note, in_words=words)
+    return Certificate(fit.method, checks=(check,))

@@ -33,6 +33,7 @@ Constraint = Literal["nonnegative", "simplex"]
 # Numbers between these have squares and fourth powers well inside the range.
 SAFE = (2.0**-100, 2.0**100)
 ON_THE_SIMPLEX = 1e-12  # sums of weights this near to one are one
+ON_IT_IN_SINGLE = 1e-5  # and so are these, if all were rounded to single precision
 
 
 class Fit:
@@ -42,7 +43,8 @@ class Fit:
     ----------
     blocks : the data (n, d).
     factorization : weights (n, k) and components (k, d); nothing else of it is believed.
-    constraint : what the weights were to satisfy.
+    constraint : what the weights were to satisfy; "simplex" counts only if they do.
+    least_squares : whether weights come from least squares under this constraint.
     products : whether one pass should bring the products with the factors and the Gram matrix too;
         without them it is faster, and a certificate that needs them makes another pass.
     """
@@ -53,10 +55,13 @@ class Fit:
         factorization: Factorization,
         constraint: Constraint = "nonnegative",
         *,
+        least_squares: bool = True,
         products: bool = True,
     ) -> None:
-        self.given, self.factorization, self.constraint = blocks, factorization, constraint
-        self._products = products
+        self.given, self.factorization = blocks, factorization
+        on_simplex = constraint == "simplex" and _on_simplex(factorization.weights)
+        self.constraint: Constraint = "simplex" if on_simplex else "nonnegative"
+        self.least_squares, self._products = least_squares, products
 
     @cached_property
     def _pass(self) -> tuple[float, Measurement]:
@@ -129,6 +134,16 @@ class Fit:
     def components(self) -> Floats:
         """C (k, d) in double precision, divided by `unit`."""
         return self._factors[1]
+
+    @property
+    def given_weights(self) -> Floats:
+        """W as the record has it, in double precision."""
+        return self.factorization.weights.astype(np.float64, copy=False)
+
+    @property
+    def given_components(self) -> Floats:
+        """C as the record has it, in double precision and in the units of the data."""
+        return self.factorization.components.astype(np.float64, copy=False)
 
     @property
     def lengths(self) -> Floats:
@@ -275,7 +290,7 @@ class Fit:
         if self.weights.min(initial=0.0) < 0 or model == "hull and 0":
             return False
         if model == "cone":
-            return self.constraint == "nonnegative"
+            return self.constraint == "nonnegative" and self.least_squares
         sums = self.weights.sum(axis=1)
         return self.constraint == "simplex" and bool(np.abs(sums - 1).max() <= ON_THE_SIMPLEX)
 
@@ -284,3 +299,9 @@ class Fit:
         """Components divided by their sums, where these are positive."""
         sums = self.components.sum(axis=1, keepdims=True)
         return self.components / np.where(sums > 0, sums, 1.0)
+
+
+def _on_simplex(weights: NDArray[np.floating]) -> bool:
+    """Whether weights are nonnegative with sums of one, up to their precision."""
+    sums = weights.sum(axis=1, dtype=np.float64)
+    return bool(weights.min(initial=0.0) >= 0 and np.abs(sums - 1).max() <= ON_IT_IN_SINGLE)

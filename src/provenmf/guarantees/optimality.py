@@ -11,9 +11,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from provenmf.guarantees.fit import Fit
+from provenmf.linalg.scaling import inverse_where_positive
 from provenmf.records import Certificate, Check, Measure
+
+Floats = NDArray[np.float64]
 
 
 def certify(fit: Fit) -> Certificate:
@@ -24,30 +28,57 @@ def certify(fit: Fit) -> Certificate:
         "relative_error": fit.relative_error,
         "weights_optimality_residual": weights_residual(fit) / fit.norm,
     }
+    checks = nonnegativity(fit)
     lower = fit.rank_bound.relative_error
     if lower is None:
         note = f"{fit.rank_bound.reason}: the singular values were not computed"
         check = Check("distance to the best rank-k error", "Eckart-Young", "unknown", note=note)
-        return Certificate(fit.method, checks=(check,), measures=measures)
+        return Certificate(fit.method, checks=(*checks, check), measures=measures)
     bounds = {
         "relative_error_lower_bound": lower,
         "relative_error_gap": max(fit.relative_error - lower, 0.0) + fit.error_rounding,
     }
-    return Certificate(fit.method, bounds=bounds, measures=measures)
+    return Certificate(fit.method, checks, bounds, measures)
+
+
+def nonnegativity(fit: Fit) -> tuple[Check, ...]:
+    """Weights below zero are no weights; said only where there are some."""
+    lowest = float(fit.weights.min(initial=0.0))
+    if lowest >= 0:
+        return ()
+    words = "Some weights are negative: this is no nonnegative factorization."
+    name, theorem = "weights not negative", "definition"
+    return (Check(name, theorem, "fails", lowest, 0.0, direction=">=", in_words=words),)
 
 
 def weights_residual(fit: Fit) -> float:
     """How far the weights are from optimal for these components, in the units of ‖X‖_F.
 
-    nonnegative: length of the projected gradient of ½‖X − WC‖² divided by ‖C‖₂; it is zero
-    exactly at the least-squares weights.
+    nonnegative: see `projected_residual`, zero exactly at the least-squares weights.
     simplex: sqrt of the sum of the rows' Frank-Wolfe gaps ⟨g, w⟩ − min_j g_j, which bounds
     ½‖X − WC‖² − min over the simplex.
     """
-    gradient = fit.weights @ fit.components_gram - fit.cross
     if fit.constraint == "simplex":
+        gradient = fit.weights @ fit.components_gram - fit.cross
         gap = np.einsum("ij,ij->i", gradient, fit.weights) - gradient.min(axis=1)
         return math.sqrt(float(np.maximum(gap, 0.0).sum()))
-    projected = np.where(fit.weights > 0, gradient, np.minimum(gradient, 0.0))
-    largest = float(np.linalg.eigvalsh(fit.components_gram)[-1])
-    return float(np.linalg.norm(projected)) / math.sqrt(largest) if largest > 0 else 0.0
+    return projected_residual(fit.weights, fit.components_gram, fit.cross)
+
+
+def projected_residual(factor: Floats, gram: Floats, cross: Floats) -> float:
+    """How far a nonnegative factor F (m, k) is from minimising ½‖Y − FA‖², in the units of Y.
+
+    `gram` is AAᵀ, `cross` is YAᵀ. The rows of A are brought to unit length first, so that a
+    component that is long in one factor and short in the other counts like any other. One step
+    of projected gradient descent of length 1/L, L = ‖AAᵀ‖₂, then moves F by ‖F − F⁺‖; the
+    residual is √L times that, and zero exactly at a minimum.
+    """
+    sizes = np.sqrt(np.maximum(np.diag(gram), 0.0))
+    inverse = inverse_where_positive(sizes)
+    scaled, unit_gram = factor * sizes, gram * np.outer(inverse, inverse)
+    largest = float(np.linalg.eigvalsh(unit_gram)[-1])
+    if largest <= 0:
+        return 0.0
+    gradient = scaled @ unit_gram - cross * inverse
+    moved = scaled - np.maximum(scaled - gradient / largest, 0.0)
+    return math.sqrt(largest) * float(np.linalg.norm(moved))

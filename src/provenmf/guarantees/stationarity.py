@@ -8,12 +8,8 @@ methods only, not with extrapolation.
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-
 from provenmf.guarantees.fit import Fit
-from provenmf.guarantees.optimality import weights_residual
+from provenmf.guarantees.optimality import projected_residual, weights_residual
 from provenmf.records import Certificate, Check
 
 STATIONARY = 1e-4
@@ -38,12 +34,5 @@ def certify(fit: Fit) -> Certificate:
 
 
 def components_residual(fit: Fit) -> float:
-    """How far the components are from optimal for these weights, in the units of ||X||_F.
-
-    Length of the projected gradient of 1/2 ||X - WC||^2 in C divided by ||W||_2; it is zero exactly
-    at the least-squares components.
-    """
-    gradient = fit.weights_gram @ fit.components - fit.weights_data
-    projected = np.where(fit.components > 0, gradient, np.minimum(gradient, 0.0))
-    largest = float(np.linalg.eigvalsh(fit.weights_gram)[-1])
-    return float(np.linalg.norm(projected)) / math.sqrt(largest) if largest > 0 else 0.0
+    """How far the components are from optimal for these weights, in the units of ||X||_F."""
+    return projected_residual(fit.components.T, fit.weights_gram, fit.weights_data.T)

@@ -60,6 +60,9 @@ class Factorization:
         What the method keeps for itself, see `provenmf.records.states`.
     row_names, column_names : ndarray of shape (n,) and (d,) or None
         Names of the rows and columns of the data, where these have names.
+    fingerprint : str
+        What the data are recognized by: shape, precision and a hash of the entries. Version 0.1
+        had none.
 
     Examples
     --------
@@ -84,6 +87,7 @@ class Factorization:
     state: MethodState | None = None
     row_names: Annotated[NDArray[np.str_], Shape("n")] | None = None
     column_names: Annotated[NDArray[np.str_], Shape("d")] | None = None
+    fingerprint: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stop_reason", StopReason(self.stop_reason))

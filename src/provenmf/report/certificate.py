@@ -17,6 +17,8 @@ MEANING = {
     "of the longest row",
     "typical_separability_residual": "median distance of a row to the mixtures of the anchors, as "
     "a share of the longest row",
+    "components_smallest_stretch": "how far the data move at least when weights move by a length "
+    "of 1",
     "smallest_singular_value": "smallest singular value of the components",
     "anchor_margin": "distance of an anchor to the mixtures of all other rows, at least",
     "anchor_margin_of_scaled_rows": "distance of an anchor to the mixtures of all other rows, at "
@@ -70,6 +72,8 @@ MEANING = {
 PROVED = {
     "relative_error_lower_bound": "the relative error of any factorization of this rank is at "
     "least",
+    "weight_movement_per_row_movement": "a row that moves by a length of 1 moves its weights by at "
+    "most",
     "relative_error_gap": "what any other factorization of this rank could gain is at most",
     "relative_error": "the relative error is at most",
     "relative_error_max_form": "in the simpler form of the theorem, the relative error is at most",

@@ -1,0 +1,106 @@
+"""How far the weights of a row can move when the row moves.
+
+Least-squares weights of a row x over a closed convex set K (w ≥ 0, or the simplex) minimise
+½‖x − wC‖². In the inner product of G = CCᵀ that is the projection of xCᵀG⁻¹ onto K, and
+projections do not expand, so for two rows x, x′
+
+    ‖w − w′‖_G  ≤  ‖(x − x′)CᵀG⁻¹‖_G  =  ‖(x − x′)P‖  ≤  ‖x − x′‖,    P onto the rows' span,
+
+and ‖v‖_G = ‖vC‖ ≥ σ ‖v‖ gives ‖w − w′‖ ≤ ‖x − x′‖/σ, with σ the smallest singular value of C; on
+the simplex, where differences of weights sum to zero, the smallest ‖vC‖ over unit v with Σv = 0.
+In particular weights are within ‖noise‖/σ of those of the row without its noise.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.guarantees.fit import Fit
+from provenmf.linalg.norms import power_of_two
+from provenmf.linalg.scaling import unit_rows
+from provenmf.records import Certificate, Check
+
+Floats = NDArray[np.float64]
+
+EPS = float(np.finfo(np.float64).eps)
+NAME, THEOREM = "weights move less than rows", "projections"
+# Amplification of relative changes up to which weights are called stable.
+STABLE = 100.0
+
+
+def certify(fit: Fit) -> Certificate:
+    """The factor between the movement of a row and that of its weights."""
+    if not fit.least_squares:
+        note = "known for weights by least squares only, and these are found in another way"
+        return Certificate(fit.method, (Check(NAME, THEOREM, "unknown", note=note),))
+    if fit.norm == 0:
+        return Certificate(fit.method)
+    least = least_stretch(fit)
+    if least == 0:
+        note = "the components are too nearly dependent: other weights explain a row as well"
+        words = "The weights are not unique: some components are combinations of others."
+        return Certificate(fit.method, (Check(NAME, THEOREM, "fails", note=note, in_words=words),))
+    lengths = np.linalg.norm(fit.given_weights, axis=1)
+    used = lengths > 0
+    moved = float(np.median(fit.lengths[used] / (least * lengths[used]))) if used.any() else 0.0
+    check = Check(
+        NAME,
+        THEOREM,
+        "holds" if moved <= STABLE else "fails",
+        value=moved,
+        threshold=STABLE,
+        note="relative movement of the weights of a typical row over that of the row, at most; "
+        "for weights by least squares, rounding apart",
+        in_words=_in_words(moved),
+    )
+    return Certificate(
+        fit.method,
+        (check,),
+        bounds={"weight_movement_per_row_movement": 1 / (least * fit.unit)},
+        measures={"components_smallest_stretch": least * fit.unit},
+    )
+
+
+def least_stretch(fit: Fit) -> float:
+    """A number that ‖vC‖/‖v‖ does not fall below, for differences v of weights; 0 if none is known.
+
+    Components that the solver may take for dependent (within √(kε) of the span of others) have
+    none: it would give them weight zero.
+    """
+    components = fit.given_components
+    k, d = components.shape
+    size = float(np.abs(components).max(initial=0.0))
+    if size == 0 or k > d + (fit.constraint == "simplex"):
+        return 0.0
+    unit = float(power_of_two(size))
+    seen = _on_differences(components / unit, fit.constraint)
+    if len(seen) == 0:
+        return float(np.linalg.norm(components))  # one component on the simplex: no difference
+    alike = unit_rows(components) if fit.constraint == "nonnegative" else components / size
+    apart = np.linalg.svd(_on_differences(alike, fit.constraint), compute_uv=False)
+    if apart[-1] <= 4 * np.sqrt(k * EPS):
+        return 0.0
+    values = np.linalg.svd(seen, compute_uv=False)
+    return max(float(values[-1] - 8 * max(k, d) * EPS * values[0]), 0.0) * unit
+
+
+def _on_differences(components: Floats, constraint: str) -> Floats:
+    """The components; on the simplex those combinations of them that differences can make."""
+    if constraint != "simplex":
+        return components
+    k = len(components)
+    across = np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, 1:]]))[0][:, 1:]
+    return across.T @ components
+
+
+def _in_words(moved: float) -> str:
+    if moved <= STABLE:
+        return (
+            f"The weights are stable: a typical row that changes by 1 % moves its weights by at "
+            f"most {moved:.2g} %, the components being as they are."
+        )
+    return (
+        f"The weights are not known to be stable: a row that changes by 1 % may move them by "
+        f"{moved:.2g} %."
+    )

@@ -1,0 +1,66 @@
+"""Weights never move further than the bound says, for the transform that is used."""
+
+import numpy as np
+import pytest
+
+from provenmf import SPA, ConeNMF
+from provenmf.blocks import as_blocks
+from provenmf.guarantees import stability
+from provenmf.guarantees.fit import Fit
+from provenmf.records import Factorization
+from provenmf.solvers.weights import encode
+
+NAME = "weight_movement_per_row_movement"
+
+
+def bound_of(data, components, constraint):
+    weights = encode(as_blocks(data), components, constraint=constraint)
+    return stability.certify(
+        Fit(as_blocks(data), Factorization("x", weights, components), constraint)
+    )
+
+
+@pytest.mark.parametrize("constraint", ["nonnegative", "simplex"])
+@pytest.mark.parametrize("scale", [1e-40, 1.0, 1e6])
+@pytest.mark.parametrize("seed", range(8))
+def test_no_pair_of_rows_beats_the_bound(constraint, scale, seed):
+    rng = np.random.default_rng(seed)
+    components = scale * rng.random((4, 9)) * rng.choice([1e-3, 1.0], (4, 1))
+    rows = scale * rng.standard_normal((300, 9))
+    moved = rows + scale * rng.standard_normal((300, 9)) * 10.0 ** rng.uniform(-6, 1, (300, 1))
+    factor = bound_of(rows, components, constraint).bounds[NAME]
+    change = encode(as_blocks(rows), components, constraint=constraint)
+    change = change - encode(as_blocks(moved), components, constraint=constraint)
+    most = factor * np.linalg.norm(rows - moved, axis=1)
+    assert (np.linalg.norm(change, axis=1) <= most * (1 + 1e-6) + 1e-9).all()
+
+
+def test_the_bound_is_reached():
+    components = np.diag([1.0, 0.25])
+    row = np.array([[1.0, 1.0]])
+    factor = bound_of(row, components, "nonnegative").bounds[NAME]
+    moved = encode(as_blocks(row + [[0.0, 0.1]]), components) - encode(as_blocks(row), components)
+    assert np.linalg.norm(moved) / 0.1 == pytest.approx(factor, rel=1e-9)
+
+
+@pytest.mark.parametrize("constraint", ["nonnegative", "simplex"])
+def test_dependent_components_have_no_stable_weights(constraint):
+    rng = np.random.default_rng(0)
+    first, second = rng.random((2, 6))
+    components = np.array([first, second, (first + second) / 2])
+    found = bound_of(rng.random((20, 6)), components, constraint)
+    assert NAME not in found.bounds and found.checks[0].status == "fails"
+
+
+def test_affine_independence_is_enough_on_the_simplex():
+    corners = np.array([[0.0], [1.0]])
+    rows = np.array([[0.3], [2.0]])
+    assert bound_of(rows, corners, "simplex").bounds[NAME] == pytest.approx(np.sqrt(2))
+    assert NAME not in bound_of(rows, corners, "nonnegative").bounds
+
+
+def test_only_of_weights_by_least_squares():
+    data = np.random.default_rng(1).random((30, 5))
+    assert NAME in SPA(2).fit(data).certificate_.bounds
+    assert NAME not in ConeNMF(2).fit(data).certificate_.bounds
+    assert NAME in ConeNMF(2, refine="hals").fit(data).certificate_.bounds
