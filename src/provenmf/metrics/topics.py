@@ -1,7 +1,8 @@
-"""How good topics are: do their words occur together, do they share words."""
+"""How good topics are: do their words occur together, do they share words, are they true."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from provenmf.errors import InvalidInput
+from provenmf.metrics.matching import best_assignment
 
 
 def top_words(topics: ArrayLike, n_words: int = 20) -> NDArray[np.intp]:
@@ -33,21 +35,114 @@ def topic_coherence(
     counts : (documents, words); an entry that is not zero means that the word occurs.
     smoothing : ε.
     """
+    together, position = _documents_with_both(words, counts)
+    logarithms = np.log((together + smoothing) / np.diagonal(together)[None, :])
+    later, earlier = np.tril_indices(position.shape[1], k=-1)
+    return logarithms[position[:, later], position[:, earlier]].sum(axis=1)
+
+
+def npmi_coherence(words: ArrayLike, counts: Any) -> NDArray[np.float64]:
+    """Normalised pointwise mutual information of each topic's top words; between -1 and 1.
+
+    The mean over pairs of words of log(p(v, w) / (p(v) p(w))) / -log p(v, w), where p is the share
+    of documents that contain the word or both (Bouma 2009; Lau, Newman & Baldwin 2014). Pairs that
+    never occur together count -1, pairs that occur in all documents 1.
+
+    Parameters
+    ----------
+    words : array of int (k, m)
+        Columns of each topic's top words.
+    counts : array or sparse (documents, words)
+        An entry that is not zero means that the word occurs.
+
+    Examples
+    --------
+    >>> from provenmf.metrics.topics import npmi_coherence
+    >>> npmi_coherence([[0, 1], [0, 2]], [[1, 1, 0], [2, 1, 0], [0, 0, 3]]).tolist()
+    [1.0, -1.0]
+    """
+    together, position = _documents_with_both(words, counts)
+    both = together / np.shape(counts)[0]
+    alone = np.diagonal(both)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scores = np.log(both / np.outer(alone, alone)) / -np.log(both)
+    scores = np.where(both == 0, -1.0, np.where(both == 1, 1.0, scores))
+    first, second = np.triu_indices(position.shape[1], k=1)
+    return scores[position[:, first], position[:, second]].mean(axis=1)
+
+
+def _documents_with_both(
+    words: ArrayLike, counts: Any
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """How many documents hold both of two used words, and where each given word is among them."""
     chosen = np.asarray(words)
     used, position = np.unique(chosen, return_inverse=True)
-    position = position.reshape(chosen.shape)
-    occurs = sp.csc_array(counts)[:, used] != 0
-    together = (occurs.T.astype(np.float64) @ occurs.astype(np.float64)).toarray()
-    documents = np.diagonal(together)
-    if np.any(documents == 0):
-        missing = used[documents == 0][0]
-        raise InvalidInput(f"word {missing} occurs in no document: leave such words out")
-    logarithms = np.log((together + smoothing) / documents[None, :])
-    later, earlier = np.tril_indices(chosen.shape[1], k=-1)
-    return logarithms[position[:, later], position[:, earlier]].sum(axis=1)
+    occurs = (sp.csc_array(counts)[:, used] != 0).astype(np.float64)
+    together = (occurs.T @ occurs).toarray()
+    missing = used[np.diagonal(together) == 0]
+    if len(missing):
+        raise InvalidInput(f"word {missing[0]} occurs in no document: leave such words out")
+    return together, position.reshape(chosen.shape)
 
 
 def similarity_count(words: ArrayLike) -> int:
     """Words shared by the top words of two topics, summed over all pairs; lower is better."""
     uses = np.unique(np.sort(np.asarray(words), axis=1), return_counts=True)[1]
     return int((uses * (uses - 1) // 2).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class TopicMatch:
+    """Which found topic stands for which true one.
+
+    Attributes
+    ----------
+    true_rows, found_rows : array of int
+        Matched pairs, true rows ascending.
+    distances : array (true topics,)
+        L1 distance of each true topic to its match, from 0 to 2; 2 where it has none.
+    """
+
+    true_rows: NDArray[np.intp]
+    found_rows: NDArray[np.intp]
+    distances: NDArray[np.float64]
+
+    @property
+    def mean_distance(self) -> float:
+        """Mean over the true topics."""
+        return float(self.distances.mean())
+
+    def weight_distance(self, found: ArrayLike, truth: ArrayLike) -> float:
+        """Mean L1 distance of the documents' topic weights, topics matched; 0 best, 2 worst."""
+        true_weights, weights = np.asarray(truth), np.asarray(found)
+        difference = np.abs(true_weights[:, self.true_rows] - weights[:, self.found_rows]).sum()
+        left_over = np.delete(true_weights, self.true_rows, axis=1).sum()
+        spare = np.delete(weights, self.found_rows, axis=1).sum()
+        return float((difference + left_over + spare) / len(true_weights))
+
+
+def match_topics(found: ArrayLike, truth: ArrayLike) -> TopicMatch:
+    """Match topics one to one so that the sum of their L1 distances is least.
+
+    Parameters
+    ----------
+    found, truth : array (topics, words)
+        p(word | topic) over the same words; rows sum to one.
+
+    Examples
+    --------
+    >>> from provenmf.metrics.topics import match_topics
+    >>> match_topics([[0.0, 1.0], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]]).mean_distance
+    0.5
+    """
+    true_topics, topics = np.asarray(truth, dtype=float), np.asarray(found, dtype=float)
+    if true_topics.ndim != 2 or topics.ndim != 2 or true_topics.shape[1] != topics.shape[1]:
+        raise InvalidInput(
+            f"topics of shapes {topics.shape} and {true_topics.shape} cannot be matched: "
+            "both need one topic a row and the same words"
+        )
+    table = np.array([np.abs(topics - row).sum(axis=1) for row in true_topics])
+    rows, columns = best_assignment(-table)
+    distances = np.full(len(true_topics), 2.0)
+    distances[rows] = table[rows, columns]
+    return TopicMatch(rows, columns, distances)

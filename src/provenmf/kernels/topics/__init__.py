@@ -1,0 +1,1 @@
+"""Loops over documents and their words."""

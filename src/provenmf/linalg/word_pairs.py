@@ -1,0 +1,131 @@
+"""How often words occur together, without the bias of pairing a word with itself; never formed.
+
+A document of N words with counts c has N(N − 1) ordered pairs of different occurrences. With
+weights w of the documents that sum to one,
+
+    Q = Σ_d w_d (c_d c_dᵀ − diag c_d) / (N_d (N_d − 1)).
+
+If the words of a document are drawn by themselves from topics A (words × topics) with weights θ_d,
+E[Q] = A (Σ_d w_d θ_d θ_dᵀ) Aᵀ for all w that do not depend on the words drawn (Arora et al. 2013,
+Section 4.1). Entries that are not whole numbers cannot be told apart into occurrences: there
+diag c is replaced by diag c², which leaves out every pair of a word with itself.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from provenmf.linalg.products import product, transposed_product
+from provenmf.linalg.scaling import inverse_where_positive
+
+Floats = NDArray[np.float64]
+
+
+class WordPairs:
+    """Q as an operator, and M = D Q D with D = diag(Q 1)^(−1/2), whose largest eigenvalue is 1.
+
+    Parameters
+    ----------
+    counts : csr_array (n_documents, n_words)
+        Nonnegative. Kept in single precision with the words by frequency, so that products find
+        frequent words close together in memory.
+    weights : array (n_documents,), optional
+        Weights of the documents, equal by default; documents of fewer than two words get none.
+    """
+
+    def __init__(self, counts: sp.csr_array, weights: Floats | None = None) -> None:
+        lengths = np.asarray(counts.sum(axis=1), dtype=np.float64)
+        own = lengths if are_whole(counts) else _sums_of_squares(counts)
+        self.own_is_count = own is lengths
+        pairs = lengths**2 - own
+        pairs[pairs <= 1e-9 * lengths**2] = 0.0
+        weights = np.ones(len(lengths)) if weights is None else weights
+        weights = np.where(pairs > 0, weights, 0.0)
+        self.lengths, self.weights = lengths, weights / max(weights.sum(), np.finfo(float).tiny)
+        self.per_pair = self.weights * inverse_where_positive(pairs)
+        self._order = np.argsort(-np.bincount(counts.indices, minlength=counts.shape[1]))
+        rank = np.empty(counts.shape[1], dtype=counts.indices.dtype)
+        rank[self._order] = np.arange(counts.shape[1])
+        data = counts.data.astype(np.float32)
+        self._counts = sp.csr_array((data, rank[counts.indices], counts.indptr), counts.shape)
+
+    @property
+    def n_words(self) -> int:
+        """Q has so many rows and columns."""
+        return self._counts.shape[1]
+
+    @cached_property
+    def _own(self) -> Floats:
+        """Σ_d w_d diag(c_d) / pairs, words by frequency."""
+        powers = self._counts if self.own_is_count else self._counts.power(2)
+        return np.asarray(powers.T @ self.per_pair)
+
+    @cached_property
+    def _sums(self) -> Floats:
+        sums = self._counts.T @ (self.per_pair * self.lengths) - self._own
+        return np.where(sums > 1e-12 * np.max(sums, initial=0.0), sums, 0.0)
+
+    @cached_property
+    def _scales(self) -> Floats:
+        return np.sqrt(inverse_where_positive(self._sums))
+
+    @property
+    def row_sums(self) -> Floats:
+        """Q 1: the frequencies of the words, where documents count by their weights."""
+        return self._as_given(self._sums)
+
+    @property
+    def scales(self) -> Floats:
+        """Diagonal of D; zero for words that never occur beside another one."""
+        return self._as_given(self._scales)
+
+    def scaled_product(self, right: Floats) -> Floats:
+        """M @ right for a matrix (n_words, m)."""
+        return self._as_given(self.scaled_product_by_frequency(right[self._order]))
+
+    def scaled_product_by_frequency(self, right: Floats) -> Floats:
+        """The same with rows in the order of `by_frequency`, which saves two permutations."""
+        narrow = self._scales[:, None] * right
+        contexts = self.per_pair[:, None] * product(self._counts, narrow)
+        together = transposed_product(self._counts, contexts)
+        return self._scales[:, None] * (together - self._own[:, None] * narrow)
+
+    def contexts(self, right: Floats) -> Floats:
+        """counts @ D @ right (n_documents, m)."""
+        return product(self._counts, (self.scales[:, None] * right)[self._order])
+
+    def sums_over_documents(self, values: Any, power: int = 1) -> Floats:
+        """Σ_d (w_d c_dw N_d / pairs_d)^power values_d for each word: its share of each document."""
+        shares = (self.per_pair * self.lengths) ** power
+        counts = self._counts if power == 1 else self._counts.power(power)
+        return self._as_given(transposed_product(counts, shares[:, None] * values))
+
+    def trace(self) -> float:
+        """Sum of all eigenvalues of M."""
+        squares = self._counts.power(2).T @ self.per_pair
+        return float(self._scales**2 @ (squares - self._own))
+
+    def to_frequency_order(self, rows: Floats) -> Floats:
+        """Rows of words in the order of `scaled_product_by_frequency`."""
+        return rows[self._order]
+
+    def _as_given(self, rows: Floats) -> Floats:
+        out = np.empty_like(rows)
+        out[self._order] = rows
+        return out
+
+    as_given = _as_given
+
+
+def are_whole(counts: sp.csr_array) -> bool:
+    """Whether all entries are whole numbers."""
+    return bool(np.all(counts.data == np.floor(counts.data)))
+
+
+def _sums_of_squares(counts: sp.csr_array) -> Floats:
+    return np.asarray(counts.power(2).sum(axis=1), dtype=np.float64)

@@ -1,0 +1,77 @@
+"""Topics from vertices, and the topic weights of documents."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from provenmf.linalg.nnls import simplex_least_squares
+from provenmf.parallel import for_row_slices
+from provenmf.solvers.topics.spectrum import WordSpectrum
+
+Floats = NDArray[np.float64]
+
+ROUNDS = 100
+ACCURACY = 3e-3  # stop when fewer than this share of a document's words changes its topic
+LEAST_PRIOR, MOST_PRIOR = 0.01, 100.0
+
+
+def topic_shares_of_words(points: Floats, vertices: Floats) -> Floats:
+    """p(topic | word) (n_words, k): the simplex weights nearest to each word's point."""
+    centre = vertices.mean(axis=0)
+    moved = vertices - centre
+    return simplex_least_squares(moved @ moved.T, (points - centre) @ moved.T)
+
+
+def topics_of(shares: Floats, frequencies: Floats) -> Floats:
+    """p(word | topic) (k, n_words) = p(topic | word) p(word) / p(topic); rows sum to one."""
+    joint = (shares * frequencies[:, None]).T
+    sums = joint.sum(axis=1, keepdims=True)
+    return np.divide(joint, sums, out=np.zeros_like(joint), where=sums > 0)
+
+
+def dirichlet_prior(
+    spectrum: WordSpectrum, topics: Floats, vertices: Floats, topic_shares: Floats
+) -> Floats:
+    """Parameters of a Dirichlet distribution with the corpus's moments of topic weights.
+
+    The mean m is the topics' share of all words. Vertex t is the mean context of a word of
+    topic t, so that diag(m) V = R T, where R = E[θ θᵀ] and T holds the topics in the coordinates
+    of the words' points. A Dirichlet distribution with total α₀ has Σ_t R_tt =
+    Σ_t m_t (α₀ m_t + 1) / (α₀ + 1), hence α₀ = (1 − tr R) / (tr R − Σ m²).
+    """
+    coordinates = (topics * spectrum.pairs.scales) @ spectrum.vectors
+    second = (topic_shares[:, None] * vertices) @ np.linalg.pinv(coordinates)
+    trace, squares = float(np.trace(second)), float(topic_shares @ topic_shares)
+    total = (1.0 - trace) / max(trace - squares, 1e-9)
+    total = min(max(total, LEAST_PRIOR), MOST_PRIOR) if trace < 1 else LEAST_PRIOR
+    return np.maximum(total * topic_shares, 1e-4)
+
+
+def infer_documents(counts: sp.csr_array, topics: Floats, prior: Floats) -> Floats:
+    """Mean topic weights of documents, given the topics and a Dirichlet prior; rows sum to one.
+
+    The posterior is approximated by a Dirichlet distribution (Blei, Ng & Jordan 2003, Section
+    5.2) with parameters γ_t = α_t + Σ_w c_w q_wt, q_wt ∝ exp(ψ(γ_t)) p(w | t), Σ_t q_wt = 1.
+    With small α the mode of the posterior lies on the boundary whatever the words are, so the
+    mean is taken. Documents without words have no weights: zeros.
+    """
+    from provenmf.kernels.topics.documents import infer_rows_in_place
+
+    rows = sp.csr_array(counts)
+    values = np.ascontiguousarray(rows.data, dtype=np.float64)
+    words = np.ascontiguousarray(topics.T, dtype=np.float64)
+    start = np.ascontiguousarray(prior, dtype=np.float64)
+    out = np.empty((rows.shape[0], len(topics)))
+
+    def work(part: slice) -> None:
+        infer_rows_in_place(
+            rows.indptr, rows.indices, values, words, start, ROUNDS, ACCURACY,
+            part.start, part.stop, out,
+        )  # fmt: skip
+
+    for_row_slices(work, rows.shape[0], slice_rows=1000)
+    out /= np.maximum(out.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    out[np.diff(rows.indptr) == 0] = 0.0
+    return out

@@ -1,0 +1,80 @@
+"""Topics from word counts: eigenpairs, points of words, anchors, vertices, probabilities.
+
+The model: every word of a document is drawn by itself, a topic from the document's weights, then
+a word from the topic. Arora et al. 2013 find anchor words by the words' co-occurrence; Ke & Wang
+2022 (Topic-SCORE) and Bing, Bunea & Wegkamp 2020 show that no method can have an error in L1 below
+√(words / (documents × length)) up to a constant and logarithms, and that methods of this kind reach
+it where every topic has anchor words. Their theorems are about their own steps, not about ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from provenmf.blocks import as_blocks
+from provenmf.solvers.separable.spa import spa
+from provenmf.solvers.separable.vertices import Vertices, average_vertices
+from provenmf.solvers.topics.documents import dirichlet_prior, topic_shares_of_words, topics_of
+from provenmf.solvers.topics.spectrum import WordSpectrum, word_spectrum
+from provenmf.solvers.topics.words import WordPoints, anchor_candidates, word_points
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class CountTopics:
+    """Topics with all that they were found from.
+
+    Attributes
+    ----------
+    topics : array (k, n_words)
+        p(word | topic); rows sum to one.
+    shares : array (n_words, k)
+        p(topic | word); rows sum to one.
+    prior : array (k,)
+        Dirichlet parameters of the documents' weights.
+    anchors : array of int (k,)
+        Words found first; the vertices are means of words around them.
+    vertices : Vertices
+    """
+
+    topics: Floats
+    shares: Floats
+    prior: Floats
+    anchors: NDArray[np.intp]
+    vertices: Vertices
+
+
+def topics_from_counts(
+    counts: sp.csr_array, n_topics: int, *, rng: np.random.Generator
+) -> CountTopics:
+    """Topics of a corpus of counts (documents, words)."""
+    spectrum = word_spectrum(counts, n_topics, rng)
+    words = word_points(spectrum)
+    candidates = anchor_candidates(words)
+    found = spa(as_blocks(words.points[candidates]), n_topics).anchors
+    assert found is not None  # SPA always chooses rows
+    return topics_at(counts, spectrum, words, candidates[found])
+
+
+def topics_at(
+    counts: sp.csr_array, spectrum: WordSpectrum, words: WordPoints, anchors: NDArray[np.intp]
+) -> CountTopics:
+    """Topics whose vertices are averaged around the given anchor words."""
+    known = np.flatnonzero(np.isfinite(words.errors))
+    places = np.searchsorted(known, anchors)
+    # Contexts vary most along their vertex, so that the error there is larger than the mean error
+    # of a coordinate: the inner width of 3 is about 2 of its own (docs/decisions.md).
+    vertices = average_vertices(
+        as_blocks(words.points[known]), places, words.errors[known], inner=3.0
+    )
+    shares = topic_shares_of_words(words.points, vertices.points)
+    frequencies = np.asarray(counts.sum(axis=0), dtype=np.float64)
+    frequencies /= max(float(frequencies.sum()), np.finfo(float).tiny)
+    topics = topics_of(shares, frequencies)
+    prior = dirichlet_prior(spectrum, topics, vertices.points, frequencies @ shares)
+    return CountTopics(topics, shares, prior, anchors, vertices)

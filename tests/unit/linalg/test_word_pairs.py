@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf.linalg.block_lanczos import leading_eigenpairs_of
+from provenmf.linalg.word_pairs import WordPairs
+
+
+def formed(counts, weights, own):
+    """Q by its definition, document by document."""
+    total = np.zeros((counts.shape[1],) * 2)
+    for row, weight in zip(counts, weights):
+        pairs = row.sum() ** 2 - own(row).sum()
+        if pairs > 0:
+            total += weight / pairs * (np.outer(row, row) - np.diag(own(row)))
+    return total
+
+
+@pytest.fixture
+def counts():
+    matrix = np.random.default_rng(0).poisson(0.4, (40, 12)).astype(float)
+    matrix[:, 5] = 0  # never occurs
+    matrix[3] = 0  # no words
+    matrix[4] = np.eye(12)[2]  # one word
+    return matrix
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_everything_equals_the_formed_matrix(counts, whole):
+    rng = np.random.default_rng(1)
+    data = counts if whole else counts * rng.uniform(0.5, 1.5, counts.shape)
+    weights = rng.uniform(0.5, 2, 40)
+    own = (lambda row: row) if whole else (lambda row: row**2)
+    pairs = WordPairs(sp.csr_array(data), weights)
+    total = sum(w for w, row in zip(weights, data) if row.sum() ** 2 > own(row).sum() + 1e-9)
+    q = formed(data, weights / total, own)
+    np.testing.assert_allclose(pairs.row_sums, q.sum(axis=1), atol=1e-6)
+    scales = np.where(q.sum(axis=1) > 0, 1 / np.sqrt(np.maximum(q.sum(axis=1), 1e-9)), 0)
+    scaled = scales[:, None] * q * scales
+    right = rng.standard_normal((12, 3))
+    np.testing.assert_allclose(pairs.scaled_product(right), scaled @ right, atol=1e-5)
+    assert pairs.trace() == pytest.approx(np.trace(scaled), abs=1e-5)
+    assert np.linalg.eigvalsh(scaled)[-1] == pytest.approx(1)
+
+
+def test_shares_of_documents_sum_to_the_row_sums_in_long_documents(counts):
+    pairs = WordPairs(sp.csr_array(counts * 1000))
+    sums = pairs.sums_over_documents(np.ones((40, 1)))[:, 0]
+    np.testing.assert_allclose(sums, pairs.row_sums, rtol=1e-3, atol=1e-9)
+
+
+def test_block_lanczos_finds_the_leading_eigenpairs():
+    rng = np.random.default_rng(2)
+    orthogonal = np.linalg.qr(rng.standard_normal((60, 60)))[0]
+    values = np.concatenate([[1, 0.3, 0.29, 0.2], np.linspace(0.1, -0.15, 56)])
+    matrix = (orthogonal * values) @ orthogonal.T
+    found = leading_eigenpairs_of(
+        lambda right: matrix @ right, rng.standard_normal((60, 6)), 4, tol=1e-6
+    )
+    assert found.converged
+    np.testing.assert_allclose(found.values[:4], values[:4], atol=1e-9)
+    np.testing.assert_allclose(np.abs(found.vectors[:4] @ orthogonal[:, :4]), np.eye(4), atol=1e-5)
+    np.testing.assert_allclose(
+        found.errors,
+        np.linalg.norm(matrix @ found.vectors.T - found.vectors.T * found.values, axis=0),
+        atol=1e-12,
+    )
+
+
+def test_block_lanczos_stops_where_it_is_told_to():
+    matrix = np.diag(np.linspace(1, 0.9, 50))
+    start = np.random.default_rng(3).standard_normal((50, 3))
+    found = leading_eigenpairs_of(lambda right: matrix @ right, start, 2, tol=1e-9, max_products=2)
+    assert not found.converged
