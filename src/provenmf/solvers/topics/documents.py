@@ -21,7 +21,8 @@ def topic_shares_of_words(points: Floats, vertices: Floats) -> Floats:
     """p(topic | word) (n_words, k): the simplex weights nearest to each word's point."""
     centre = vertices.mean(axis=0)
     moved = vertices - centre
-    return simplex_least_squares(moved @ moved.T, (points - centre) @ moved.T)
+    weights = simplex_least_squares(moved @ moved.T, (points - centre) @ moved.T)
+    return weights.astype(np.float64, copy=False)
 
 
 def topics_of(shares: Floats, frequencies: Floats) -> Floats:

@@ -69,15 +69,15 @@ def word_spectrum(counts: sp.csr_array, k: int, rng: np.random.Generator) -> Wor
     """The k leading eigenpairs, documents weighed by what a first spectrum tells."""
     n_documents, n_words = counts.shape
     k = min(k, n_words)
-    rows = slice(None)
+    sample = counts
     if n_documents > SAMPLE_DOCUMENTS:
-        rows = np.sort(rng.choice(n_documents, SAMPLE_DOCUMENTS, replace=False))
-    first = WordPairs(counts[rows], document_weights(counts[rows], k, energy=3.0, burstiness=0.0))
+        sample = counts[np.sort(rng.choice(n_documents, SAMPLE_DOCUMENTS, replace=False))]
+    first = WordPairs(sample, document_weights(sample, k, energy=3.0, burstiness=0.0))
     start = rng.standard_normal((n_words, min(k + EXTRA, n_words)))
     guess = _eigenpairs(first, start, k, accuracy=0.1)
     energy = float(guess.values[:k].sum())
     own = max(0.0, first.trace() - energy) if first.own_is_count else 0.0
-    burstiness = own / max(1, np.count_nonzero(first.row_sums))
+    burstiness = own / max(1, int(np.count_nonzero(first.row_sums)))
     weights = document_weights(counts, k, energy=energy, burstiness=burstiness)
     pairs = WordPairs(counts, weights)
     found = _eigenpairs(pairs, guess.vectors.T, k, accuracy=ACCURACY)
