@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -35,6 +34,7 @@ def certify(
     from provenmf.cli.fit import read_data
     from provenmf.estimators.certificate import certify as certify_result
     from provenmf.io import load
+    from provenmf.io.strict_json import strict_json
     from provenmf.records.answers import Answer, ReadOptions
     from provenmf.report.certificate import headline
 
@@ -46,7 +46,7 @@ def certify(
             source = read_data(data, key=key, transpose=transpose).matrix
         certificate = certify_result(source, saved)
     if as_json:
-        typer.echo(json.dumps(certificate.to_dict(), indent=1))
+        typer.echo(strict_json(certificate.to_dict()))
         return
     screen = console()
     for sentence in headline(certificate):

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from provenmf.cli import options
-from provenmf.cli.outcome import check_writable, finish
+from provenmf.cli.outcome import check_output, finish
 from provenmf.cli.progress import fitting, reading
 
 METHODS = "spa, merit, fast_anchor, fast_gradient, geo_nmf, spoc."
@@ -56,7 +56,7 @@ def communities(
     from provenmf.io import read_graph, read_matrix
 
     output = output or options.default_output(data)
-    check_writable(output)
+    check_output(output, data, truth, with_report=not no_report)
     with reading(data):
         graph = read_graph(data, key=key)
         known = None if truth is None else read_matrix(truth)

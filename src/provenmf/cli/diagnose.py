@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -39,10 +38,11 @@ def diagnose(
     from provenmf.advisor.diagnose import advised_methods
     from provenmf.advisor.diagnose import diagnose as diagnose_matrix
     from provenmf.cli.fit import read_data
+    from provenmf.io.strict_json import strict_json
 
     with reading(data):
         matrix = read_data(data, key=key, transpose=transpose).matrix
     names = advised_methods() if methods is None else methods.replace(",", " ").split()
     with Progress(f"Trying {', '.join(names)} on {data.name}"):
         diagnosis = diagnose_matrix(matrix, rank, methods=names)
-    typer.echo(json.dumps(diagnosis.to_dict(), indent=1) if as_json else str(diagnosis))
+    typer.echo(strict_json(diagnosis.to_dict()) if as_json else str(diagnosis))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from provenmf.cli import options
-from provenmf.cli.outcome import check_writable, finish
+from provenmf.cli.outcome import check_output, finish
 from provenmf.cli.progress import fitting, reading
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def fit(
     from provenmf.blocks import Blocks
 
     output = output or options.default_output(data)
-    check_writable(output)
+    check_output(output, data, with_report=not no_report)
     with reading(data):
         table = read_data(data, key=key, transpose=transpose)
     with fitting(data, method, rank, max_iter) as fit:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from provenmf.cli.outcome import check_writable, console
+from provenmf.cli.outcome import console
 from provenmf.errors import InvalidInput
 
 # name -> module and function; the function's docstring is the model
@@ -60,6 +60,8 @@ def generate(
       provenmf generate network -n 300 -k 3 -o net.npz
       provenmf communities net.npz -k 3
     """
+    from provenmf.io.output import check_writable
+
     if show_list or model is None:
         _show_models()
         return

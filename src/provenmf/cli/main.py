@@ -59,6 +59,9 @@ def provenmf(
     debug: bool = typer.Option(
         False, "--debug", help="Show the full traceback of an error (works in any place)."
     ),
+    no_limits: bool = typer.Option(
+        False, "--no-limits", help="Trust files that unfold to far more than their size."
+    ),
 ) -> None:
     """Options for every command."""
 
@@ -77,6 +80,8 @@ app.command("demo")(demo.demo)
 
 
 INTERRUPTED = 130
+# Options that may stand in any place.
+ANYWHERE = ("--debug", "--no-limits")
 
 
 def all_options() -> frozenset[str]:
@@ -88,8 +93,12 @@ def all_options() -> frozenset[str]:
 
 def main() -> None:
     """Entry point: errors about input end with one line and exit code 2, bugs with code 1."""
-    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
-    debug = len(arguments) < len(sys.argv) - 1
+    arguments = [argument for argument in sys.argv[1:] if argument not in ANYWHERE]
+    debug = "--debug" in sys.argv[1:]
+    if "--no-limits" in sys.argv[1:]:
+        from provenmf.io.limits import lift
+
+        lift()
     options = all_options()
     warnings.showwarning = lambda message, category, *where, **more: show_warning(
         message, category, options

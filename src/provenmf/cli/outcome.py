@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,21 +15,16 @@ if TYPE_CHECKING:
     from provenmf.records import Answer, Factorization
 
 
-def check_writable(path: Path) -> None:
-    """Refuse an output path that cannot be written, before any time is spent."""
-    folder = path.parent
-    if path.is_dir():
-        raise InvalidInput(f"cannot write {path}: it is a folder; name a file")
-    if not folder.is_dir():
-        raise InvalidInput(
-            f"cannot write {path}: the folder {folder} does not exist; make it first"
-        )
-    try:
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError as error:
-        raise InvalidInput(
-            f"cannot write {path} ({error.strerror}): choose a folder that can be written to"
-        ) from error
+def check_output(output: Path, *inputs: Path | None, with_report: bool) -> None:
+    """Refuse files that cannot be written: the result, and the report beside it."""
+    from provenmf.io.output import check_writable
+
+    check_writable(output, *inputs)
+    if with_report:
+        page = output.with_suffix(".html")
+        if page == output:
+            raise InvalidInput(f"cannot write {output}: the report has this name; end it in .npz")
+        check_writable(page, *inputs)
 
 
 def console() -> Console:
@@ -45,6 +38,8 @@ def finish(
     result: Factorization | Answer, output: Path, *, with_report: bool, as_json: bool
 ) -> None:
     """Save, report, print."""
+    from provenmf.io.strict_json import strict_json
+
     result.save(output)
     files = {"result": str(output)}
     if with_report:
@@ -57,7 +52,7 @@ def finish(
         except MissingExtra as error:
             typer.echo(f"Note: no report was written; {error}", err=True)
     if as_json:
-        typer.echo(json.dumps(as_dict(result) | {"files": files}, indent=1, default=str))
+        typer.echo(strict_json(as_dict(result) | {"files": files}))
         return
     screen = console()
     show(result, screen)

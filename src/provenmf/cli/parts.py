@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from provenmf.cli import options
-from provenmf.cli.outcome import check_writable, finish
+from provenmf.cli.outcome import check_output, finish
 from provenmf.cli.progress import fitting, reading
 
 
@@ -37,7 +37,7 @@ def parts(
     from provenmf.io import read_images
 
     output = output or options.default_output(data)
-    check_writable(output)
+    check_output(output, data, with_report=not no_report)
     with reading(data):
         images = read_images(data, key=key, shape=options.parse_shape(shape))
     with fitting(data, method, rank, max_iter) as fit:

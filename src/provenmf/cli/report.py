@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from provenmf.cli.outcome import check_writable
-
 
 def report(
     result: Annotated[Path, typer.Argument(help="Result file written by another command.")],
@@ -28,9 +26,10 @@ def report(
       provenmf report result.npz -o page.html --title "Letters 1914-1918"
     """
     from provenmf.io import load
+    from provenmf.io.output import check_writable
     from provenmf.report import write
 
     page = output or result.with_suffix(".html")
-    check_writable(page)
+    check_writable(page, result)
     write(load(result), page, title=title)
     typer.echo(f"Report written to {page}")

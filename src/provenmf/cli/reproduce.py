@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -99,7 +98,9 @@ def _run(
     result = Result(experiment, outcome, quick, seed, time.perf_counter() - started)
     files = write_result(result, output)
     if as_json:
-        typer.echo(json.dumps(result.to_dict(), indent=1))
+        from provenmf.io.strict_json import strict_json
+
+        typer.echo(strict_json(result.to_dict()))
         return
     screen = console()
     verdict = {True: "holds", False: "does not hold", None: "open"}[outcome.holds]
@@ -117,7 +118,9 @@ def _show_list(available: dict[str, Experiment], output: Path, as_json: bool) ->
 
     rows = listing(available, read_results(output), read_record())
     if as_json:
-        typer.echo(json.dumps([vars(row) for row in rows], indent=1))
+        from provenmf.io.strict_json import strict_json
+
+        typer.echo(strict_json([vars(row) for row in rows]))
         return
     from rich.table import Table
     from rich.text import Text

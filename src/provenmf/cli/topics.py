@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from provenmf.cli import options
-from provenmf.cli.outcome import check_writable, finish
+from provenmf.cli.outcome import check_output, finish
 from provenmf.cli.progress import fitting, reading
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def topics(
     from provenmf.applications import find_topics
 
     output = output or options.default_output(data)
-    check_writable(output)
+    check_output(output, data, vocabulary, with_report=not no_report)
     with reading(data):
         counts = read_corpus(
             data,

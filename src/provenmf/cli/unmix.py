@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from provenmf.cli import options
-from provenmf.cli.outcome import check_writable, finish
+from provenmf.cli.outcome import check_output, finish
 from provenmf.cli.progress import fitting, reading
 
 
@@ -51,7 +51,7 @@ def unmix(
     from provenmf.io import read_cube
 
     output = output or options.default_output(data)
-    check_writable(output)
+    check_output(output, data, truth, with_report=not no_report)
     with reading(data):
         cube = read_cube(data, key=key, shape=options.parse_shape(shape))
         known = {} if truth is None else read_truth(truth, cube)

@@ -2,45 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
-import zipfile
-import zlib
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io.fields import Arrays, pack, unpack
+from provenmf.io.files import existing, parsing
+from provenmf.io.numpy_files import read_npz
+from provenmf.io.output import write_aside
+from provenmf.io.strict_json import exact_json, from_exact_json
 from provenmf.io.version_one import upgraded
 from provenmf.records import Factorization
 from provenmf.records.answers import ANSWERS, Answer
 
 FORMAT = "provenmf-factorization"
 FORMAT_VERSION = 2
-
-
-def write_aside(path: str | Path, write: Callable[[IO[bytes]], Any]) -> None:
-    """Write a file completely or not at all: to a neighbour first, then rename."""
-    path = Path(path)
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise InvalidInput(
-            f"cannot write {path} ({error.strerror}): choose an existing, writable folder"
-        ) from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def save(result: Factorization | Answer, path: str | Path) -> None:
@@ -58,7 +37,7 @@ def save(result: Factorization | Answer, path: str | Path) -> None:
         "content": plain,
     }
     stored: dict[str, Any] = dict(arrays)
-    stored["record"] = np.frombuffer(json.dumps(record).encode(), dtype=np.uint8)
+    stored["record"] = np.frombuffer(exact_json(record).encode(), dtype=np.uint8)
     write_aside(path, lambda file: np.savez_compressed(file, **stored))
 
 
@@ -81,42 +60,16 @@ def load(path: str | Path) -> Factorization | Answer:
     UnreadableFile
         The file is missing, damaged, foreign, or from a newer version.
     """
-    path = Path(path)
-    if not path.exists():
-        raise UnreadableFile(f"{path} does not exist: check the path")
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            if not hasattr(stored, "files") or "record" not in stored.files:
-                raise UnreadableFile(f"{path} is not a provenmf result: it holds no record")
-            arrays = {name: stored[name] for name in stored.files}
-        record = json.loads(arrays.pop("record").tobytes().decode())
+    path = existing(path)
+    if path.is_dir():
+        raise UnreadableFile(f"{path} is a folder: give the file of a result")
+    with parsing(path, "provenmf result"):
+        arrays = read_npz(path, any_name=True)
+        if "record" not in arrays:
+            raise UnreadableFile(f"{path} is not a provenmf result: it holds no record")
+        record = from_exact_json(arrays.pop("record").tobytes().decode())
         _check_format(record, path)
         return _assemble(record, arrays)
-    except UnreadableFile:
-        raise
-    except DAMAGE as error:
-        reason = " ".join(str(error).split())
-        raise UnreadableFile(
-            f"{path} is damaged or not a provenmf result ({reason}): save it again"
-        ) from error
-
-
-# Whatever a file can be wrong in, from its zip to the values of a record.
-DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    AttributeError,
-    EOFError,
-    LookupError,
-    MemoryError,
-    NotImplementedError,
-    OSError,
-    OverflowError,
-    RecursionError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
 
 
 def _check_format(record: Any, path: Path) -> None:

@@ -40,6 +40,11 @@ def unlimited() -> Iterator[None]:
         _lifted.reset(token)
 
 
+def lift() -> None:
+    """Lift the limits for the rest of this program, or thread."""
+    _lifted.set(True)
+
+
 def is_unlimited() -> bool:
     """Whether the limits are lifted here."""
     return _lifted.get()

@@ -19,9 +19,13 @@ from provenmf.storage import own_rows
 LONGEST_HEADER = 10_000
 
 
-def read_npz(path: Path) -> dict[str, NDArray[Any]]:
-    """All arrays of an `.npz` file; a pickle in it is refused, never run."""
-    check_format(path)
+def read_npz(path: Path, *, any_name: bool = False) -> dict[str, NDArray[Any]]:
+    """All arrays of an `.npz` file; a pickle in it is refused, never run.
+
+    The name must end in `.npz` unless `any_name` is True.
+    """
+    if not any_name:
+        check_format(path)
     with parsing(path, "archive of arrays"), zipfile.ZipFile(path) as archive:
         members = [entry for entry in archive.infolist() if entry.filename.endswith(".npy")]
         check_unfolded(path, sum(entry.file_size for entry in members))

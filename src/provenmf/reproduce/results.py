@@ -14,6 +14,7 @@ from typing import Any
 
 from provenmf.errors import InvalidInput
 from provenmf.io import write_aside
+from provenmf.io.strict_json import strict_json
 from provenmf.report import figures
 from provenmf.report.elements import Chart, Element, Paragraph, Tab, Table
 from provenmf.report.page import page
@@ -66,7 +67,7 @@ def write_result(result: Result, folder: Path) -> list[Path]:
         ) from error
     name = result.experiment.name
     files = {folder / f"{name}.html": page_of(result)}
-    files[folder / f"{name}.json"] = json.dumps(result.to_dict(), indent=1)
+    files[folder / f"{name}.json"] = strict_json(result.to_dict())
     for title, rows in result.outcome.tables.items():
         files[folder / f"{name}-{file_name(title)}.csv"] = _csv(rows)
     for path, text in files.items():

@@ -51,10 +51,10 @@ def test_output_folder_is_checked_before_the_work(run, separable, tmp_path):
 
 
 def test_output_folder_without_permission(run, separable, monkeypatch):
-    def refuse(**options):
+    def refuse(*arguments):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("provenmf.cli.outcome.tempfile.TemporaryFile", refuse)
+    monkeypatch.setattr("provenmf.io.output._open_neighbour", refuse)
     ran = run("fit", separable, "-k", 2, "-o", "locked.npz")
     assert_refused(ran, "locked.npz", "Permission denied")
 

@@ -1,0 +1,124 @@
+"""The door for output: strict JSON, regular files only, never the input, as the umask says."""
+
+import json
+import math
+import os
+import stat
+
+import numpy as np
+import pytest
+
+from provenmf.errors import InvalidInput
+from provenmf.io import load, write_aside
+from provenmf.io.output import check_writable
+from provenmf.io.strict_json import exact_json, from_exact_json, strict_json
+from provenmf.records import Factorization
+
+ODD = {"a": [1.5, math.inf, (-math.inf, "x")], "b": {"c": math.nan}, "d": np.float64("nan")}
+posix = pytest.mark.skipif(os.name != "posix", reason="POSIX files")
+
+
+def refuse(text: str) -> None:
+    raise AssertionError(f"{text} is not JSON")
+
+
+def test_what_is_not_finite_is_null_with_a_reason():
+    found = json.loads(strict_json(ODD), parse_constant=refuse)
+    assert found["a"] == [1.5, None, [None, "x"]]
+    assert found["not_finite"] == {
+        "a[1]": "infinite",
+        "a[2][0]": "minus infinite",
+        "b.c": "not a number",
+        "d": "not a number",
+    }
+
+
+def test_our_own_files_keep_every_number():
+    text = exact_json(ODD)
+    json.loads(text, parse_constant=refuse)
+    found = from_exact_json(text)
+    assert found["a"][:2] == [1.5, math.inf]
+    assert math.isnan(found["b"]["c"])
+
+
+def test_a_record_with_nan_is_equal_to_itself_after_saving(tmp_path):
+    weights, components = np.array([[math.nan, 1.0]]), np.array([[1.0], [math.inf]])
+    parameters = {"tol": math.inf, "level": math.nan}
+    record = Factorization("spa", weights, components, parameters=parameters)
+    record.save(tmp_path / "r.npz")
+    assert load(tmp_path / "r.npz") == record
+
+
+def write(file) -> None:
+    file.write(b"content")
+
+
+@posix
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_the_umask_is_respected(tmp_path, mask, mode):
+    before = os.umask(mask)
+    try:
+        write_aside(tmp_path / "f", write)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == mode
+
+
+@posix
+def test_an_existing_file_keeps_its_mode_and_a_link_is_followed(tmp_path):
+    (tmp_path / "f").write_bytes(b"old")
+    (tmp_path / "f").chmod(0o640)
+    (tmp_path / "link").symlink_to("f")
+    write_aside(tmp_path / "link", write)
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "f").read_bytes() == b"content"
+    assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o640
+
+
+@posix
+def test_devices_pipes_and_folders_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "null").symlink_to("/dev/null")
+    for name in ("pipe", "null", "."):
+        for refuses in (lambda path: write_aside(path, write), check_writable):
+            with pytest.raises(InvalidInput, match=r"device or a pipe|folder"):
+                refuses(tmp_path / name)
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+def test_the_input_is_never_written(tmp_path):
+    data = tmp_path / "data.npz"
+    data.write_bytes(b"precious")
+    (tmp_path / "again.npz").symlink_to(data)
+    for output in (data, tmp_path / "again.npz"):
+        with pytest.raises(InvalidInput, match="it is an input"):
+            check_writable(output, data)
+
+
+def test_a_full_disk_names_the_file_and_leaves_nothing(tmp_path):
+    def fail(file) -> None:
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / "f").write_bytes(b"old")
+    with pytest.raises(InvalidInput, match=r"cannot write .*f \(No space left on device\)"):
+        write_aside(tmp_path / "f", fail)
+    assert [p.name for p in tmp_path.iterdir()] == ["f"]
+    assert (tmp_path / "f").read_bytes() == b"old"
+
+
+@posix
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    child = os.fork()
+    if child == 0:
+
+        def die(file) -> None:
+            file.write(b"half")
+            file.flush()
+            os.kill(os.getpid(), 9)
+
+        write_aside(tmp_path / "f", die)
+    os.waitpid(child, 0)
+    assert len(list(tmp_path.iterdir())) == 1
+    write_aside(tmp_path / "f", write)
+    assert [p.name for p in tmp_path.iterdir()] == ["f"]
