@@ -1,12 +1,20 @@
-"""The same passes on a real Dask cluster of two processes on this machine."""
+"""Every method that reads block by block on a real Dask cluster of two processes."""
 
+import dask
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from provenmf.blocks import as_blocks
+from provenmf.errors import InvalidInput
+from provenmf.estimators import CATALOGUE, estimator_class, make_estimator
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 da = pytest.importorskip("dask.array")
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # four iterations are not enough, and say so
+METHODS = [method for method in CATALOGUE if estimator_class(method).traits.block_by_block]
+UNEVEN = (7, 20, 3, 30)
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +28,52 @@ def client():
         yield client
 
 
+def make(method, **options):
+    """A few iterations show whether a pass over chunks is a pass over rows."""
+    if "max_iter" in estimator_class(method)().get_params():
+        options["max_iter"] = 4
+    return make_estimator(method, 3, random_state=0, **options)
+
+
+def data():
+    """Sixty rows that mix three of them, with zeros."""
+    rng = np.random.default_rng(0)
+    weights = np.vstack([np.eye(3), rng.dirichlet(np.ones(3), 57)])
+    X = weights @ (rng.random((3, 10)) + 2 * np.eye(3, 10)) + 0.01 * rng.random((60, 10))
+    X[X < 0.3] = 0
+    return X
+
+
+def chunked(X, store=None):
+    """Uneven chunks; with `store`, sparse ones, declared as such."""
+    array = da.from_array(X, chunks=(UNEVEN, X.shape[1]))
+    return array if store is None else array.map_blocks(store, dtype=X.dtype, meta=store((0, 0)))
+
+
+def with_empty_chunks(X):
+    parts = [X[:27], X[:0], X[27:], X[:0]]
+    return da.concatenate([da.from_array(part, chunks=part.shape) for part in parts])
+
+
+def assert_same_fit(near, far):
+    np.testing.assert_allclose(far.components_, near.components_, atol=1e-9)
+    weights = near.factorization_.weights
+    scale = np.abs(weights).max()
+    np.testing.assert_allclose(far.factorization_.weights, weights, atol=1e-8 * scale)
+    for name in ("anchors_", "labels_"):
+        if hasattr(near, name):
+            np.testing.assert_array_equal(getattr(far, name), getattr(near, name))
+    if near.factorization_.certificate is None:
+        return
+    assert [c.status for c in far.certificate_.checks] == [
+        c.status for c in near.certificate_.checks
+    ]
+    for name, value in near.certificate_.measures.items():
+        np.testing.assert_allclose(
+            far.certificate_.measures[name], value, rtol=1e-5, atol=1e-7, err_msg=name
+        )
+
+
 def test_passes_on_a_cluster_equal_passes_in_memory(client):
     matrix = np.random.default_rng(0).random((200, 8))
     near, far = as_blocks(matrix, block_rows=30), as_blocks(da.from_array(matrix, chunks=(30, 3)))
@@ -29,3 +83,48 @@ def test_passes_on_a_cluster_equal_passes_in_memory(client):
         np.testing.assert_array_equal(a, b)
     assert near.arg_reduce(lambda b: b[:, 0]) == far.arg_reduce(lambda b: b[:, 0])
     np.testing.assert_array_equal(far.take(np.array([150, 3])), matrix[[150, 3]])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_fit_on_a_cluster_is_the_fit_in_memory(client, method):
+    X = data()
+    near, far = make(method).fit(X), make(method).fit(chunked(X, sp.csr_array))
+    assert_same_fit(near, far)
+    weights = near.transform(X)
+    scale = np.abs(weights).max()
+    np.testing.assert_allclose(far.transform(chunked(X)), weights, atol=1e-8 * scale)
+
+
+# The chunks need no cluster to be tried: the scheduler of this thread does.
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", ["csc", "coo", "empty", "by columns", "whole numbers", "frame"])
+def test_chunks_of_every_kind(method, kind):
+    X = data() if kind != "whole numbers" else np.round(10 * data()).astype(int)
+    near = make(method, certify=False).fit(X)
+    if kind == "frame":
+        frames, pandas = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+        array = frames.from_pandas(pandas.DataFrame(X), npartitions=3)
+    else:
+        array = {
+            "csc": lambda: chunked(X, sp.csc_array),
+            "coo": lambda: chunked(X, sp.coo_array),
+            "empty": lambda: with_empty_chunks(X),
+            "by columns": lambda: da.from_array(X, chunks=(11, 4)),
+            "whole numbers": lambda: chunked(X),
+        }[kind]()
+    with dask.config.set(scheduler="synchronous"):
+        far = make(method, certify=False).fit(array)
+    assert_same_fit(near, far)
+
+
+def test_wrong_declarations_are_named():
+    delayed = dask.delayed(sp.csr_array)(data())
+    array = da.from_delayed(delayed, (60, 10), dtype=float)  # its meta says dense
+    with (
+        dask.config.set(scheduler="synchronous"),
+        pytest.raises(InvalidInput, match="csr_array that is declared dense"),
+    ):
+        make("spa").fit(array)
+    rows = chunked(data())
+    with pytest.raises(InvalidInput, match="compute_chunk_sizes"):
+        make("spa").fit(rows[rows[:, 0] > 0])

@@ -40,6 +40,7 @@ from provenmf.solvers.alternating.loop import (
 )
 from provenmf.solvers.alternating.starts import Init
 from provenmf.solvers.run import Callback, Run
+from provenmf.storage import stored_values
 
 EFFORT = 0.5
 MOST_SWEEPS = 20
@@ -109,9 +110,7 @@ def sweeps_for(entries: int, rows: int, k: int) -> int:
 
 def nonzeros(blocks: Blocks) -> int:
     """Entries that are not zero, stored or not: sparse and dense data get the same sweeps."""
-    return int(
-        blocks.map_reduce(lambda block: np.count_nonzero(block.data if blocks.is_sparse else block))
-    )
+    return int(blocks.map_reduce(lambda block: np.count_nonzero(stored_values(block))))
 
 
 def coordinate_descent(sweeps: int) -> ImproveRows:
