@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from threading import Lock
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
@@ -33,11 +34,15 @@ class OneBlasThread:
 
     The setting belongs to the process: the first to enter makes it and the last to leave takes it
     back, since threads may leave in another order than they came in.
+
+    A fork waits until no thread is changing the setting. Its child has one thread, so nobody else
+    is inside there; BLAS keeps one thread in it: starting others in a forked process can hang.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._inside = 0
+        self._limit: Any = None
 
     def __enter__(self) -> None:
         with self._lock:
@@ -47,9 +52,24 @@ class OneBlasThread:
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
+            self._inside = max(self._inside - 1, 0)
+            if self._inside == 0 and self._limit is not None:
                 self._limit.restore_original_limits()
+                self._limit = None
+
+    def before_fork(self) -> None:
+        """Let nobody change the setting while the process is copied."""
+        self._lock.acquire()
+
+    def after_fork_in_parent(self) -> None:
+        """Go on."""
+        self._lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Forget the threads that were not copied; the one that forked leaves as it came in."""
+        self._lock = Lock()
+        self._inside = 0
+        self._limit = None
 
 
 one_blas_thread = OneBlasThread()
@@ -113,3 +133,8 @@ def _pool() -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
+    os.register_at_fork(
+        before=one_blas_thread.before_fork,
+        after_in_parent=one_blas_thread.after_fork_in_parent,
+        after_in_child=one_blas_thread.after_fork_in_child,
+    )

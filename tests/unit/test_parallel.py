@@ -100,3 +100,57 @@ def threads_used():
 
     for_row_slices(note, 6, slice_rows=1)
     return len(names)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_fork_while_another_thread_changes_the_setting():
+    changing, go_on = threading.Event(), threading.Event()
+
+    def hold():
+        with one_blas_thread._lock:
+            changing.set()
+            go_on.wait(30)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    changing.wait(30)
+    threading.Timer(0.2, go_on.set).start()  # the fork waits for it
+    child = os.fork()
+    if child == 0:
+        with one_blas_thread:
+            os._exit(7)
+    holder.join()
+    assert ended_with(child, seconds=30) == 7
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_fork_inside_leaves_nobody_inside():
+    entered, leave = threading.Event(), threading.Event()
+
+    def stay():
+        with one_blas_thread:
+            entered.set()
+            leave.wait(30)
+
+    other = threading.Thread(target=stay)
+    other.start()
+    entered.wait(30)
+    with one_blas_thread:
+        child = os.fork()
+    if child == 0:
+        os._exit(5 if one_blas_thread._inside == 0 else 1)
+    leave.set()
+    other.join()
+    assert ended_with(child, seconds=30) == 5
+    assert one_blas_thread._inside == 0
+
+
+def ended_with(child, *, seconds):
+    """The exit code of a child; one that hangs is killed."""
+    for _ in range(int(seconds / 0.01)):
+        process, status = os.waitpid(child, os.WNOHANG)
+        if process:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    os.kill(child, 9)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

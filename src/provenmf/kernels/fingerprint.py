@@ -5,8 +5,9 @@ added: zeros add nothing, so that dense and sparse blocks of any size agree.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from provenmf.kernels.compiled import njit
 
 Bits = NDArray[np.uint64]
 Ints = NDArray[np.integer]

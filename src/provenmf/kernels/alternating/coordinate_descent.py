@@ -1,8 +1,9 @@
 """Cyclic coordinate descent on rows of nonnegative weights, and a step ahead along their path."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from provenmf.kernels.compiled import njit
 
 Floats = NDArray[np.floating]
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
 from numpy.typing import NDArray
+
+from provenmf.kernels.compiled import njit
 
 # Sums may be reordered (that is what lets them run in vector registers), nothing else.
 FAST = {"reassoc", "contract"}

@@ -14,8 +14,9 @@ out with weight zero, so duplicate components do no harm.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from provenmf.kernels.compiled import njit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

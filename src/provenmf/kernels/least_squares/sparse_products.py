@@ -1,8 +1,9 @@
 """Products of a CSR matrix with a narrow dense one, row range by row range."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from provenmf.kernels.compiled import njit
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]

@@ -5,8 +5,9 @@ the objective if in every column n the charges max(0, v_l - <x_n, r_l>) sum to a
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from provenmf.kernels.compiled import njit
 
 Floats = NDArray[np.float64]
 kernel = njit(cache=True, nogil=True, error_model="numpy")

@@ -7,8 +7,9 @@ gradient, and the move itself.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from provenmf.kernels.compiled import njit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]

@@ -8,8 +8,9 @@ truth while rows move, so no step raises the objective.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from provenmf.kernels.compiled import njit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]

@@ -6,9 +6,9 @@ those that could be the minimum, given the largest rounding error, are computed 
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from provenmf.kernels.compiled import njit
 from provenmf.kernels.merit.pairs import kernel
 
 Floats = NDArray[np.float64]

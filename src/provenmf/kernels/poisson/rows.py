@@ -11,8 +11,9 @@ nonnegative matrix factorization with the Kullback-Leibler divergence", 2021, Se
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from provenmf.kernels.compiled import njit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer]

@@ -1,8 +1,9 @@
 """Topic weights of documents, one document at a time."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from provenmf.kernels.compiled import njit
 
 Floats = NDArray[np.floating]
 Doubles = NDArray[np.float64]

@@ -1,0 +1,48 @@
+"""numba's njit with a cache on disk that cannot stand in the way.
+
+A process that is killed while it writes the cache, or a full disk, leaves half a file, on which
+numba would fail in every later fit. Here a cache that cannot be read is dropped and made again, and
+one that cannot be written is done without.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import numba
+
+
+def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate a kernel; the options are those of numba.njit."""
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        dispatcher = numba.njit(**options)(function)
+        cache: Any = getattr(dispatcher, "_cache", None)
+        if hasattr(cache, "load_overload") and hasattr(cache, "save_overload"):
+            cache.load_overload = _dropping(cache, cache.load_overload)
+            cache.save_overload = _forgiving(cache.save_overload)
+        return dispatcher
+
+    return decorate
+
+
+def _dropping(cache: Any, load: Callable[..., Any]) -> Callable[..., Any]:
+    def load_or_drop(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except Exception:  # half a pickle fails in many ways
+            with contextlib.suppress(OSError):
+                cache.flush()
+            return None
+
+    return load_or_drop
+
+
+def _forgiving(save: Callable[..., Any]) -> Callable[..., Any]:
+    def save_if_possible(*arguments: Any) -> None:
+        with contextlib.suppress(OSError):
+            save(*arguments)
+
+    return save_if_possible
