@@ -83,7 +83,9 @@ def certify(
     bound = weighted_bound(caps.angles, clusters) + factor_rounding(fit)
     separated = inequality_1(caps.angles, between)
     same = lemma_1(caps.angles, between, choice_rounding(fit))
-    if clusters.sizes.size != fit.n_components or clusters.strays:
+    asked = fit.factorization.parameters.get("n_components")
+    numbers = {fit.n_components, asked if isinstance(asked, int) else fit.n_components}
+    if numbers != {clusters.sizes.size} or clusters.strays:
         same = without_clusters(same)
     achieved = error_check(error_at_most(fit), bound)
     bounds = {}
@@ -258,8 +260,8 @@ def lemma_1(
 
 
 def without_clusters(check: Check) -> Check:
-    """Lemma 1 where the clusters at hand are not one for each component."""
-    note = "not every component has a cluster, or not every row is in one"
+    """Lemma 1 where there is not one cluster for each component that was asked for."""
+    note = "not every component that was asked for has a cluster, or not every row is in one"
     return replace(check, status="unknown", note=note)
 
 

@@ -110,7 +110,7 @@ def anchor_margins(
         return best, corners
 
     lower, upper = distances_to_hulls(points, farthest, max_iter=max_iter)
-    return Margins(lower, upper, left_out, reached)
+    return Margins(lower, upper, left_out, reached if left_out else 0.0)
 
 
 def near_rows(
@@ -136,9 +136,9 @@ def near_rows(
             distance = np.linalg.norm(away, axis=1)
             within = distance <= radii[k]
             near[rows[within], k] = True
-            reached = float(distance[within].max(initial=0.0))
-            if reached > 0:
-                farthest = max(farthest, reached + rounding * (reached + np.sqrt(squared[k])))
+            at_most = distance + rounding * (distance + np.sqrt(squared[k]))
+            at_most[(distance == 0) & (factor[rows] == 1)] = 0.0  # exact copies
+            farthest = max(farthest, float(at_most[within].max(initial=0.0)))
         return near, farthest
 
     everywhere, largest = np.zeros((blocks.n_rows, len(points)), dtype=bool), 0.0

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.parallel import for_row_slices
-from provenmf.solvers.merit.mixture import Mixture, Penalties
+from provenmf.solvers.merit.mixture import SINGLE_EPS, Mixture, Penalties
 
 Floats = NDArray[np.float64]
 
@@ -44,6 +44,8 @@ def duality_gap(
     """
     n, outside = len(mixture.X), len(mixture.X) - len(mixture.dictionary)
     _, lowest, inner = mixture.search(penalties)
+    error = mixture.search_error(penalties)
+    lowest, inner = lowest - error, inner + error
     if outside == 0:
         gap, searched = float((inner - lowest).sum()), True
     else:
@@ -106,11 +108,10 @@ def outside_rows(mixture: Mixture) -> NDArray[np.bool_]:
 
 
 def single_precision_error(mixture: Mixture) -> Floats:
-    """Largest rounding error of <x_n, r_l> in single precision: (d + 2) eps ||x_n|| ||r_l||."""
+    """Largest rounding error of <x_n, r_l> in single precision: (d + 4) eps ||x_n|| ||r_l||."""
     X = mixture.X
     longest = float(np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64).max()))
-    eps = float(np.finfo(np.float32).eps)
-    return (X.shape[1] + 2) * eps * longest * np.sqrt(mixture.squared_residuals())
+    return (X.shape[1] + 4) * SINGLE_EPS * longest * np.sqrt(mixture.squared_residuals())
 
 
 def lowest_outside_bound(mixture: Mixture) -> Floats:

@@ -27,6 +27,7 @@ SLICE_SCORES = 2**18
 # fitted rows, the pairs and all sums stay in double precision.
 DOUBLE_PRECISION_SCORES = 2**24
 SINGLE_EPS = float(np.finfo(np.float32).eps)
+DOUBLE_EPS = float(np.finfo(np.float64).eps)
 EXACT_SLICE = 256  # rows that visit a strip of columns together
 ROOM = 16
 
@@ -131,6 +132,13 @@ class Mixture:
 
         for_row_slices(search_slice, n, slice_rows=self.slice_rows)
         return vertex, lowest, inner
+
+    def search_error(self, penalties: Penalties) -> NDArray[np.float64]:
+        """How far what `search` finds for each row may be off by rounding, in its precision."""
+        eps = SINGLE_EPS if self._search_type == np.float32 and not self._exact else DOUBLE_EPS
+        longest = float(np.sqrt(np.einsum("ij,ij->i", self.atoms, self.atoms).max()))
+        lengths = np.sqrt(self.squared_residuals())
+        return eps * ((self.X.shape[1] + 4) * longest * lengths + 4 * penalties.lam)
 
     def _search_exactly(
         self, penalties: Penalties

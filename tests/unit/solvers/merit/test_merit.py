@@ -153,6 +153,25 @@ def test_gap_is_a_bound_and_pairwise_comes_closer():
     assert values["pairwise"] <= values["open-loop"]
 
 
+def test_gap_is_not_smaller_for_being_computed_in_single_precision(monkeypatch):
+    """Beyond 2^24 scores the search is in single precision; its rounding is on the safe side."""
+    monkeypatch.setattr("provenmf.solvers.merit.gap.ASCENT_ROWS", 0)
+    for seed in range(8):
+        X = 1 + dirichlet_mixtures(60, 10, 4, snr=15, random_state=seed).data
+        double = Mixture(X, np.arange(60))
+        with monkeypatch.context() as patch:
+            patch.setattr("provenmf.solvers.merit.mixture.DOUBLE_PRECISION_SCORES", 0)
+            single = Mixture(X, np.arange(60))
+        for t in range(200):
+            vertex, _, _ = double.search(double.penalties(0.3, 1e-2))
+            for mixture in (double, single):
+                mixture.move(vertex, 2 / (t + 2))
+        penalties = double.penalties(0.3, 1e-2)
+        exact = duality_gap(double, penalties)[0]
+        assert 0 < exact < double.objective(penalties)
+        assert exact <= duality_gap(single, penalties)[0] <= 1.01 * exact
+
+
 def test_gap_with_a_small_dictionary_bounds_the_full_one(monkeypatch):
     """A mixture over few rows: searching outside, and bounding instead, both cover the truth."""
     X = dirichlet_mixtures(150, 10, 5, snr=15, random_state=0).data
