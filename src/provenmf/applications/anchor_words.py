@@ -64,7 +64,7 @@ def turn_to_diagonal(vector: NDArray[np.float64]) -> NDArray[np.float64]:
     squared = normal @ normal
     if squared < np.finfo(np.float64).eps:
         return np.eye(size)
-    return np.eye(size) - np.outer(normal, normal) * (2 / squared)
+    return np.asarray(np.eye(size) - np.outer(normal, normal) * (2 / squared))
 
 
 def topics_from_anchors(
@@ -118,4 +118,4 @@ def usable_words(corpus: Counts) -> tuple[NDArray[np.intp], list[str]]:
 def scaled_to_sum_one(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Rows divided by their sums; rows of zeros stay."""
     sums = rows.sum(axis=1, keepdims=True)
-    return np.divide(rows, sums, out=np.zeros_like(rows), where=sums > 0)
+    return np.asarray(np.divide(rows, sums, out=np.zeros_like(rows), where=sums > 0))

@@ -96,13 +96,13 @@ class Communities(Answer):
     )
 
     memberships: Annotated[NDArray[np.float64], Shape("nodes", "k")]
-    pure_nodes: Annotated[NDArray[np.intp], Shape("k")]
+    pure_nodes: Annotated[NDArray[np.intp], Shape("k", below="nodes")]
     node_names: Annotated[NDArray[np.str_], Shape("nodes")]
     undetermined: Annotated[NDArray[np.bool_], Shape("nodes")]
-    kept_nodes: Annotated[NDArray[np.intp], Shape("rows")]
+    kept_nodes: Annotated[NDArray[np.intp], Shape("rows", below="nodes")]
     eigenvalues: Annotated[NDArray[np.float64], Shape("eigenvalues")]
     settings: CommunitySettings
-    edges: Annotated[NDArray[np.intp], Shape("edges", "ends")] | None = None
+    edges: Annotated[NDArray[np.intp], Shape("edges", 2, below="nodes")] | None = None
     rank_correlation: float | None = None
 
     @property

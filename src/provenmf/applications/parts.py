@@ -71,7 +71,7 @@ class Parts(Answer):
         components = np.asarray(self.components, dtype=np.float64)
         largest = components.max(axis=1, keepdims=True)
         shown = np.divide(components, largest, out=np.zeros_like(components), where=largest > 0)
-        return np.clip(shown, 0.0, None).reshape(-1, *self.image_shape)
+        return np.asarray(np.clip(shown, 0.0, None).reshape(-1, *self.image_shape))
 
     @property
     def row_names(self) -> Sequence[str]:
@@ -85,7 +85,7 @@ class Parts(Answer):
     def rebuilt(self, images: Any) -> NDArray[np.float64]:
         """What the parts make of some of the images, by number: (images, rows, columns)."""
         pixels = np.asarray(self.weights, dtype=np.float64)[images] @ self.components
-        return pixels.reshape(-1, *self.image_shape)
+        return np.asarray(pixels.reshape(-1, *self.image_shape))
 
     def matrix_of(self, data: Any) -> NDArray[np.float64]:
         """Pixels in [0, 1], an image a row."""

@@ -129,8 +129,8 @@ class Topics(Answer):
     document_weights: Annotated[NDArray[np.float64], Shape("documents", "k")]
     coherence: Annotated[NDArray[np.float64], Shape("k")]
     similarity_count: int
-    anchor_columns: Annotated[NDArray[np.intp], Shape("k")] | None = None
-    candidate_words: Annotated[NDArray[np.intp], Shape("rows")] | None = None
+    anchor_columns: Annotated[NDArray[np.intp], Shape("k", below="words")] | None = None
+    candidate_words: Annotated[NDArray[np.intp], Shape("rows", below="words")] | None = None
     document_names: Annotated[NDArray[np.str_], Shape("documents")] | None = None
     example_documents: Annotated[NDArray[np.intp], Shape("k", "examples")] | None = None
     example_texts: Annotated[NDArray[np.str_], Shape("k", "examples")] | None = None

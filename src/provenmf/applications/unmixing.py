@@ -90,7 +90,7 @@ class Unmixing(Answer):
     pixel_mask: Annotated[NDArray[np.bool_], Shape("all pixels")]
     band_mask: Annotated[NDArray[np.bool_], Shape("all bands")]
     wavelengths: Annotated[NDArray[np.float64], Shape("bands")] | None = None
-    anchor_pixels: Annotated[NDArray[np.intp], Shape("k")] | None = None
+    anchor_pixels: Annotated[NDArray[np.intp], Shape("k", below="all pixels")] | None = None
     group_sizes: Annotated[NDArray[np.intp], Shape("rows")] | None = None
     agreement: Agreement | None = None
     settings: UnmixingSettings = UnmixingSettings()
@@ -286,7 +286,7 @@ class PixelProblem:
         """Endmembers at their own brightness."""
         components = np.asarray(factorization.components, dtype=np.float64)
         if factorization.anchors is None:  # scaled to sum one, of unknown brightness: the mean one
-            return components * self.scales.mean()
+            return components * float(self.scales.mean())
         return components * self.scales[factorization.anchors, None]
 
 

@@ -133,7 +133,8 @@ def is_count_matrix(path: Path, vocabulary: Path | None = None) -> bool:
 
 def rarity_of(counts: sp.csr_array) -> NDArray[np.float64]:
     """log(n / df) of each word."""
-    return np.log(counts.shape[0] / np.maximum(document_frequency(counts), 1))
+    documents = np.maximum(document_frequency(counts), 1)
+    return np.asarray(np.log(counts.shape[0] / documents))
 
 
 def tf_idf(counts: sp.csr_array, rarity: NDArray[np.float64] | None = None) -> sp.csr_array:

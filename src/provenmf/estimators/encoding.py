@@ -14,4 +14,5 @@ def weights_of(X: Any, factorization: Factorization) -> NDArray[Any]:
     """Weights (n, k) of the rows of X by the method that made the factorization."""
     estimator = estimator_of(factorization)
     blocks = estimator._blocks(X, reset=True)
-    return estimator._encode(blocks, factorization.components)
+    weights: NDArray[Any] = estimator._encode(blocks, factorization.components)
+    return weights

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from enum import StrEnum
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.errors import InvalidInput
+from provenmf.io.typed_values import checked, is_mapping
 from provenmf.records import Certificate, MethodState
 from provenmf.records.shapes import Shape
 
@@ -68,7 +69,10 @@ def unpack(kind: type[Record], plain: Any, arrays: Arrays, prefix: str = "") -> 
             if NoneType not in get_args(hints[part.name]):
                 raise ValueError(f"{prefix}{part.name} is missing")
             found[part.name] = None
-    return kind(**found)
+    try:
+        return kind(**found)
+    except InvalidInput as error:  # here it is the file that is wrong, not an argument
+        raise ValueError(str(error)) from error
 
 
 @dataclass(frozen=True)
@@ -97,14 +101,15 @@ class _Stored:
             return self.value(kind, name)
         if origin is np.ndarray:
             return self.array(arguments[1], name)
-        if origin is not None and issubclass_of_mapping(origin) and _of_arrays(arguments):
+        if is_mapping(origin) and get_origin(arguments[1]) in (np.ndarray, Annotated):
             start = f"{self.prefix}{name}/"
-            return {n.removeprefix(start): a for n, a in self.arrays.items() if n.startswith(start)}
+            keys = [n.removeprefix(start) for n in self.arrays if n.startswith(start)]
+            return {key: self.value(arguments[1], f"{name}/{key}") for key in keys}
         if not is_dataclass(hint):
             return checked(hint, self.plain_value(name), self.prefix + name)
         plain = self.plain.get(name, {})
         if hint is Certificate:
-            return Certificate.from_dict(plain)
+            return checked(hint, Certificate.from_dict(plain), self.prefix + name)
         record: Any = _state_type(plain) if hint is MethodState else hint
         return unpack(record, plain, self.arrays, f"{self.prefix}{name}/")
 
@@ -126,21 +131,22 @@ class _Stored:
 
     def sized(self, array: NDArray[Any], shape: Shape, name: str) -> NDArray[Any]:
         """The array, if its sizes are those of the arrays before it."""
-        known = [self.sizes.get(size, found) for size, found in zip(shape.sizes, array.shape)]
-        if array.ndim != len(shape.sizes) or list(array.shape) != known:
-            expected = " x ".join(str(self.sizes.get(size, size)) for size in shape.sizes)
+        wanted = [size if isinstance(size, int) else self.sizes.get(size) for size in shape.sizes]
+        if array.ndim != len(wanted) or any(
+            want is not None and want != found for want, found in zip(wanted, array.shape)
+        ):
+            expected = " x ".join(
+                str(size if want is None else want) for size, want in zip(shape.sizes, wanted)
+            )
             raise ValueError(f"{self.prefix}{name} has shape {array.shape}, not {expected}")
-        self.sizes.update(zip(shape.sizes, array.shape))
+        self.sizes.update(
+            (size, found) for size, found in zip(shape.sizes, array.shape) if isinstance(size, str)
+        )
+        if shape.below and array.size:
+            end = self.sizes[shape.below]
+            if array.min() < 0 or array.max() >= end:
+                raise ValueError(f"{self.prefix}{name} has entries outside 0 to {end - 1}")
         return array
-
-
-def issubclass_of_mapping(origin: Any) -> bool:
-    """Whether a generic type, without its arguments, is a mapping."""
-    return isinstance(origin, type) and issubclass(origin, Mapping)
-
-
-def _of_arrays(arguments: tuple[Any, ...]) -> bool:
-    return get_origin(arguments[1]) is np.ndarray
 
 
 def _state_type(plain: Any) -> type[MethodState]:
@@ -150,29 +156,3 @@ def _state_type(plain: Any) -> type[MethodState]:
     if not isinstance(name, str) or name not in known:
         raise ValueError(f"state is of the unknown type {name!r}")
     return known[name]
-
-
-def checked(hint: Any, value: Any, name: str) -> Any:
-    """A plain value, if it is of the declared type."""
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is tuple and isinstance(value, list | tuple):
-        if arguments[-1] is ...:
-            arguments = (arguments[0],) * len(value)
-        if len(value) == len(arguments):
-            return tuple(checked(kind, item, name) for kind, item in zip(arguments, value))
-    elif origin is Literal and value in arguments:
-        return value
-    elif hint is float and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    elif hint in (bool, int, str) and type(value) is hint:
-        return value
-    elif isinstance(hint, type) and issubclass(hint, StrEnum) and isinstance(value, str):
-        return hint(value)
-    elif origin is not None and issubclass_of_mapping(origin) and isinstance(value, dict):
-        if arguments[1] is Any or all(isinstance(item, arguments[1]) for item in value.values()):
-            return value
-    raise ValueError(f"{name} is {str(value)[:60]!r}, which is no {_in_words(hint)}")
-
-
-def _in_words(hint: Any) -> str:
-    return hint.__name__ if isinstance(hint, type) else str(hint).replace("typing.", "")

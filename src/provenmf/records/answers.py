@@ -198,7 +198,7 @@ def as_answer(result: Factorization | Answer) -> Answer:
 def shares(weights: NDArray[Any]) -> NDArray[np.float64]:
     """Column sums of nonnegative weights as parts of one; what is missing counts nothing."""
     totals = np.maximum(np.nan_to_num(weights), 0).sum(axis=0, dtype=np.float64)
-    return totals / max(totals.sum(), np.finfo(np.float64).tiny)
+    return np.asarray(totals / max(totals.sum(), np.finfo(np.float64).tiny))
 
 
 def names_of_largest(entries: NDArray[Any], names: Sequence[str], n: int) -> list[list[str]]:

@@ -77,7 +77,7 @@ class Factorization:
     method: str
     weights: Annotated[NDArray[Any], Shape("n", "k")]
     components: Annotated[NDArray[Any], Shape("k", "d")]
-    anchors: Annotated[NDArray[np.intp], Shape("k")] | None = None
+    anchors: Annotated[NDArray[np.intp], Shape("k", below="n")] | None = None
     labels: Annotated[NDArray[np.intp], Shape("n")] | None = None
     trace: Trace = field(default_factory=Trace)
     stop_reason: StopReason = StopReason.UNKNOWN
@@ -95,7 +95,7 @@ class Factorization:
     @property
     def n_components(self) -> int:
         """How many components there are."""
-        return self.components.shape[0]
+        return len(self.components)
 
     def __repr__(self) -> str:
         return (

@@ -14,13 +14,15 @@ class Shape:
     """Names of an array's sizes: `Annotated[Floats, Shape("n", "k")]`.
 
     Within one record the same name stands for the same size; a file in which it does not is
-    refused.
+    refused. Entries that count rows, words, … of an earlier field are `below` that size.
     """
 
-    sizes: tuple[str, ...]
+    sizes: tuple[str | int, ...]
+    below: str
 
-    def __init__(self, *sizes: str) -> None:
+    def __init__(self, *sizes: str | int, below: str = "") -> None:
         object.__setattr__(self, "sizes", sizes)
+        object.__setattr__(self, "below", below)
 
 
 def agree(a: object, b: object) -> bool:

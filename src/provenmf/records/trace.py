@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.records.shapes import agree
+from provenmf.records.shapes import Shape, agree
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
     """What happened in each iteration: equally long columns by name."""
 
-    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    columns: Mapping[str, Annotated[NDArray[Any], Shape("iterations")]] = field(
+        default_factory=dict
+    )
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()))) if self.columns else 0

@@ -136,7 +136,7 @@ def heat_map(
         + plain(value_label)
         + " %{z}<extra></extra>",
         "colorscale": "Viridis",
-        "zmin": min(0.0, float(np.nanmin(values))) if values.size else 0.0,
+        "zmin": min(0.0, float(np.nanmin(values))) if np.isfinite(values).any() else 0.0,
         "colorbar": {"thickness": 10, "title": {"text": plain(value_label), "side": "right"}},
     }
     if largest is not None:

@@ -1,20 +1,27 @@
 """What answers of all kinds do alike: the matrix behind them, new data, tables, repr."""
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
+from provenmf import load
 from provenmf.applications import count_words, find_communities, find_parts, find_topics, unmix
 from provenmf.applications.topics import ANCHOR_METHODS
+from provenmf.cli.outcome import as_dict
 from provenmf.errors import InvalidInput, MissingExtra
 from provenmf.estimators.certificate import certify
 from provenmf.io import Corpus
 from provenmf.io.cubes import as_cube
 from provenmf.records import Answer, Factorization, as_answer
+from provenmf.records.answers import ANSWERS, Words
+from provenmf.records.shapes import Shape
+from provenmf.report import render
 
 
 def fits(answer, matrix):
@@ -195,3 +202,32 @@ def test_sizes_that_contradict_each_other_are_refused(results):
         replace(results["parts"], image_shape=(8, 9))
     with pytest.raises(InvalidInput, match="598 abundances of an image of 500"):
         replace(results["unmixing"], image_shape=(25, 20))
+
+
+@pytest.fixture
+def recipes():
+    """A kind of answer that nothing in the package knows of."""
+
+    @dataclass(frozen=True, eq=False, repr=False)
+    class Recipes(Answer):
+        kind: ClassVar[str] = "recipes"
+        words: ClassVar[Words] = Words("Recipes", "taste", "meal", "spice", "strongest spices")
+
+        amounts: Annotated[NDArray[np.float64], Shape("meals")]
+        cook: str = ""
+
+    yield Recipes
+    del ANSWERS["recipes"]
+
+
+def test_a_new_kind_of_answer_needs_its_class_only(recipes, results, tmp_path):
+    answer = recipes(results["matrix"], np.arange(25.0), cook="me", notes=("tasted",))
+    answer.save(tmp_path / "r.npz")
+    loaded = load(tmp_path / "r.npz")
+    assert loaded == answer and type(loaded) is recipes
+    assert repr(loaded) == "Recipes(3 tastes of 25 meals, method='merit')"
+    page = render(loaded)
+    assert "<title>Recipes by MERIT</title>" in page
+    assert "3 tastes of a matrix with 25 meals and 12 spices." in page
+    assert as_dict(loaded)["components"][0]["name"] == "Taste 1"
+    assert loaded.table().shape == (25, 3)

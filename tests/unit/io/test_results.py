@@ -11,9 +11,12 @@ import pytest
 
 import provenmf
 from provenmf.applications import Communities, Parts, Topics, Unmixing
+from provenmf.cli.outcome import as_dict
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.estimators.certificate import certify
 from provenmf.records import Factorization, as_answer
+from provenmf.report.convergence import convergence
+from provenmf.report.page import found
 
 OLD = Path(__file__).parent / "version_one"
 
@@ -63,6 +66,12 @@ CHANGES = {
     "a wrong number of names": lambda r, a: r["content"].update(component_names=["one"]),
     "a foreign state": lambda r, a: r["content"]["factorization"].update(state={"type": "object"}),
     "a broken certificate": lambda r, a: r["content"]["factorization"].update(certificate={}),
+    "a check without a name": lambda r, a: r["content"]["factorization"]["certificate"]["checks"][
+        0
+    ].update(name=None),
+    "a measure that is text": lambda r, a: r["content"]["factorization"]["certificate"][
+        "measures"
+    ].update(relative_error="small"),
     "parameters that are none": lambda r, a: r["content"]["factorization"].update(parameters=1),
 }
 
@@ -88,6 +97,37 @@ def test_what_a_file_may_hold_besides_is_left_alone(results, tmp_path):
     record["content"]["later"] = {"a": 1}
     store(path, record, arrays | {"later/b": np.ones(3)})
     assert provenmf.load(path) == results["topics"]
+
+
+def changed(array):
+    """The same array with something wrong in it, or at least odd."""
+    yield array[:-1]
+    yield array[None]
+    yield array.T[:0]
+    yield array.astype(str)
+    yield np.full_like(array, {"f": np.nan, "i": -1, "U": "\n<b>", "b": True}[array.dtype.kind])
+    if array.dtype.kind in "fi":
+        yield np.full_like(array, 10**9)
+    if array.dtype.kind != "U":
+        yield array.astype(float)
+
+
+def test_a_file_with_one_array_changed_is_refused_or_drawn(result, tmp_path):
+    path = tmp_path / "changed.npz"
+    result.save(path)
+    record, arrays = as_stored(path)
+    refused = 0
+    for name, array in arrays.items():
+        for odd in changed(array):
+            store(path, record, arrays | {name: odd})
+            try:
+                answer = as_answer(provenmf.load(path))
+            except UnreadableFile as error:
+                refused += 1
+                assert "\n" not in str(error)
+            else:
+                found(answer), convergence(answer.factorization), as_dict(answer)
+    assert refused > 3 * len(arrays)
 
 
 def made_for_version_one():
