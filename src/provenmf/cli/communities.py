@@ -31,7 +31,7 @@ def communities(
         typer.Option(
             "--truth",
             metavar="FILE",
-            help="Known memberships (nodes x communities) to compare with.",
+            help="Known memberships (nodes x communities): rows by name, or by node number.",
         ),
     ] = None,
     key: options.Key = None,
@@ -53,13 +53,14 @@ def communities(
       provenmf communities adjacency.npz -k 6 --truth memberships.npz --json
     """
     from provenmf.applications import find_communities
-    from provenmf.io import read_graph, read_matrix
+    from provenmf.io import read_graph
+    from provenmf.io.memberships import read_memberships
 
     output = output or options.default_output(data)
     check_output(output, data, truth, with_report=not no_report)
     with reading(data):
         graph = read_graph(data, key=key)
-        known = None if truth is None else read_matrix(truth)
+        known = None if truth is None else read_memberships(truth, graph.names)
     # SPOC is SPA on other rows; GeoNMF, its like, has no estimator of its own.
     solver = "spa" if method in ("spoc", "geo_nmf") else method
     with fitting(data, solver, rank, max_iter) as fit:

@@ -136,11 +136,20 @@ def _from_edge_list(path: Path) -> Graph:
         edges[edge] = max(weight, edges.get(edge, weight))
     if not edges:
         raise InvalidInput(f"{path} has no edges: communities need at least one edge")
-    low, high = np.array(list(edges)).T
-    size = len(numbers)
-    one_way = sp.coo_array((list(edges.values()), (low, high)), shape=(size, size))
-    graph = as_graph(one_way.maximum(one_way.T), list(numbers), where=str(path))
+    names = _in_order(list(numbers))
+    place = np.empty(len(names), dtype=np.intp)
+    place[[numbers[name] for name in names]] = np.arange(len(names))
+    low, high = place[np.array(list(edges)).T]
+    one_way = sp.coo_array((list(edges.values()), (low, high)), shape=(len(names),) * 2)
+    graph = as_graph(one_way.maximum(one_way.T), names, where=str(path))
     if not repeated:
         return graph
     note = f"{repeated} lines repeat an edge, in either direction: the largest weight was kept"
     return replace(graph, notes=(*graph.notes, note))
+
+
+def _in_order(names: list[str]) -> list[str]:
+    """Numbers by size, whatever edge comes first; other names as they appear."""
+    if all(name.isdecimal() and len(name) < 20 for name in names):
+        return sorted(names, key=lambda name: (int(name), name))
+    return names
