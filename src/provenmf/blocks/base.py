@@ -81,7 +81,7 @@ class Blocks(ABC):
             yield start, min(start + self.block_rows, self.n_rows)
 
     def each(
-        self, function: Callable[..., Any], *row_arrays: NDArray[Any]
+        self, function: Callable[..., Any], *row_arrays: NDArray[np.generic]
     ) -> Iterator[tuple[int, int, Any]]:
         """Apply `function(block, *slices)` to every block; yields (start, stop, result)."""
         for start, stop in self.ranges():
@@ -90,7 +90,9 @@ class Blocks(ABC):
                 self.progress(stop, self.n_rows)
             yield start, stop, result
 
-    def map_rows(self, function: Callable[..., Any], *row_arrays: NDArray[Any]) -> NDArray[Any]:
+    def map_rows(
+        self, function: Callable[..., Any], *row_arrays: NDArray[np.generic]
+    ) -> NDArray[Any]:
         """One result per row, in row order: `function` returns an array as long as its block."""
         out: NDArray[Any] | None = None
         for start, stop, result in self.each(function, *row_arrays):
@@ -103,7 +105,7 @@ class Blocks(ABC):
         assert out is not None  # there is always a block: empty data are refused on entry
         return out
 
-    def map_reduce(self, function: Callable[..., Any], *row_arrays: NDArray[Any]) -> Any:
+    def map_reduce(self, function: Callable[..., Any], *row_arrays: NDArray[np.generic]) -> Any:
         """Sum over the blocks of what `function` returns: a number, an array, or a tuple."""
         total: Any = None
         for _, _, result in self.each(function, *row_arrays):
@@ -116,7 +118,7 @@ class Blocks(ABC):
         return total
 
     def arg_reduce(
-        self, function: Callable[..., Any], *row_arrays: NDArray[Any], largest: bool = True
+        self, function: Callable[..., Any], *row_arrays: NDArray[np.generic], largest: bool = True
     ) -> tuple[int, float]:
         """Row with the largest (or smallest) score and that score; ties go to the lowest row."""
         best_row, best = -1, -np.inf

@@ -58,7 +58,7 @@ class ClusterBlocks(Blocks):
         return ClusterBlocks(self._array.astype(np.float64), progress=self.progress)
 
     def each(
-        self, function: Callable[..., Any], *row_arrays: NDArray[Any]
+        self, function: Callable[..., Any], *row_arrays: NDArray[np.generic]
     ) -> Iterator[tuple[int, int, Any]]:
         """Apply `function` to all chunks in parallel; results come back in row order."""
         ranges = list(self.ranges())

@@ -62,7 +62,7 @@ class _RowFile:
     ) -> None:
         self.path, self.dtype, self.shape, self.offset = path, dtype, shape, offset
 
-    def __getitem__(self, rows: slice) -> NDArray[Any]:
+    def __getitem__(self, rows: slice) -> NDArray[np.floating]:
         start, stop, _ = rows.indices(self.shape[0])
         row_bytes = self.shape[1] * self.dtype.itemsize
         count = (stop - start) * self.shape[1]

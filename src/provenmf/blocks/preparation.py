@@ -39,8 +39,8 @@ from provenmf.linalg.spectral import (
 class Factors(NamedTuple):
     """Weights (n, k), components (k, d), and anchors where there are any."""
 
-    weights: NDArray[Any]
-    components: NDArray[Any]
+    weights: NDArray[np.floating]
+    components: NDArray[np.floating]
     anchors: NDArray[np.intp] | None = None
 
 
@@ -53,8 +53,8 @@ class Prepared:
 
     def undo(
         self,
-        weights: NDArray[Any],
-        components: NDArray[Any],
+        weights: NDArray[np.floating],
+        components: NDArray[np.floating],
         anchors: NDArray[np.intp] | None = None,
     ) -> Factors:
         """Factors of the data as they were, from factors of the data as they are now."""

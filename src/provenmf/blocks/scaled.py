@@ -42,7 +42,7 @@ class ScaledBlocks(Blocks):
         return divided(self._blocks.take(rows), self._unit)
 
     def each(
-        self, function: Callable[..., Any], *row_arrays: NDArray[Any]
+        self, function: Callable[..., Any], *row_arrays: NDArray[np.generic]
     ) -> Iterator[tuple[int, int, Any]]:
         """Apply `function` to every block, divided where it lives."""
         return self._blocks.each(partial(_on_divided, function, self._unit), *row_arrays)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -192,7 +192,7 @@ def fresh_covariance_weights(n_rows: int, k: int, rng: np.random.Generator) -> A
     return softmax(logits)
 
 
-def softmax(logits: NDArray[Any]) -> Array:
+def softmax(logits: NDArray[np.floating]) -> Array:
     """exp(logits) divided by its row sums, without overflow."""
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     return powers / powers.sum(axis=1, keepdims=True)

@@ -12,7 +12,7 @@ scaled back to its length, as the theorem says; that can only lower its angle to
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +25,7 @@ Spread = Literal["plane", "random"]
 
 def sample_cones(
     n_rows: int,
-    axes: NDArray[Any],
+    axes: NDArray[np.float64],
     *,
     angles: ArrayLike = 0.3,
     rates: ArrayLike | None = None,
@@ -75,7 +75,7 @@ def sample_cones(
     return Sample(rows, axes, weights, labels=labels, extras=truth)
 
 
-def section_4_direction(axis: NDArray[Any]) -> NDArray[np.float64]:
+def section_4_direction(axis: NDArray[np.float64]) -> NDArray[np.float64]:
     """The unit vector y of Section 4: orthogonal to the axis, and towards its smallest entry.
 
     y is 1 at the axis's smallest entry and elsewhere a multiple of the axis.
@@ -87,7 +87,9 @@ def section_4_direction(axis: NDArray[Any]) -> NDArray[np.float64]:
     return direction / np.linalg.norm(direction)
 
 
-def orthogonal_directions(axes: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
+def orthogonal_directions(
+    axes: NDArray[np.float64], rng: np.random.Generator
+) -> NDArray[np.float64]:
     """For each unit row a random unit vector orthogonal to it."""
     directions = rng.standard_normal(axes.shape)
     directions -= np.einsum("ij,ij->i", directions, axes)[:, None] * axes

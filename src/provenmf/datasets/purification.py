@@ -9,7 +9,7 @@ Rows are data points here, so a sample is data = weights @ components + noise.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -66,8 +66,8 @@ def sample_purification(
 
 
 def noisy_sample(
-    weights: NDArray[Any],
-    components: NDArray[Any],
+    weights: NDArray[np.float64],
+    components: NDArray[np.float64],
     *,
     noise: Noise | None = None,
     noise_level: float = 0.0,
@@ -163,8 +163,8 @@ def orthogonal_array_weights(
 
 
 def adversarial_noise(
-    weights: NDArray[Any],
-    components: NDArray[Any],
+    weights: NDArray[np.float64],
+    components: NDArray[np.float64],
     level: float,
     *,
     target: Literal["decoding", "features"] = "decoding",
@@ -192,7 +192,7 @@ def adversarial_noise(
 
 
 def warm_start(
-    components: NDArray[Any],
+    components: NDArray[np.float64],
     *,
     mixing: float = 0.1,
     outside: float = 0.0,

@@ -21,9 +21,9 @@ class Sample:
     extras : further truth of one model, by name.
     """
 
-    data: NDArray[Any]
-    components: NDArray[Any]
-    weights: NDArray[Any]
+    data: NDArray[np.float64]
+    components: NDArray[np.float64]
+    weights: NDArray[np.float64]
     anchors: NDArray[np.intp] | None = None
     labels: NDArray[np.intp] | None = None
     noise_level: float = 0.0

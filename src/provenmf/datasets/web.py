@@ -177,7 +177,7 @@ def twenty_newsgroups(
     return [row["text"] for row in rows], np.array([number[r["group"]] for r in rows]), names
 
 
-def olivetti_faces(data: str | Path | None = None) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def olivetti_faces(data: str | Path | None = None) -> tuple[NDArray[np.floating], NDArray[np.intp]]:
     """Images (400, 64, 64) with values in 0 … 1, and the person of each."""
     path = stored("olivetti", data)
     if path is None:

@@ -176,7 +176,7 @@ class AND(Factorizer):
             project_start=self.project_start and not isinstance(self.init, str),
         )
 
-    def _start(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[Any]:
+    def _start(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[np.floating]:
         """Components to start from; more of them than rows or columns cannot be independent."""
         wanted = self._number_wanted(min(blocks.shape), "rows or columns of X")
         if isinstance(self.init, str):
@@ -201,7 +201,7 @@ class AND(Factorizer):
     def _certify(self, fit: Fit) -> Certificate:
         return guarantee.certify(fit)
 
-    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.floating]:
         """Factorize X and return the weights (n_rows, n_components)."""
         self.__dict__.pop("_stream", None)
         return super().fit_transform(X)

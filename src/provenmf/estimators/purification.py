@@ -204,7 +204,7 @@ class Purification(Factorizer):
         self.scaling_ = state.scaling
         return self
 
-    def decode(self, X: Any) -> NDArray[Any]:
+    def decode(self, X: Any) -> NDArray[np.floating]:
         """The paper's weights max(A†y − α, 0) of rows y: robust, but biased by α where α > 0."""
         check_is_fitted(self)
         blocks = self._blocks(X, reset=False)
@@ -213,7 +213,7 @@ class Purification(Factorizer):
             lambda block: relu_decode(block, inverse, self.threshold_).astype(blocks.dtype)
         )
 
-    def _start(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[Any]:
+    def _start(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[np.floating]:
         return start_components(blocks, self._number_wanted(blocks.n_rows), self.init, rng)
 
     def _certify(self, fit: Fit) -> Certificate:

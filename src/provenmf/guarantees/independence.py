@@ -17,7 +17,6 @@ The bound depends on the two sets of entries only, so the best shift may be take
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def correlations_and_chance(weights: NDArray[Any], failure: float) -> tuple[Floats, Floats]:
+def correlations_and_chance(weights: NDArray[np.floating], failure: float) -> tuple[Floats, Floats]:
     """Absolute correlations of all pairs of columns, and what chance does not exceed.
 
     If the columns are independent, some correlation exceeds its bound with probability at most

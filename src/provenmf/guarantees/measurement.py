@@ -76,7 +76,7 @@ def measure(
 
 
 def _dense_rows(
-    block: NDArray[Any], weights: Floats, components: Floats, products: bool
+    block: NDArray[np.floating], weights: Floats, components: Floats, products: bool
 ) -> tuple[Floats, Floats, Floats]:
     """(lengths, sums, residuals), XCᵀ and WᵀX of a dense block."""
     by_row = np.empty((3, len(block)))

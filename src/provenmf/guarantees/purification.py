@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +64,7 @@ class Model:
         return max(self.d, self.k * self.inverse_norm)
 
 
-def certify(fit: Fit, *, truth: NDArray[Any] | None = None) -> Certificate:
+def certify(fit: Fit, *, truth: NDArray[np.floating] | None = None) -> Certificate:
     """Measure the conditions of Theorems 1, 2, 6 and 7 on the factorization.
 
     The start is compared with the `truth`, the true features, where that is known.
@@ -148,7 +147,7 @@ def proportions_check(model: Model) -> Check:
     return Check("balanced proportions C2/c2", f"{PAPER} Thm 6, 7", status, ratio, 2.0, note)
 
 
-def correlation_check(weights: NDArray[Any]) -> Check:
+def correlation_check(weights: NDArray[np.floating]) -> Check:
     """(A2): independent weights do not correlate beyond what a sample of this size shows."""
     name = "uncorrelated weights (A2)"
     n, k = weights.shape
@@ -167,7 +166,7 @@ def correlation_check(weights: NDArray[Any]) -> Check:
 
 
 def start_checks(
-    fit: Fit, model: Model, truth: NDArray[Any] | None, peaks: NDArray[np.float64]
+    fit: Fit, model: Model, truth: NDArray[np.floating] | None, peaks: NDArray[np.float64]
 ) -> tuple[Check, ...]:
     """(A3): how much the start mixed the features, ‖E⁰‖_s ≤ 1/10, and its part outside, N⁰.
 

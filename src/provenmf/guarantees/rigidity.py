@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -64,7 +63,7 @@ class Entries:
     scaled by a power of two so that its largest coefficient is in [1/2, 1).
     """
 
-    def __init__(self, weights: NDArray[Any], components: NDArray[Any]) -> None:
+    def __init__(self, weights: NDArray[np.floating], components: NDArray[np.floating]) -> None:
         self.factors = balanced_factors(weights, components)
         self.weights, self.components = self.factors.weight_rows, self.factors.component_columns
         self.plain = self.factors.components

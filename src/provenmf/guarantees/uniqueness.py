@@ -17,7 +17,6 @@ Gillis23 Gillis & Rajkó 2023, Partial identifiability for nonnegative matrix fa
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +98,7 @@ def _check_nearby(found: Uniqueness) -> Check:
     return Check(name, theorem, "unknown", note=found.reason or "not settled")
 
 
-def examine(weights: NDArray[Any], components: NDArray[Any]) -> Uniqueness:
+def examine(weights: NDArray[np.floating], components: NDArray[np.floating]) -> Uniqueness:
     """All that is established about the factorizations of weights @ components."""
     reason = _beyond(weights, components)
     if reason:
@@ -129,7 +128,7 @@ def examine(weights: NDArray[Any], components: NDArray[Any]) -> Uniqueness:
     return Uniqueness(in_all=in_all, reason=found.reason or "parts may move; not seen how")
 
 
-def _beyond(weights: NDArray[Any], components: NDArray[Any]) -> str:
+def _beyond(weights: NDArray[np.floating], components: NDArray[np.floating]) -> str:
     """Why nothing can be said; empty if something can."""
     k = len(components)
     if not (np.isfinite(weights).all() and np.isfinite(components).all()):

@@ -162,7 +162,7 @@ def _usable(
     return band_mask, pixel_mask
 
 
-def _short_list(numbers: NDArray[Any], length: int = 8) -> str:
+def _short_list(numbers: NDArray[np.generic], length: int = 8) -> str:
     shown = ", ".join(str(number) for number in numbers[:length])
     return shown + (", …" if len(numbers) > length else "")
 

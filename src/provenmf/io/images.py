@@ -99,7 +99,7 @@ def as_images(
 
 
 def _in_unit_range(
-    values: NDArray[Any], where: str, scale: float | None
+    values: NDArray[np.floating], where: str, scale: float | None
 ) -> tuple[NDArray[np.float64], float, tuple[str, ...]]:
     """Pixels, what they were divided by (bytes always by 255), and a note if that is news."""
     pixels = values.astype(np.float64)

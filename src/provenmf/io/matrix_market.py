@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -97,7 +96,7 @@ def _sparse(
     return sp.coo_array((entries, (rows, columns)), shape=shape)
 
 
-def _dense(body: bytes, rows: int, columns: int, symmetry: str) -> NDArray[Any]:
+def _dense(body: bytes, rows: int, columns: int, symmetry: str) -> NDArray[np.floating]:
     if symmetry == "general":
         return _values(body.lstrip(), "array", rows * columns).reshape(columns, rows).T.copy()
     if rows != columns:

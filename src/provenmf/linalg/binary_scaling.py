@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,9 @@ class BalancedFactors(NamedTuple):
     component_columns: NDArray[np.float64]
 
 
-def balanced_factors(weights: NDArray[Any], components: NDArray[Any]) -> BalancedFactors:
+def balanced_factors(
+    weights: NDArray[np.floating], components: NDArray[np.floating]
+) -> BalancedFactors:
     """Scale a product by powers of two: c W D, D⁻¹ H, R W D and D⁻¹ H C with R, C, D diagonal.
 
     D gives each component a largest entry in [1/2, 1); c, R and C do the same for all weights, for

@@ -68,6 +68,6 @@ def cluster_order(labels: NDArray[np.intp]) -> NDArray[np.intp]:
     return order[np.searchsorted(labels, 0, sorter=order) :]
 
 
-def row_major(block: NDArray[Any]) -> NDArray[Any]:
+def row_major(block: NDArray[np.floating]) -> NDArray[np.floating]:
     """The block with its rows contiguous: itself if they are."""
     return np.ascontiguousarray(block)

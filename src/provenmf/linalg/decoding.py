@@ -15,7 +15,7 @@ RANK_TOLERANCE = 1e-12
 DEPENDENT = 1e-8
 
 
-def decoder_of(components: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
+def decoder_of(components: NDArray[np.floating]) -> tuple[NDArray[np.float64], float]:
     """The Moore-Penrose inverse (d, k) of components (k, d), and how independent they are.
 
     data @ decoder are the least-squares weights. The second value is the smallest singular value
@@ -33,7 +33,7 @@ def decoder_of(components: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
     return orthonormal @ (right.T @ _divided(left.T, singular)), independence
 
 
-def _divided(rows: NDArray[Any], singular: NDArray[Any]) -> NDArray[Any]:
+def _divided(rows: NDArray[np.floating], singular: NDArray[np.floating]) -> NDArray[np.floating]:
     keep = singular > RANK_TOLERANCE * singular[0]
     inverse = np.divide(1.0, singular, out=np.zeros_like(singular), where=keep)
     return inverse[:, None] * rows
@@ -54,7 +54,7 @@ def real_matrix(values: Any, name: str) -> NDArray[np.float64]:
     return matrix.astype(np.float64)
 
 
-def require_independent(rows: NDArray[Any], name: str) -> None:
+def require_independent(rows: NDArray[np.floating], name: str) -> None:
     """Refuse rows that are zero or linearly dependent; `name` is the argument they came in."""
     lengths = np.linalg.norm(np.asarray(rows, dtype=np.float64), axis=1)
     zero = np.flatnonzero(lengths == 0)

@@ -15,7 +15,7 @@ Model = Literal["hull", "hull and 0", "cone"]
 
 def squared_distances(
     block: Any,
-    corners: NDArray[Any],
+    corners: NDArray[np.floating],
     model: Model = "hull",
     divisors: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
@@ -25,7 +25,7 @@ def squared_distances(
 
 def nearest_points(
     block: Any,
-    corners: NDArray[Any],
+    corners: NDArray[np.floating],
     model: Model = "hull",
     divisors: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -18,7 +18,7 @@ convex and piecewise linear, and we go to its minimum, past any entries that cha
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -186,7 +186,7 @@ def _starting_bases(
     return np.tile(common, (features.size, 1)), np.tile(inverse, (features.size, 1, 1))
 
 
-def _basis_matrices(matrix: NDArray[np.float64], chosen: NDArray[np.intp]) -> NDArray[Any]:
+def _basis_matrices(matrix: NDArray[np.float64], chosen: NDArray[np.intp]) -> NDArray[np.float64]:
     """C_S of each program, (programs, k, k)."""
     return matrix.T[chosen].transpose(0, 2, 1)
 

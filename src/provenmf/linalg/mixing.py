@@ -6,7 +6,7 @@ lies outside the span of A*. AND and Purification measure progress by Σ, E and 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,16 +32,17 @@ class Mixing(NamedTuple):
         )
 
 
-def mixing_of(components: NDArray[Any], reference: NDArray[Any]) -> Mixing:
+def mixing_of(components: NDArray[np.floating], reference: NDArray[np.floating]) -> Mixing:
     """Split components by the span of independent reference components, orthogonally."""
     coordinates = np.linalg.lstsq(
         np.asarray(reference, dtype=np.float64).T, np.asarray(components).T, rcond=None
     )[0].T
     diagonal = np.diag(coordinates).copy()
     off_diagonal = coordinates - np.diag(diagonal)
-    return Mixing(diagonal, off_diagonal, components - coordinates @ reference)
+    outside = np.asarray(components - coordinates @ reference, dtype=np.float64)
+    return Mixing(diagonal, off_diagonal, outside)
 
 
-def symmetric_norm(matrix: NDArray[Any]) -> float:
+def symmetric_norm(matrix: NDArray[np.floating]) -> float:
     """‖M‖_s: the larger of the largest row sum and the largest column sum of absolute values."""
     return max(largest_row_sum(matrix), largest_column_sum(matrix))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +20,7 @@ def orthogonal_part(vector: NDArray[np.float64], basis: NDArray[np.float64]) -> 
     return vector
 
 
-def orthonormal_rows(matrix: NDArray[Any]) -> NDArray[np.float64]:
+def orthonormal_rows(matrix: NDArray[np.floating]) -> NDArray[np.float64]:
     """Orthonormal basis, one vector per row, of the row space of a matrix of any rank."""
     if matrix.shape[0] == 0:
         return np.zeros(matrix.shape)

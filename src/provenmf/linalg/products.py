@@ -19,7 +19,7 @@ from provenmf.parallel import available_threads, for_row_slices
 SMALL_WORK = 200_000
 
 
-def product(block: Any, right: NDArray[Any]) -> NDArray[Any]:
+def product(block: Any, right: NDArray[np.floating]) -> NDArray[Any]:
     """block (n, d) @ right (d, k), dense, in the block's precision."""
     if not _worth_threads(block, right):
         return np.asarray(block @ right)
@@ -35,7 +35,7 @@ def product(block: Any, right: NDArray[Any]) -> NDArray[Any]:
     return out
 
 
-def transposed_product(block: Any, left: NDArray[Any]) -> NDArray[Any]:
+def transposed_product(block: Any, left: NDArray[np.floating]) -> NDArray[Any]:
     """block' (d, n) @ left (n, k), dense, in the block's precision."""
     if not _worth_threads(block, left):
         return np.ascontiguousarray(block.T @ left)
@@ -55,11 +55,11 @@ def transposed_product(block: Any, left: NDArray[Any]) -> NDArray[Any]:
     return sums.sum(axis=0) if threads > 1 else sums[0]
 
 
-def _worth_threads(block: Any, narrow: NDArray[Any]) -> bool:
+def _worth_threads(block: Any, narrow: NDArray[np.floating]) -> bool:
     return sp.issparse(block) and block.nnz * narrow.shape[1] > SMALL_WORK
 
 
-def _plain(narrow: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+def _plain(narrow: NDArray[np.floating], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Contiguous, in the data's precision, and of a type that compiled loops know: writable."""
     plain = np.ascontiguousarray(narrow, dtype=dtype)
     return plain if plain.flags.writeable else plain.copy()

@@ -9,7 +9,7 @@ Its rows separate, so every row is made as small as it can be, not only the larg
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ class LeftInverse:
 
 
 def left_inverse(
-    components: NDArray[Any],
+    components: NDArray[np.floating],
     kind: PseudoInverse = "min-inf",
     *,
     basis: NDArray[np.intp] | None = None,
@@ -55,14 +55,14 @@ def left_inverse(
     return least_infinity_inverse(components, basis=basis)
 
 
-def moore_penrose_inverse(components: NDArray[Any]) -> LeftInverse:
+def moore_penrose_inverse(components: NDArray[np.floating]) -> LeftInverse:
     """The left inverse with the least Frobenius norm."""
     scaled, scales = _independent_rows(components)
     return LeftInverse(np.linalg.pinv(scaled).T / scales[:, None])
 
 
 def least_infinity_inverse(
-    components: NDArray[Any], *, basis: NDArray[np.intp] | None = None
+    components: NDArray[np.floating], *, basis: NDArray[np.intp] | None = None
 ) -> LeftInverse:
     """The left inverse with the least ‖·‖_∞: row i minimises ‖b‖₁ over components @ b = e_i.
 
@@ -82,7 +82,7 @@ def least_infinity_inverse(
 
 
 def dependent_features(
-    components: NDArray[Any], *, tolerance: float = DEPENDENCE_TOLERANCE
+    components: NDArray[np.floating], *, tolerance: float = DEPENDENCE_TOLERANCE
 ) -> tuple[int, ...]:
     """Rows of `components` that take part in a linear dependence; empty if (A1) holds.
 
@@ -105,7 +105,9 @@ def dependent_features(
     return tuple(sorted(named))
 
 
-def _independent_rows(components: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _independent_rows(
+    components: NDArray[np.floating],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Rows scaled to largest entry one, and the scales; refuses dependent rows by their numbers."""
     dependent = dependent_features(components)
     if dependent:

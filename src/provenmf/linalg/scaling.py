@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,7 +11,7 @@ def inverse_where_positive(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
 
 
-def unit_rows(matrix: NDArray[Any]) -> NDArray[np.float64]:
+def unit_rows(matrix: NDArray[np.floating]) -> NDArray[np.float64]:
     """Rows scaled to unit length; zero rows stay zero."""
     wide = np.asarray(matrix, dtype=np.float64)
     lengths = np.linalg.norm(wide, axis=1, keepdims=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +27,11 @@ class Matching:
     scales: NDArray[np.float64]
     cosines: NDArray[np.float64]
 
-    def components_like_truth(self, found: NDArray[Any]) -> NDArray[Any]:
+    def components_like_truth(self, found: NDArray[np.floating]) -> NDArray[np.floating]:
         """Found components in the order and at the scale of the true ones they match."""
         return self.scales[:, None] * found[self.found_rows]
 
-    def weights_like_truth(self, weights: NDArray[Any]) -> NDArray[Any]:
+    def weights_like_truth(self, weights: NDArray[np.floating]) -> NDArray[np.floating]:
         """Found weights that belong to `components_like_truth`; zero where the scale is zero."""
         factors = np.divide(
             1.0, self.scales, out=np.zeros_like(self.scales), where=self.scales != 0
@@ -40,7 +39,9 @@ class Matching:
         return weights[:, self.found_rows] * factors
 
 
-def match_components(found: NDArray[Any], truth: NDArray[Any], *, signed: bool = False) -> Matching:
+def match_components(
+    found: NDArray[np.floating], truth: NDArray[np.floating], *, signed: bool = False
+) -> Matching:
     """One-to-one matching of rows with the largest sum of cosines.
 
     signed : allow a negative factor between matched rows; the sum is then of absolute cosines.
@@ -56,13 +57,13 @@ def match_components(found: NDArray[Any], truth: NDArray[Any], *, signed: bool =
     return Matching(true_rows, found_rows, scales, chosen)
 
 
-def best_assignment(similarity: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def best_assignment(similarity: NDArray[np.floating]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Pairs (row, column) of a table, each used at most once, with the largest total."""
     rows, columns = linear_sum_assignment(similarity, maximize=True)
     return rows, columns
 
 
-def cosine_table(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
+def cosine_table(a: NDArray[np.floating], b: NDArray[np.floating]) -> NDArray[np.float64]:
     """Cosines of the angles between all rows of two matrices; 0 for zero rows."""
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1]:
         raise InvalidInput(

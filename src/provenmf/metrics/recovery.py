@@ -10,8 +10,6 @@ the two apart:
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,7 +17,9 @@ from provenmf.linalg.scaling import unit_rows
 from provenmf.metrics.matching import cosine_table, match_components
 
 
-def correlation_errors(found: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:
+def correlation_errors(
+    found: NDArray[np.floating], truth: NDArray[np.floating]
+) -> NDArray[np.float64]:
     """ε_i of Li17 for each true row: distance to the best multiple of the best found row.
 
     Several true rows may be best served by the same found row, and the multiple may be negative.
@@ -30,12 +30,12 @@ def correlation_errors(found: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.f
     return np.linalg.norm(truth - along[:, None] * directions, axis=1)
 
 
-def total_correlation_error(found: NDArray[Any], truth: NDArray[Any]) -> float:
+def total_correlation_error(found: NDArray[np.floating], truth: NDArray[np.floating]) -> float:
     """Sum of ε_i over the true rows (Li17, Section 7)."""
     return float(correlation_errors(found, truth).sum())
 
 
-def unit_distances(found: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:
+def unit_distances(found: NDArray[np.floating], truth: NDArray[np.floating]) -> NDArray[np.float64]:
     """Distance between each true row and its match, both of unit length, signs made to agree.
 
     The matching is one-to-one; a true row without a partner is at distance √2, as if its partner
@@ -50,7 +50,9 @@ def unit_distances(found: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float
     return distances
 
 
-def total_squared_correlation_error(found: NDArray[Any], truth: NDArray[Any]) -> float:
+def total_squared_correlation_error(
+    found: NDArray[np.floating], truth: NDArray[np.floating]
+) -> float:
     """Sum of squared `unit_distances`: what Li17's published code calls the error."""
     distances = unit_distances(found, truth)
     return float(distances @ distances)

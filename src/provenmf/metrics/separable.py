@@ -54,7 +54,9 @@ def mean_removed_spectral_angle(
     return float(mean * (100 / math.pi if unit == "percent" else 1.0))
 
 
-def relative_approximation(data: Any, weights: NDArray[Any], components: NDArray[Any]) -> float:
+def relative_approximation(
+    data: Any, weights: NDArray[np.floating], components: NDArray[np.floating]
+) -> float:
     """RAE = 1 − ‖data − weights @ components‖_F / ‖data‖_F of dense data; higher is better."""
     return 1.0 - float(np.linalg.norm(data - weights @ components) / np.linalg.norm(data))
 

@@ -95,6 +95,6 @@ class ConeState(MethodState):
     what rank one leaves of each cluster; the latter two are missing for data without directions.
     """
 
-    centroids: NDArray[Any]
+    centroids: NDArray[np.floating]
     farthest_first_angles: Floats | None = None
     rank_one_residuals: Floats | None = None

@@ -5,13 +5,12 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-def grey_levels(image: NDArray[Any]) -> NDArray[np.uint8]:
+def grey_levels(image: NDArray[np.floating]) -> NDArray[np.uint8]:
     """Scale to 0 … 255 from zero to the largest value; what is negative is black."""
     values = np.maximum(np.nan_to_num(np.asarray(image, dtype=np.float64)), 0.0)
     return np.round(255 * values / (values.max() or 1.0)).astype(np.uint8)
@@ -30,6 +29,6 @@ def png(grey: NDArray[np.uint8]) -> bytes:
     )
 
 
-def data_uri(image: NDArray[Any]) -> str:
+def data_uri(image: NDArray[np.floating]) -> str:
     """An image (height, width) as a `data:` address."""
     return "data:image/png;base64," + base64.b64encode(png(grey_levels(image))).decode()

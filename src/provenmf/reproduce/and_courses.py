@@ -35,7 +35,7 @@ from provenmf.solvers.and_descent.stage import (
 from provenmf.solvers.weights import encode
 
 Array = NDArray[np.float64]
-Sequence = Callable[[Array, Array], Iterator[NDArray[Any]]]
+Sequence = Callable[[Array, Array], Iterator[NDArray[np.floating]]]
 
 # The settings of the paper's experiments.
 PAPER = StageRule(schedule="paper", steps="paper", scale_rows=False)
@@ -121,9 +121,9 @@ def nmf_sweeps(solver: str) -> Sequence:
     return sweeps
 
 
-def anls_sweeps(data: Array, start: Array) -> Iterator[NDArray[Any]]:
+def anls_sweeps(data: Array, start: Array) -> Iterator[NDArray[np.floating]]:
     """Both factors in turn by exact nonnegative least squares."""
-    H: NDArray[Any] = np.maximum(start, 0.0)
+    H: NDArray[np.floating] = np.maximum(start, 0.0)
     while True:
         W = nonnegative_least_squares(H @ H.T, data @ H.T)
         H = nonnegative_least_squares(W.T @ W, data.T @ W).T

@@ -78,8 +78,8 @@ def newsgroup_topics(settings: Settings) -> Outcome:
 
 
 def _frequent_words(
-    counts: sp.csr_array, words: NDArray[np.str_], groups: NDArray[Any]
-) -> tuple[sp.csr_array, NDArray[np.str_], NDArray[Any]]:
+    counts: sp.csr_array, words: NDArray[np.str_], groups: NDArray[np.integer]
+) -> tuple[sp.csr_array, NDArray[np.str_], NDArray[np.integer]]:
     """The most frequent words that are not in nearly all documents; documents without any go."""
     documents = document_frequency(counts)
     totals = np.where(documents <= LARGEST_SHARE * counts.shape[0], counts.sum(axis=0), 0)
@@ -147,7 +147,10 @@ def face_parts(settings: Settings) -> Outcome:
 
 
 def _describe(
-    name: str, pixels: NDArray[Any], weights: NDArray[Any], components: NDArray[Any]
+    name: str,
+    pixels: NDArray[np.floating],
+    weights: NDArray[np.floating],
+    components: NDArray[np.floating],
 ) -> dict[str, Any]:
     """Fit, how local the components are (share of dark pixels), how alike they are."""
     error = np.linalg.norm(pixels - weights @ components) / np.linalg.norm(pixels)

@@ -29,7 +29,7 @@ from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Series, S
 from provenmf.solvers.cones.solver import cones, nearest_component_weights
 
 ALPHA = 0.3
-Factors = tuple[NDArray[Any], NDArray[Any]]
+Factors = tuple[NDArray[np.floating], NDArray[np.floating]]
 
 # Seconds in the paper's Table 1 (MATLAB R2014a, 2.5 GHz Core i7), by n.
 PAPER_SECONDS = {
@@ -39,14 +39,14 @@ PAPER_SECONDS = {
 }
 
 
-def algorithm_2(X: NDArray[Any], k: int) -> Factors:
+def algorithm_2(X: NDArray[np.floating], k: int) -> Factors:
     """Our Algorithm 2: components and weights, no certificate."""
     blocks = as_blocks(X)
     components = cones(blocks, k).components
     return nearest_component_weights(blocks, components), components
 
 
-def literal_algorithm_2(X: NDArray[Any], k: int) -> Factors:
+def literal_algorithm_2(X: NDArray[np.floating], k: int) -> Factors:
     """Algorithms 1 and 2 as printed: a pass for every centroid, full decompositions."""
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     chosen = [int(np.argmax(np.linalg.norm(X, axis=1)))]
@@ -63,7 +63,7 @@ def literal_algorithm_2(X: NDArray[Any], k: int) -> Factors:
     return weights, components
 
 
-def multiplicative_updates(X: NDArray[Any], k: int) -> Factors:
+def multiplicative_updates(X: NDArray[np.floating], k: int) -> Factors:
     """Mult: scikit-learn's multiplicative update from a random start."""
     model = NMF(k, solver="mu", init="random", random_state=0, max_iter=100)
     with warnings.catch_warnings():
@@ -72,7 +72,7 @@ def multiplicative_updates(X: NDArray[Any], k: int) -> Factors:
 
 
 def alternating_least_squares(
-    X: NDArray[Any], k: int, components: NDArray[Any] | None = None
+    X: NDArray[np.floating], k: int, components: NDArray[np.floating] | None = None
 ) -> Factors:
     """Als: both factors in turn by least squares, negative entries set to zero.
 
@@ -90,23 +90,23 @@ def alternating_least_squares(
     return weights, components
 
 
-def least_squares(A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
+def least_squares(A: NDArray[np.floating], B: NDArray[np.floating]) -> NDArray[np.floating]:
     """Shortest minimiser of ‖A M − B‖ from the normal equations."""
     return np.linalg.pinv(A.T @ A, hermitian=True) @ (A.T @ B)
 
 
-def algorithm_2_and_als(X: NDArray[Any], k: int) -> Factors:
+def algorithm_2_and_als(X: NDArray[np.floating], k: int) -> Factors:
     """Alg2+Als: alternating least squares started from Algorithm 2."""
     return alternating_least_squares(X, k, algorithm_2(X, k)[1])
 
 
-def algorithm_2_and_hals(X: NDArray[Any], k: int) -> Factors:
+def algorithm_2_and_hals(X: NDArray[np.floating], k: int) -> Factors:
     """Our continuation: hierarchical alternating least squares from Algorithm 2."""
     model = ConeNMF(k, refine="hals", certify=False)
     return model.fit_transform(X), model.components_
 
 
-ALGORITHMS: dict[str, Callable[[NDArray[Any], int], Factors]] = {
+ALGORITHMS: dict[str, Callable[[NDArray[np.floating], int], Factors]] = {
     "Alg2": algorithm_2,
     "Alg2 literal": literal_algorithm_2,
     "Als": alternating_least_squares,
@@ -116,7 +116,7 @@ ALGORITHMS: dict[str, Callable[[NDArray[Any], int], Factors]] = {
 }
 
 
-def relative_error(X: NDArray[Any], factors: Factors) -> float:
+def relative_error(X: NDArray[np.floating], factors: Factors) -> float:
     """‖X − weights @ components‖ / ‖X‖."""
     return float(np.linalg.norm(X - factors[0] @ factors[1]) / np.linalg.norm(X))
 
@@ -209,7 +209,7 @@ def table_1(settings: Settings) -> Outcome:
     )
 
 
-def seconds_of(algorithm: Callable[[NDArray[Any], int], Factors], sample: Sample) -> float:
+def seconds_of(algorithm: Callable[[NDArray[np.floating], int], Factors], sample: Sample) -> float:
     """Time of one factorization."""
     start = time.perf_counter()
     algorithm(sample.data, sample.n_components)

@@ -41,7 +41,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
 Generator = Callable[[float, int], Sample]
 
 
-def fit_anchors(method: str, data: NDArray[Any], k: int, seed: int) -> NDArray[np.intp]:
+def fit_anchors(method: str, data: NDArray[np.floating], k: int, seed: int) -> NDArray[np.intp]:
     """Anchors found by one of `METHODS`."""
     stem, options = METHODS[method]
     estimator = make_estimator(stem, k, random_state=seed, certify=False, **options)

@@ -30,7 +30,7 @@ class Trial(NamedTuple):
         return self.mixing + self.outside
 
 
-def purify_sample(sample: Sample, start: NDArray[Any], **settings: Any) -> Trial:
+def purify_sample(sample: Sample, start: NDArray[np.floating], **settings: Any) -> Trial:
     """Purify and compare with the truth."""
     found = purification(as_blocks(sample.data), start, truth=sample.components, **settings)
     relative = mixing_of(found.components, sample.components).relative()
@@ -39,7 +39,9 @@ def purify_sample(sample: Sample, start: NDArray[Any], **settings: Any) -> Trial
     )
 
 
-def exact_sample(components: NDArray[Any], levels: int, hits: ArrayLike, **noise: Any) -> Sample:
+def exact_sample(
+    components: NDArray[np.float64], levels: int, hits: ArrayLike, **noise: Any
+) -> Sample:
     """Data whose weights have the moments of infinitely many independent samples."""
     weights = orthogonal_array_weights(len(components), levels, hits=hits)
     return noisy_sample(weights, components, **noise)
@@ -50,7 +52,7 @@ def slope(x: Sequence[float], y: Sequence[float]) -> float:
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 
 
-def mean_factor(values: NDArray[Any], *, above: float) -> float:
+def mean_factor(values: NDArray[np.floating], *, above: float) -> float:
     """Mean factor from one entry to the next, as long as they are larger than `above`."""
     used = values[: int(np.count_nonzero(np.cumprod(values > above)))]
     if used.size < 2:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -39,8 +38,8 @@ class Collection:
     """Documents of all classes with the trials drawn from them."""
 
     counts: sp.csr_array
-    labels: NDArray[np.integer[Any]]
-    splits: dict[str, NDArray[Any]]
+    labels: NDArray[np.integer]
+    splits: dict[str, NDArray[np.integer]]
 
     @classmethod
     def read(cls, folder: Path) -> Collection:
@@ -55,7 +54,7 @@ class Collection:
         """How many words a trial has."""
         return self.counts.shape[1] - len(self.splits[f"zero_diff_{k}_{number}"])
 
-    def trial(self, k: int, number: int) -> tuple[sp.csr_array, NDArray[np.integer[Any]]]:
+    def trial(self, k: int, number: int) -> tuple[sp.csr_array, NDArray[np.integer]]:
         """Counts and classes of one trial: documents of k classes, words in at least two."""
         rows = np.cumsum(self.splits[f"sample_diff_{k}_{number}"], dtype=np.int64)
         dropped = np.cumsum(self.splits[f"zero_diff_{k}_{number}"], dtype=np.int64)
@@ -71,7 +70,7 @@ def network(folder: Path, number: int) -> tuple[sp.csr_array, NDArray[np.float64
     return adjacency.astype(np.float64), np.asarray(truth, dtype=np.float64)
 
 
-def newsgroups(folder: Path) -> tuple[sp.csr_array, NDArray[np.str_], NDArray[Any]]:
+def newsgroups(folder: Path) -> tuple[sp.csr_array, NDArray[np.str_], NDArray[np.integer]]:
     """Counts, vocabulary and groups of the 20 newsgroups."""
     counts = read_matrix(folder / "news20" / "counts.npz").astype(np.float64)
     words = read_lines(existing(folder / "news20" / "vocab.txt"))

@@ -53,7 +53,7 @@ class Trial:
     """Documents of k classes, with their classes."""
 
     counts: sp.csr_array
-    classes: NDArray[Any]
+    classes: NDArray[np.integer]
     k: int
     seed: int = 0
     k_means_runs: int = 10
@@ -103,7 +103,7 @@ def in_all_columns(result: Topics, n_words: int) -> NDArray[np.float64]:
 
 
 def k_means_accuracy(
-    weights: NDArray[np.float64], classes: NDArray[Any], k: int, *, runs: int, seed: int
+    weights: NDArray[np.float64], classes: NDArray[np.integer], k: int, *, runs: int, seed: int
 ) -> float:
     """ClustAcc of k-means on rows of unit length, mean over the runs."""
     rows = unit_rows(weights)

@@ -16,7 +16,7 @@ _LEAST_SQUARES = {"nonnegative": nonnegative_least_squares, "simplex": simplex_l
 
 
 def encode(
-    blocks: Blocks, components: NDArray[Any], *, constraint: Constraint = "nonnegative"
+    blocks: Blocks, components: NDArray[np.floating], *, constraint: Constraint = "nonnegative"
 ) -> NDArray[Any]:
     """Rows w of the weights minimise ½‖x − w·components‖² over w ≥ 0 (and Σw = 1 on the simplex).
 

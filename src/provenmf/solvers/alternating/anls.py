@@ -16,8 +16,6 @@ Differs: extrapolation between the exact solutions (`solvers.alternating`).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -60,6 +58,8 @@ def anls(
     )
 
 
-def exact_rows(gram: NDArray[Any], cross: NDArray[Any], start: NDArray[Any]) -> NDArray[Any]:
+def exact_rows(
+    gram: NDArray[np.floating], cross: NDArray[np.floating], start: NDArray[np.floating]
+) -> NDArray[np.floating]:
     """The best rows; the previous ones only tell which entries are probably positive."""
     return nonnegative_least_squares(gram, cross, start=start if start.any() else None)

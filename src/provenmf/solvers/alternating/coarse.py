@@ -12,7 +12,6 @@ Not from a paper: a start like any other, after which the method itself runs on 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -52,7 +51,7 @@ def components_from_sample(
     init: Init,
     solve_sample: SolveSample,
     rng: np.random.Generator,
-) -> NDArray[Any]:
+) -> NDArray[np.floating]:
     """Components (k, d) that extend the factorization of a sample to all columns."""
     n_rows, n_columns = sample_size(blocks, n_components)
     rows = _drawn(blocks.map_rows(squared_row_norms), n_rows, rng)
@@ -67,7 +66,9 @@ def components_from_sample(
     return filled_up(blocks, features.T[alive], n_components, rng)
 
 
-def _drawn(lengths: NDArray[Any], wanted: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def _drawn(
+    lengths: NDArray[np.floating], wanted: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
     """Distinct positions, in order, drawn in proportion to ``lengths``."""
     wanted = min(wanted, int(np.count_nonzero(lengths)))
     if wanted == 0:
@@ -76,8 +77,9 @@ def _drawn(lengths: NDArray[Any], wanted: int, rng: np.random.Generator) -> NDAr
     return np.sort(rng.choice(len(lengths), wanted, replace=False, p=chances))
 
 
-def _squared_column_norms(block: Block) -> NDArray[Any]:
+def _squared_column_norms(block: Block) -> NDArray[np.float64]:
     if sp.issparse(block):
         values = block.data.astype(np.float64) ** 2
-        return np.bincount(block.indices, weights=values, minlength=block.shape[1])
+        sums = np.bincount(block.indices, weights=values, minlength=block.shape[1])
+        return np.asarray(sums, dtype=np.float64)
     return np.einsum("ij,ij->j", block, block, dtype=np.float64)

@@ -21,8 +21,6 @@ fixed, so that a row's answer does not depend on the rows beside it.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -116,7 +114,9 @@ def nonzeros(blocks: Blocks) -> int:
 def coordinate_descent(sweeps: int) -> ImproveRows:
     """Improve rows by that many sweeps over their coordinates."""
 
-    def improve(gram: NDArray[Any], cross: NDArray[Any], start: NDArray[Any]) -> NDArray[Any]:
+    def improve(
+        gram: NDArray[np.floating], cross: NDArray[np.floating], start: NDArray[np.floating]
+    ) -> NDArray[np.floating]:
         from provenmf.kernels.alternating.coordinate_descent import descend_coordinates_in_place
 
         rows_gram = gram.astype(cross.dtype)

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -44,13 +43,15 @@ WINDOW = 10  # iterations over which the decrease of the error is judged
 COARSE_WINDOW, COARSE_TOL = 5, 1e-3  # a sample need not be solved better
 
 # rows of one factor: (gram (k, k), cross (m, k), start (m, k)) -> better rows (m, k)
-ImproveRows = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], NDArray[Any]]
+ImproveRows = Callable[
+    [NDArray[np.floating], NDArray[np.floating], NDArray[np.floating]], NDArray[np.floating]
+]
 
 
 def alternate(
     blocks: Blocks,
-    weights: NDArray[Any] | None,
-    components: NDArray[Any],
+    weights: NDArray[np.floating] | None,
+    components: NDArray[np.floating],
     *,
     improve_weights: ImproveRows,
     improve_components: ImproveRows,
@@ -119,7 +120,7 @@ def start_for(
     *,
     coarse: bool,
     solve_sample: SolveSample,
-) -> tuple[NDArray[Any] | None, NDArray[Any]]:
+) -> tuple[NDArray[np.floating] | None, NDArray[np.floating]]:
     """Weights, if the start has any, and components; on a sample of the data where wanted."""
     if coarse and isinstance(init, str) and n_components and worth_sampling(blocks, n_components):
         init = components_from_sample(blocks, n_components, init, solve_sample, rng)
@@ -130,14 +131,19 @@ def start_for(
 
 
 def better_weights(
-    blocks: Blocks, start: NDArray[Any], features: NDArray[Any], improve: ImproveRows
-) -> NDArray[Any]:
+    blocks: Blocks,
+    start: NDArray[np.floating],
+    features: NDArray[np.floating],
+    improve: ImproveRows,
+) -> NDArray[np.floating]:
     """One pass: every row of the weights improved for the given features."""
     gram = double(features.T @ features)
     return blocks.map_rows(lambda block, rows: improve(gram, product(block, features), rows), start)
 
 
-def transposed_multiplication(blocks: Blocks) -> Callable[[NDArray[Any]], NDArray[Any]]:
+def transposed_multiplication(
+    blocks: Blocks,
+) -> Callable[[NDArray[np.floating]], NDArray[np.floating]]:
     """left (n, k) -> X' @ left (d, k); with a transposed copy of sparse data, which is faster."""
     if not (blocks.is_sparse and blocks.in_memory):
         return lambda left: blocks.map_reduce(transposed_product, left)
@@ -145,7 +151,9 @@ def transposed_multiplication(blocks: Blocks) -> Callable[[NDArray[Any]], NDArra
     return lambda left: product(transposed, left)
 
 
-def look_ahead(new: NDArray[Any], last: NDArray[Any], length: float) -> NDArray[Any]:
+def look_ahead(
+    new: NDArray[np.floating], last: NDArray[np.floating], length: float
+) -> NDArray[np.floating]:
     """A step of relative length ``length`` beyond ``new`` (AG19, Eq. (4)), kept nonnegative."""
     if length == 0.0:
         return new
@@ -161,7 +169,10 @@ def look_ahead(new: NDArray[Any], last: NDArray[Any], length: float) -> NDArray[
 
 
 def relative_error(
-    squared_norm: float, gram: NDArray[Any], cross: NDArray[Any], features: NDArray[Any]
+    squared_norm: float,
+    gram: NDArray[np.floating],
+    cross: NDArray[np.floating],
+    features: NDArray[np.floating],
 ) -> float:
     """||X - weights @ features'||_F / ||X||_F from gram = weights' weights, cross = X' weights."""
     if squared_norm == 0.0:
@@ -171,7 +182,9 @@ def relative_error(
     return math.sqrt(max(squared_norm - explained, 0.0) / squared_norm)
 
 
-def scaled_to_data(blocks: Blocks, weights: NDArray[Any], components: NDArray[Any]) -> NDArray[Any]:
+def scaled_to_data(
+    blocks: Blocks, weights: NDArray[np.floating], components: NDArray[np.floating]
+) -> NDArray[np.floating]:
     """Multiply the components by the one number that fits best (Gillis & Glineur 2012)."""
     wide = double(weights), double(components)
     fitted = float(np.vdot(wide[0].T @ wide[0], wide[1] @ wide[1].T))
@@ -192,6 +205,6 @@ def rows_per_thread(n_rows: int) -> int:
     return max(256, -(-n_rows // (4 * available_threads())))
 
 
-def double(matrix: NDArray[Any]) -> NDArray[np.float64]:
+def double(matrix: NDArray[np.floating]) -> NDArray[np.float64]:
     """In float64, as small matrices are kept whatever the data's precision."""
     return matrix.astype(np.float64, copy=False)

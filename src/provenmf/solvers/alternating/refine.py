@@ -54,8 +54,8 @@ def refine(
 
 def multiplicative_updates(
     blocks: Blocks,
-    weights: NDArray[Any],
-    components: NDArray[Any],
+    weights: NDArray[np.floating],
+    components: NDArray[np.floating],
     *,
     max_iter: int,
     tol: float,
@@ -77,6 +77,6 @@ def multiplicative_updates(
     )
 
 
-def without_zeros(factor: NDArray[Any]) -> NDArray[Any]:
+def without_zeros(factor: NDArray[np.floating]) -> NDArray[np.floating]:
     """The factor with its zeros raised to a hundredth of its mean."""
     return np.where(factor > 0, factor, factor.mean() / 100).astype(factor.dtype)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +30,8 @@ from provenmf.storage import as_dense
 Name = Literal[
     "cones", "spa", "anchors", "merit", "random-rows", "random", "nndsvd", "nndsvda", "nndsvdar"
 ]
-Init = Name | NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]
-Pair = tuple[NDArray[Any] | None, NDArray[Any]]
+Init = Name | NDArray[np.floating] | tuple[NDArray[np.floating], NDArray[np.floating]]
+Pair = tuple[NDArray[np.floating] | None, NDArray[np.floating]]
 
 NAMES = get_args(Name)
 START_TOL = 1e-2  # residual of the cones' directions; their energy is exact to its square
@@ -40,14 +40,14 @@ FINDS_NUMBER = ("cones", "spa", "anchors")
 
 def start_components(
     blocks: Blocks, n_components: int | None, init: Init, rng: np.random.Generator
-) -> NDArray[Any]:
+) -> NDArray[np.floating]:
     """Components (k, d) to start from, in the data's precision; an array may have any sign."""
     return start_pair(blocks, n_components, init, rng, signed=True)[1]
 
 
 def start_factors(
     blocks: Blocks, n_components: int | None, init: Init, rng: np.random.Generator
-) -> tuple[NDArray[Any], NDArray[Any]]:
+) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
     """Weights (n, k) and components (k, d) to start from, for instance scikit-learn's NMF."""
     weights, components = start_pair(blocks, n_components, init, rng)
     return encode(blocks, components) if weights is None else weights, components
@@ -103,7 +103,9 @@ def _named_start(
     return None, filled_up(blocks, components, n_components, rng)
 
 
-def _cones(blocks: Blocks, n_components: int | None, rng: np.random.Generator) -> NDArray[Any]:
+def _cones(
+    blocks: Blocks, n_components: int | None, rng: np.random.Generator
+) -> NDArray[np.floating]:
     from provenmf.solvers.cones.solver import cones
 
     with warnings.catch_warnings():
@@ -111,13 +113,17 @@ def _cones(blocks: Blocks, n_components: int | None, rng: np.random.Generator) -
         return cones(blocks, n_components, tol=START_TOL, rng=rng).components
 
 
-def _spa(blocks: Blocks, n_components: int | None, rng: np.random.Generator) -> NDArray[Any]:
+def _spa(
+    blocks: Blocks, n_components: int | None, rng: np.random.Generator
+) -> NDArray[np.floating]:
     from provenmf.solvers.separable.spa import spa
 
     return spa(blocks, n_components).components
 
 
-def _merit(blocks: Blocks, n_components: int | None, rng: np.random.Generator) -> NDArray[Any]:
+def _merit(
+    blocks: Blocks, n_components: int | None, rng: np.random.Generator
+) -> NDArray[np.floating]:
     from provenmf.solvers.merit.solver import merit
 
     return merit(blocks, n_components, rng=rng).components
@@ -125,12 +131,12 @@ def _merit(blocks: Blocks, n_components: int | None, rng: np.random.Generator) -
 
 def _random_rows(
     blocks: Blocks, n_components: int | None, rng: np.random.Generator
-) -> NDArray[Any]:
+) -> NDArray[np.floating]:
     """No row at all: they are added where too few components are found."""
     return np.empty((0, blocks.n_columns), dtype=blocks.dtype)
 
 
-_MADE_OF_ROWS: dict[str, Callable[..., NDArray[Any]]] = {
+_MADE_OF_ROWS: dict[str, Callable[..., NDArray[np.floating]]] = {
     "cones": _cones,
     "spa": _spa,
     "anchors": _spa,
@@ -141,10 +147,10 @@ _MADE_OF_ROWS: dict[str, Callable[..., NDArray[Any]]] = {
 
 def filled_up(
     blocks: Blocks,
-    components: NDArray[Any],
+    components: NDArray[np.floating],
     n_components: int | None,
     rng: np.random.Generator,
-) -> NDArray[Any]:
+) -> NDArray[np.floating]:
     """Add random rows of the data where fewer components were found than asked for."""
     missing = 0 if n_components is None else n_components - len(components)
     if missing <= 0:
@@ -195,8 +201,8 @@ def _from_singular_vectors(blocks: Blocks, k: int, name: str, rng: np.random.Gen
 def _check_start(
     blocks: Blocks,
     n_components: int | None,
-    weights: NDArray[Any] | None,
-    components: NDArray[Any],
+    weights: NDArray[np.floating] | None,
+    components: NDArray[np.floating],
     signed: bool,
 ) -> None:
     k = n_components if n_components is not None else len(components)

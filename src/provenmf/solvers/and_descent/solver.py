@@ -22,8 +22,6 @@ to their limit. schedule="adaptive" is ours, see `and_schedule` and `and_facets`
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -50,7 +48,7 @@ from provenmf.solvers.run import Callback, Run
 
 def and_descent(
     blocks: Blocks,
-    start: NDArray[Any],
+    start: NDArray[np.floating],
     *,
     rule: StageRule | None = None,
     max_iter: int = 200,

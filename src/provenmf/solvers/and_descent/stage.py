@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +85,7 @@ def row_scales_and_length(blocks: Blocks, rule: StageRule) -> tuple[Array, float
 
 
 def first_state(
-    blocks: Blocks, start: NDArray[Any], row_scales: Array, rule: StageRule
+    blocks: Blocks, start: NDArray[np.floating], row_scales: Array, rule: StageRule
 ) -> StageState:
     """The state before the first stage. The adaptive schedule looks at the data once for it."""
     components = np.array(start, dtype=np.float64)

@@ -7,8 +7,6 @@ movement shrank: fast while the components converge, slowly once noise is all th
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,7 +34,7 @@ class Stream:
     """
 
     def __init__(
-        self, blocks: Blocks, start: NDArray[Any], rule: StageRule, *, keep: float
+        self, blocks: Blocks, start: NDArray[np.floating], rule: StageRule, *, keep: float
     ) -> None:
         scales, self._length = row_scales_and_length(blocks, rule)
         self._state = first_state(blocks, start, scales, rule)

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +47,7 @@ class Pool:
             return row, float(self.similarity[position])
         return None
 
-    def meet(self, centroid: NDArray[Any]) -> None:
+    def meet(self, centroid: NDArray[np.floating]) -> None:
         """Let the rows of the pool know a new centroid."""
         self.similarity = np.maximum(self.similarity, self.block @ centroid / self.lengths)
 
@@ -61,7 +60,7 @@ def farthest_first(
     steps: Iterable[int],
     *,
     pool_rows: int = POOL_ROWS,
-) -> Iterable[tuple[int, NDArray[Any], float]]:
+) -> Iterable[tuple[int, NDArray[np.floating], float]]:
     """Yield (row, unit vector, similarity to the centroids before it), farthest row first.
 
     `lengths` are those of the rows; rows of length zero have no direction and are never chosen.
@@ -96,11 +95,13 @@ def raised_similarity(
     blocks: Blocks,
     lengths: NDArray[np.float64],
     similarity: NDArray[np.float64],
-    centroids: NDArray[Any],
+    centroids: NDArray[np.floating],
 ) -> NDArray[np.float64]:
     """One pass: each row's largest inner product with the old and the new centroids."""
 
-    def raised(block: Block, length: NDArray[Any], old: NDArray[Any]) -> NDArray[np.float64]:
+    def raised(
+        block: Block, length: NDArray[np.floating], old: NDArray[np.floating]
+    ) -> NDArray[np.float64]:
         return np.maximum(old, (block @ centroids.T).max(axis=1) / length)
 
     return blocks.map_rows(raised, lengths, similarity)
@@ -126,14 +127,14 @@ def farthest_pool(
 
 
 def nearest_centroid(
-    blocks: Blocks, lengths: NDArray[np.float64], centroids: NDArray[Any], decimals: int
+    blocks: Blocks, lengths: NDArray[np.float64], centroids: NDArray[np.floating], decimals: int
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Label of the nearest centroid and the inner product with it (Algorithm 1, step 4).
 
     Equally near centroids: the one chosen first. Rows of length zero: label −1, product 0.
     """
 
-    def nearest(block: Block, length: NDArray[Any]) -> NDArray[np.float64]:
+    def nearest(block: Block, length: NDArray[np.floating]) -> NDArray[np.float64]:
         products = block @ centroids.T
         largest = products.max(axis=1)
         close = products >= (largest - length * 10.0**-decimals)[:, None]
@@ -145,7 +146,7 @@ def nearest_centroid(
     return labels, found[:, 1] / np.where(directed, lengths, 1.0)
 
 
-def unit_row(blocks: Blocks, row: int, length: float) -> NDArray[Any]:
+def unit_row(blocks: Blocks, row: int, length: float) -> NDArray[np.floating]:
     """One row as a dense vector of unit length."""
     dense = as_dense(blocks.take(np.array([row])))[0]
     return dense / dense.dtype.type(length)

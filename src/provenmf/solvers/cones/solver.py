@@ -53,7 +53,7 @@ class Clusters:
     """
 
     rows: NDArray[np.intp]
-    centroids: NDArray[Any]
+    centroids: NDArray[np.floating]
     labels: NDArray[np.intp]
     angles: NDArray[np.float64]
 
@@ -128,7 +128,7 @@ def greedy_clusters(
     """Algorithm 1 of Liu17; with `find_number`, cut at the largest drop of the angles."""
     decimals = similarity_decimals(blocks.dtype)
     rows: list[int] = []
-    centroids: list[NDArray[Any]] = []
+    centroids: list[NDArray[np.floating]] = []
     angles: list[float] = []
     for row, centroid, similarity in farthest_first(blocks, lengths, start, decimals, run):
         rows.append(row)
@@ -149,7 +149,9 @@ def greedy_clusters(
     return Clusters(np.array(rows[:found], dtype=np.intp), kept, labels, np.array(angles))
 
 
-def nearest_component_weights(blocks: Blocks, components: NDArray[Any]) -> NDArray[Any]:
+def nearest_component_weights(
+    blocks: Blocks, components: NDArray[np.floating]
+) -> NDArray[np.floating]:
     """Weights with one nonzero per row: its projection on the nearest component.
 
     Differs: Algorithm 2 uses the component of the row's cluster. The nearest one is never
@@ -160,7 +162,7 @@ def nearest_component_weights(blocks: Blocks, components: NDArray[Any]) -> NDArr
     safe_lengths = np.where(lengths > 0, lengths, 1.0)
     units = components / safe_lengths[:, None]
 
-    def weights_of(block: Any) -> NDArray[Any]:
+    def weights_of(block: Any) -> NDArray[np.floating]:
         products = block @ units.T
         rows, nearest = np.arange(block.shape[0]), products.argmax(axis=1)
         weights = np.zeros(products.shape, dtype=blocks.dtype)

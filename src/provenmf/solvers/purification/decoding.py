@@ -39,13 +39,13 @@ class Moments:
 
 
 def relu_decode(
-    block: Block, inverse: NDArray[Any], threshold: float | NDArray[Any]
+    block: Block, inverse: NDArray[np.floating], threshold: float | NDArray[np.floating]
 ) -> NDArray[np.float64]:
     """x = max(A†y − α, 0) for every row y (Eq. (2))."""
     return np.maximum(np.asarray(block @ inverse.T, dtype=np.float64) - threshold, 0.0)
 
 
-def pair_moments(blocks: Blocks, inverse: NDArray[Any], threshold: float) -> Moments:
+def pair_moments(blocks: Blocks, inverse: NDArray[np.floating], threshold: float) -> Moments:
     """Decode and sum up in one pass.
 
     For independent uniform pairs of rows, Ê[(y − y′)(x − x′)ᵀ] is exactly

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +65,7 @@ class State:
 
 def purification(
     blocks: Blocks,
-    start: NDArray[Any],
+    start: NDArray[np.floating],
     *,
     pseudo_inverse: PseudoInverse = "min-inf",
     alpha: float | Automatic = "auto",
@@ -75,7 +75,7 @@ def purification(
     batch_size: int | None = None,
     max_iter: int = 100,
     tol: float = 1e-6,
-    truth: NDArray[Any] | None = None,
+    truth: NDArray[np.floating] | None = None,
     rng: np.random.Generator | None = None,
     callback: Callback | None = None,
     verbose: int = 0,
@@ -144,7 +144,7 @@ def purification(
 
 def initial_state(
     blocks: Blocks,
-    start: NDArray[Any],
+    start: NDArray[np.floating],
     *,
     pseudo_inverse: PseudoInverse = "min-inf",
     alpha: float | Automatic = "auto",
@@ -216,7 +216,7 @@ def relative_movement(new: NDArray[np.float64], old: NDArray[np.float64]) -> flo
 
 
 def distance_from_truth(
-    components: NDArray[np.float64], truth: NDArray[Any] | None
+    components: NDArray[np.float64], truth: NDArray[np.floating] | None
 ) -> dict[str, float]:
     """‖E‖_s and ‖N‖_1 relative to Σ, and the smallest Σ_ii, where the truth is known."""
     if truth is None:

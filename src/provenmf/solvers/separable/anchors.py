@@ -22,7 +22,7 @@ from provenmf.storage import as_dense
 MOST_ANCHORS = 100
 
 
-def dense_rows(blocks: Blocks, rows: Any) -> NDArray[Any]:
+def dense_rows(blocks: Blocks, rows: Sequence[int] | NDArray[np.integer]) -> NDArray[Any]:
     """The given rows as a dense array."""
     return as_dense(blocks.take(np.asarray(rows, dtype=np.intp)))
 

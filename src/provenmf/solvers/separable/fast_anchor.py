@@ -21,7 +21,6 @@ the row farthest from the affine span of all the others. Sparse data stay sparse
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,7 +167,7 @@ def _along(
     scales: NDArray[np.float64],
     directions: NDArray[np.float64],
     origin: NDArray[np.float64],
-) -> NDArray[Any]:
+) -> NDArray[np.floating]:
     """(x − origin) times one direction or a matrix of directions, for each scaled row."""
     products = points.map_rows(lambda block: np.asarray(block @ directions))
     factors = scales if directions.ndim == 1 else scales[:, None]

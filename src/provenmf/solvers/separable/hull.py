@@ -8,8 +8,6 @@ that both others miss (docs/decisions.md has figures).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,7 +41,7 @@ def grow_hull(blocks: Blocks, n_corners: int) -> Rows:
 
 
 def farthest_row_updating(
-    bounds: NDArray[np.float64], blocks: Blocks, corners: NDArray[Any]
+    bounds: NDArray[np.float64], blocks: Blocks, corners: NDArray[np.floating]
 ) -> tuple[int, float]:
     """The row farthest from the hull of the corners, and its squared distance.
 
@@ -62,7 +60,7 @@ def farthest_row_updating(
     return farthest, largest
 
 
-def squared_distances(blocks: Blocks, corners: NDArray[Any]) -> NDArray[np.float64]:
+def squared_distances(blocks: Blocks, corners: NDArray[np.floating]) -> NDArray[np.float64]:
     """Squared distance of each row to the hull of the corners, in one pass."""
 
     def measure(block: Block) -> NDArray[np.float64]:
