@@ -8,7 +8,9 @@ memberships of *all* nodes follow from V[anchors].
 Nodes of real networks differ in degree, which multiplies their rows: the rows then fill a cone, and
 a node of low degree lies inside although it is pure. With scaling, the pure nodes that SPA finds
 give a plane p·v = 1 through the corners of the cone, and each row is divided by its p·v; rows with
-less than 2 % are too uncertain to be pure nodes.
+less than 2 % are too uncertain to be pure nodes. Where the eigenvectors describe most of the nodes,
+each corner is then the mean of all nodes that lie at it within their noise (`node_vertices.py`);
+where they describe a few dense regions only, the pure nodes themselves are the corners.
 
 Two methods for networks stand beside the general ones. "spoc" (Panov, Slavnov & Ushakov 2017) is
 SPA on all rows of V, memberships raised to at least the machine epsilon before they are scaled.
@@ -19,10 +21,10 @@ The Factorization is that of the solver on the kept rows of V, scaled or not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,6 +32,12 @@ from numpy.typing import NDArray
 
 from provenmf.applications.embedding import Embedding, embed
 from provenmf.applications.fitting import fit_matrix, found_fewer, simplex_weights
+from provenmf.applications.node_vertices import (
+    LEAST_SHARE,
+    averaged_corners,
+    memberships_in_plane,
+    number_of_communities,
+)
 from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.estimators.provenance import versions
@@ -43,6 +51,7 @@ from provenmf.solvers.separable.geo_nmf import geo_nmf
 from provenmf.solvers.separable.spa import spa
 from provenmf.solvers.weights import encode
 
+HowMemberships = Literal["scaled", "simplex", "floored"]
 METHODS = ("spa", "merit", "fast_anchor", "fast_gradient", "geo_nmf", "spoc")
 LEAST_WEIGHT = 0.02
 DRAWN_NODES = 500
@@ -70,6 +79,8 @@ class Communities(Answer):
         How much each node belongs to each community; rows sum to one.
     pure_nodes : ndarray of shape (k,)
         The node chosen for each community.
+    n_averaged : ndarray of shape (k,) or None
+        How many nodes each corner is the mean of; None if the pure nodes are the corners.
     node_names : ndarray of shape (nodes,)
         Names of the nodes.
     undetermined : ndarray of shape (nodes,), bool
@@ -104,6 +115,7 @@ class Communities(Answer):
     settings: CommunitySettings
     edges: Annotated[NDArray[np.intp], Shape("edges", 2, below="nodes")] | None = None
     rank_correlation: float | None = None
+    n_averaged: Annotated[NDArray[np.intp], Shape("k")] | None = None
 
     @property
     def weights(self) -> NDArray[np.float64]:
@@ -154,7 +166,7 @@ class Communities(Answer):
         """Nodes as points, from the graph."""
         settings = self.settings
         embedding = embed(as_graph(data).adjacency, settings.n_communities, energy=settings.energy)
-        return node_problem(embedding, scale=settings.scale)[0]
+        return node_points(embedding, *node_plane(embedding, scale=settings.scale))
 
     def read(self, path: Path, options: ReadOptions) -> Any:
         """A graph."""
@@ -170,12 +182,13 @@ class Communities(Answer):
 
 def find_communities(
     graph: Any,
-    n_communities: int,
+    n_communities: int | None = None,
     *,
     method: str = "spa",
     energy: float = 0.99,
     scale: bool = True,
-    memberships: Literal["scaled", "simplex", "floored"] = "scaled",
+    vertices: bool | Literal["auto"] = "auto",
+    memberships: HowMemberships = "scaled",
     random_state: Any = None,
     **options: Any,
 ) -> Communities:
@@ -184,13 +197,17 @@ def find_communities(
     Parameters
     ----------
     graph : from `read_graph`, an adjacency matrix, or a networkx graph.
-    n_communities : how many.
+    n_communities : how many; None counts those that the links show beyond chance.
     method : "spa", "merit", "fast_anchor", "fast_gradient", "geo_nmf" or "spoc".
     energy : pure nodes are sought among the nodes with this share of the squared row norms.
     scale : whether to divide out the degrees before pure nodes are sought.
-    memberships : "scaled" solves V = M V[pure], sets negative entries to zero and scales rows to
-        sum one; "floored" raises them to the machine epsilon instead of zero; "simplex" takes the
-        nearest point of the simplex spanned by V[pure].
+    vertices : whether corners are means over all nodes that lie at them within their noise, which
+        is closer to the truth than one pure node each; memberships are then the nearest mixtures
+        of the corners. "auto" does so unless the nodes with the share `energy` are less than half
+        of all: the eigenvectors then describe a few dense regions. Needs `scale`.
+    memberships : without vertices, "scaled" solves V = M V[pure], sets negative entries to zero
+        and scales rows to sum one; "floored" raises them to the machine epsilon instead of zero;
+        "simplex" takes the nearest point of the simplex spanned by V[pure].
     random_state, options : passed to the method's estimator. "geo_nmf" is deterministic and has the
         option `spread`: pure nodes are at least 1 − spread as long as the longest.
 
@@ -199,39 +216,44 @@ def find_communities(
     Communities
     """
     graph = as_graph(graph)
-    if method not in METHODS:
-        raise InvalidInput(
-            "does not find pure nodes",
-            argument="method",
-            value=method,
-            remedy=f"choose one of {', '.join(METHODS)}",
-        )
-    refused = (
-        options.keys() - {"spread", "callback", "certify", "on_interrupt"}
-        if method == "geo_nmf"
-        else ()
-    )
-    if refused:
-        raise InvalidInput(
-            "has only the option spread",
-            argument="method",
-            value=method,
-            remedy=f"leave out {', '.join(sorted(refused))}",
-        )
+    check_choices(method, options, vertices, scale, memberships)
     if method == "spoc":
         method, energy, scale, memberships = "spa", 1.0, False, "floored"
+    scale = scale and method != "geo_nmf"
+    notes = list(graph.notes)
+    if n_communities is None:
+        n_communities = number_of_communities(graph.adjacency)
+        notes.append(
+            f"communities counted by the links beyond chance (Bethe Hessian): {n_communities}; "
+            "give the number if you know it"
+        )
     embedding = embed(graph.adjacency, n_communities, energy=energy)
-    notes = [*graph.notes, *embedding.notes]
-    points, nodes = node_problem(embedding, scale=scale and method != "geo_nmf")
+    notes += embedding.notes
+    plane, nodes = node_plane(embedding, scale=scale)
     if method == "geo_nmf":
         factorization = _geo_nmf(graph.adjacency, embedding, options.get("spread", 0.75))
     else:
         given = {**simplex_weights(method), "random_state": random_state, **options}
+        points = node_points(embedding, plane, nodes)
         factorization = fit_matrix(points, n_communities, method, given)
-    assert factorization.anchors is not None  # every method here chooses rows
+    anchors = factorization.anchors
+    assert anchors is not None  # every method here chooses rows
     notes += found_fewer(factorization, n_communities, "communities")
-    pure = nodes[factorization.anchors]
-    found, undetermined = memberships_of(embedding.vectors, pure, memberships)
+    if vertices == "auto" and scale:
+        described = len(embedding.kept) / len(embedding.vectors)
+        vertices = described >= LEAST_SHARE
+        if not vertices:
+            notes.append(
+                f"the leading eigenvectors describe {described:.0%} of the nodes: each community "
+                "rests on its pure node alone"
+            )
+    pure, n_averaged = nodes[anchors], None
+    if vertices is True and len(anchors) == n_communities:
+        parts = graph.adjacency, embedding.vectors, embedding.eigenvalues[:-1]
+        corners, n_averaged = averaged_corners(*parts, nodes, anchors, plane)
+        found, undetermined = memberships_in_plane(*parts[1:], corners, plane)
+    else:
+        found, undetermined = memberships_of(embedding.vectors, pure, memberships)
     if undetermined.any():
         notes.append(
             f"{np.count_nonzero(undetermined)} nodes are not reached by the leading eigenvectors; "
@@ -248,22 +270,66 @@ def find_communities(
         eigenvalues=embedding.eigenvalues,
         settings=CommunitySettings(n_communities, energy, scale),
         edges=_edges(graph.adjacency) if len(found) <= DRAWN_NODES else None,
+        n_averaged=n_averaged,
     )
 
 
-def node_problem(
+def check_choices(
+    method: str, options: Mapping[str, Any], vertices: object, scale: bool, memberships: str
+) -> None:
+    """Refuse what does not exist or does not go together."""
+    if method not in METHODS:
+        raise InvalidInput(
+            "does not find pure nodes",
+            argument="method",
+            value=method,
+            remedy=f"choose one of {', '.join(METHODS)}",
+        )
+    known = {"spread", "callback", "certify", "on_interrupt"}
+    refused = options.keys() - known if method == "geo_nmf" else set()
+    if refused:
+        raise InvalidInput(
+            "has only the option spread",
+            argument="method",
+            value=method,
+            remedy=f"leave out {', '.join(sorted(refused))}",
+        )
+    if vertices is True and (not scale or method in ("geo_nmf", "spoc")):
+        raise InvalidInput(
+            "needs the degrees divided out",
+            argument="vertices",
+            value=vertices,
+            remedy="leave out {:scale=False}, and the methods spoc and geo_nmf",
+        )
+    if memberships not in get_args(HowMemberships):
+        raise InvalidInput(
+            "is unknown",
+            argument="memberships",
+            value=memberships,
+            remedy=f"choose one of {', '.join(get_args(HowMemberships))}",
+        )
+
+
+def node_plane(
     embedding: Embedding, *, scale: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """The matrix in which pure nodes are sought, and the node behind each of its rows."""
+    """The plane p·v = 1 that divides rows, zero if none does, and the nodes to search."""
     rows = embedding.vectors[embedding.kept]
     if not scale:
-        return rows, embedding.kept
+        return np.zeros(rows.shape[1]), embedding.kept
     anchors = spa(as_blocks(rows), rows.shape[1]).anchors
     assert anchors is not None  # SPA always chooses rows
     plane = np.linalg.lstsq(rows[anchors], np.ones(len(anchors)), rcond=None)[0]
-    weights = rows @ plane
-    certain = np.flatnonzero(weights >= LEAST_WEIGHT)
-    return rows[certain] / weights[certain, None], embedding.kept[certain]
+    certain = embedding.kept[rows @ plane >= LEAST_WEIGHT]
+    return plane.astype(np.float64), certain
+
+
+def node_points(
+    embedding: Embedding, plane: NDArray[np.float64], nodes: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """The matrix in which pure nodes are sought, a row for each of the nodes."""
+    rows = embedding.vectors[nodes]
+    return rows / (rows @ plane)[:, None] if plane.any() else rows
 
 
 def _geo_nmf(adjacency: sp.csr_array, embedding: Embedding, spread: float) -> Factorization:
@@ -283,7 +349,7 @@ def _geo_nmf(adjacency: sp.csr_array, embedding: Embedding, spread: float) -> Fa
 
 
 def memberships_of(
-    vectors: NDArray[np.float64], pure: NDArray[np.intp], how: str = "scaled"
+    vectors: NDArray[np.float64], pure: NDArray[np.intp], how: HowMemberships = "scaled"
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Memberships (n, k) of all nodes, and which nodes the eigenvectors say nothing about."""
     corners = vectors[pure]
@@ -291,7 +357,7 @@ def memberships_of(
     if how == "simplex":
         found = simplex_least_squares(corners @ corners.T, vectors @ corners.T)
         unknown = np.linalg.norm(vectors, axis=1) <= ROUNDING
-    elif how in ("scaled", "floored"):
+    else:
         found = np.linalg.lstsq(corners.T, vectors.T, rcond=None)[0].T
         if how == "scaled":
             found[found < ROUNDING] = 0.0
@@ -300,8 +366,6 @@ def memberships_of(
         sums = found.sum(axis=1, keepdims=True)
         unknown = sums[:, 0] == 0
         found = np.divide(found, sums, out=np.zeros_like(found), where=sums > 0)
-    else:
-        raise InvalidInput(f"memberships={how!r} is not 'scaled', 'floored' or 'simplex'")
     if unknown.any() and not unknown.all():
         found[unknown] = found[~unknown].mean(axis=0)
     return found, np.asarray(unknown)

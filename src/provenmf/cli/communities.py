@@ -19,7 +19,7 @@ def communities(
         Path,
         typer.Argument(help="Graph: edge list (txt, csv, tsv), graphml, adjacency (npz, mtx)."),
     ],
-    rank: options.KnownRank,
+    rank: options.Rank = None,
     method: Annotated[str, typer.Option("--method", "-m", metavar="NAME", help=METHODS)] = "spa",
     output: options.Output = None,
     energy: Annotated[
@@ -48,7 +48,7 @@ def communities(
 
     \b
     Examples:
-      provenmf communities friends.txt -k 4               two names a line
+      provenmf communities friends.txt                    two names a line
       provenmf communities graph.graphml -k 3 --method spa
       provenmf communities adjacency.npz -k 6 --truth memberships.npz --json
     """

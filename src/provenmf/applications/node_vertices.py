@@ -1,0 +1,99 @@
+"""Corners of the nodes' simplex, averaged over the nodes that lie at them within their noise.
+
+With A = P + noise and P = V Λ Vᵀ, an eigenvector's row is off by (noise row) V Λ⁻¹ to first order.
+Links are independent, and a link's variance is about its expected value, so that node i has the
+error covariance Λ⁻¹ (Σ_j A_ij v_j v_jᵀ) Λ⁻¹: known from the graph itself.
+
+Degrees multiply rows. Under the degree-corrected model (Jin, Ke & Luo 2024) v_i = δ_i θ_i C. What
+tells the lengths of the corners C is that communities are equally dense inside: the diagonal of
+C Λ Cᵀ is constant. Points are divided by p·v as before pure nodes are sought; then θ follows from
+the nearest mixture of the corners, its weights divided by the corners' lengths.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from provenmf.linalg.nnls import simplex_least_squares
+from provenmf.solvers.separable.clouds import averaged_with_covariances
+
+Floats = NDArray[np.float64]
+
+LEAST_LOAD = 1e-9  # of the largest p·v; below it nothing is known of a node
+# Averaging assumes that the eigenvectors describe the graph, not a few dense corners of it.
+LEAST_SHARE = 0.5
+
+
+def link_covariances(
+    adjacency: sp.csr_array, vectors: Floats, eigenvalues: Floats, nodes: NDArray[np.intp]
+) -> Floats:
+    """Error covariances (nodes, k, k) of rows of the eigenvectors."""
+    n, k = vectors.shape
+    outer = (vectors[:, :, None] * vectors[:, None, :]).reshape(n, k * k)
+    sums = np.asarray(adjacency[nodes] @ outer).reshape(len(nodes), k, k)
+    return sums / np.multiply.outer(eigenvalues, eigenvalues)
+
+
+def averaged_corners(
+    adjacency: sp.csr_array,
+    vectors: Floats,
+    eigenvalues: Floats,
+    nodes: NDArray[np.intp],
+    anchors: NDArray[np.intp],
+    plane: Floats,
+) -> tuple[Floats, NDArray[np.intp]]:
+    """Corners (k, k) of the points v / p·v, and how many nodes each is the mean of.
+
+    Parameters
+    ----------
+    nodes : those whose p·v is not negligible; anchors : positions among them.
+    plane : p.
+    """
+    rows = vectors[nodes]
+    loads = rows @ plane
+    points = rows / loads[:, None]
+    k = vectors.shape[1]
+    # To first order the division moves a point by (I − x pᵀ) times the error of its row.
+    slope = np.eye(k) - points[:, :, None] * plane[None, None, :]
+    covariances = link_covariances(adjacency, vectors, eigenvalues, nodes)
+    covariances = slope @ covariances @ slope.transpose(0, 2, 1) / loads[:, None, None] ** 2
+    return averaged_with_covariances(points, points[anchors], covariances, freedom=max(1, k - 1))
+
+
+def memberships_in_plane(
+    vectors: Floats, eigenvalues: Floats, corners: Floats, plane: Floats
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Memberships of all nodes, and which of them nothing is known of; those get the mean."""
+    density = np.einsum("ij,j,ij->i", corners, eigenvalues, corners)
+    lengths = np.sqrt(np.maximum(density, 1e-6 * np.abs(density).max()))
+    loads = vectors @ plane
+    known = loads > LEAST_LOAD * np.abs(loads).max()
+    found = np.zeros_like(vectors)
+    points = vectors[known] / loads[known, None]
+    found[known] = simplex_least_squares(corners @ corners.T, points @ corners.T) * lengths
+    found[known] /= found[known].sum(axis=1, keepdims=True)
+    found[~known] = found[known].mean(axis=0)
+    return found, ~known
+
+
+def number_of_communities(adjacency: sp.csr_array, *, most: int = 50) -> int:
+    """How many communities the links show beyond chance, at least one.
+
+    Negative eigenvalues of the Bethe Hessian (r² − 1) I − r A + D, with r² the mean number of
+    further links at the end of a link (Saade, Krzakala & Zdeborová 2014; Le & Levina 2022).
+    """
+    from scipy.sparse.linalg import eigsh
+
+    degrees = np.asarray(adjacency.sum(axis=1), dtype=np.float64).ravel()
+    n, total = len(degrees), degrees.sum()
+    squared = max((degrees**2).sum() / total - 1.0, 1.0) if total > 0 else 1.0
+    root = float(np.sqrt(squared))
+    hessian = sp.csr_array(sp.diags_array(squared - 1.0 + degrees) - root * adjacency)
+    if n <= max(300, 3 * most):
+        values = np.linalg.eigvalsh(hessian.toarray())
+    else:
+        start = np.random.default_rng(0).standard_normal(n)
+        values = eigsh(hessian, k=most, which="SA", v0=start, return_eigenvectors=False, tol=1e-6)
+    return max(1, min(int(np.count_nonzero(values < 0)), most))

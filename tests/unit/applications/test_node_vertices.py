@@ -1,0 +1,95 @@
+"""Corners averaged over nodes: closer to the truth than single nodes, on graphs of the model."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf.applications import find_communities
+from provenmf.applications.node_vertices import link_covariances, number_of_communities
+from provenmf.datasets.networks import large_mixed_membership_network, mixed_membership_network
+from provenmf.errors import InvalidInput
+from provenmf.metrics.matching import best_assignment
+
+
+def membership_error(found, true):
+    """Mean L1 distance of the nodes' memberships, communities matched."""
+    distance = np.abs(found[:, :, None] - true[:, None, :]).sum(axis=0)
+    rows, columns = best_assignment(-distance)
+    return np.abs(found[:, rows] - true[:, columns]).sum(axis=1).mean()
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("spread", [0.0, 0.5])
+def test_averaged_corners_are_closer_to_the_truth(seed, spread):
+    network = large_mixed_membership_network(
+        1500, 4, mean_degree=80.0, degree_spread=spread, random_state=seed
+    )
+    options = {"certify": False}
+    single = find_communities(network.adjacency, 4, vertices=False, **options)
+    averaged = find_communities(network.adjacency, 4, **options)
+    assert averaged.n_averaged.min() > 20
+    errors = [membership_error(r.memberships, network.memberships) for r in (averaged, single)]
+    assert errors[0] < 0.75 * errors[1]
+
+
+def test_the_error_falls_with_the_number_of_nodes():
+    errors = [
+        membership_error(
+            find_communities(network.adjacency, 3, certify=False).memberships, network.memberships
+        )
+        for n in (250, 1000, 2500)
+        for network in [mixed_membership_network(n, 3, random_state=0)]
+    ]
+    assert errors[2] < 0.75 * errors[1] < 0.75 * 0.75 * errors[0]
+
+
+def test_covariances_are_those_of_redrawn_graphs():
+    rng = np.random.default_rng(0)
+    n, k = 300, 2
+    memberships = np.repeat(np.eye(k), n // k, axis=0)
+    chance = memberships @ np.array([[0.2, 0.05], [0.05, 0.2]]) @ memberships.T
+    values, vectors = np.linalg.eigh(chance)
+    values, vectors = values[-k:], vectors[:, -k:]
+    rows = []
+    for _ in range(300):
+        upper = np.triu(rng.random((n, n)) < chance, 1)
+        drawn = (upper | upper.T).astype(float)
+        rows.append((drawn @ vectors / values)[0])
+    measured = np.cov(np.array(rows).T)
+    predicted = link_covariances(sp.csr_array(chance), vectors, values, np.array([0]))[0]
+    np.testing.assert_allclose(np.diag(measured), np.diag(predicted), rtol=0.35)
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_the_number_of_communities_is_counted(k):
+    network = large_mixed_membership_network(
+        1200, k, mean_degree=40.0, pure_share=0.8, random_state=k
+    )
+    assert number_of_communities(network.adjacency) == k
+    result = find_communities(network.adjacency, certify=False)
+    assert result.n_components == k
+    assert any("beyond chance" in note for note in result.notes)
+
+
+def test_a_random_graph_has_one_community():
+    rng = np.random.default_rng(0)
+    upper = np.triu(rng.random((400, 400)) < 0.05, 1)
+    assert number_of_communities(sp.csr_array((upper | upper.T).astype(float))) == 1
+
+
+def test_dense_regions_alone_are_not_averaged():
+    """Two cliques in a sparse ring: the eigenvectors see only them."""
+    n = 600
+    ring = sp.diags_array([np.ones(n - 1)], offsets=[1], shape=(n, n)).tolil()
+    ring[:20, :20] = 1
+    ring[300:320, 300:320] = 1
+    graph = sp.csr_array(((ring + ring.T) > 0).astype(float))
+    result = find_communities(graph, 2, certify=False)
+    assert result.n_averaged is None
+    assert any("pure node alone" in note for note in result.notes)
+
+
+def test_vertices_need_the_degrees_divided_out():
+    network = mixed_membership_network(100, 3, random_state=0)
+    with pytest.raises(InvalidInput, match="vertices"):
+        find_communities(network.adjacency, 3, vertices=True, method="spoc")
