@@ -15,8 +15,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.blocks import Block
 from provenmf.guarantees.fit import Fit
-from provenmf.linalg.distances import Model
+from provenmf.linalg.distances import Model, nearest_points
 from provenmf.linalg.hull import product_rounding
 from provenmf.linalg.scaling import inverse_where_positive
 from provenmf.records import Certificate, Check
@@ -41,14 +42,34 @@ class Explanation:
         assert fit.factorization.anchors is not None  # methods that choose rows always name them
         self.fit, self.model, self.scaled = fit, model, scale_rows
         self.anchors = fit.factorization.anchors
-        self.components = fit.components_over_sums if scale_rows else fit.components
+        self.components = as_dense(fit.blocks.take(self.anchors)).astype(np.float64)
         self.factors = inverse_where_positive(fit.sums) if scale_rows else None
         self.lengths = fit.lengths if self.factors is None else fit.lengths * self.factors
-        found, self.weights = fit.nearest(model, scale_rows=scale_rows)
+        if self.factors is not None:
+            self.components = self.components * self.factors[self.anchors, None]
+        found, self.weights = self._nearest()
         self.distances = found * (1 + product_rounding(self.components.shape[1])) + self._slack()
         self.distances[self.anchors] = 0.0
         if self.factors is not None:
             self.distances[self.factors == 0] = 0.0
+
+    def _nearest(self) -> tuple[Floats, Floats]:
+        """Distances and weights: those that the fit knows, if its components are these rows.
+
+        A component may have taken over the size of its weights there.
+        """
+        known = self.fit.components_over_sums if self.scaled else self.fit.components
+        if np.allclose(known, self.components, rtol=1e-12, atol=0.0):
+            return self.fit.nearest(self.model, scale_rows=self.scaled)
+        corners, model = self.components, self.model
+
+        def measure(block: Block, *sums: Floats) -> Floats:
+            squared, weights = nearest_points(block, corners, model, *sums)
+            return np.column_stack([np.sqrt(squared), weights])
+
+        sums = (self.fit.sums,) if self.scaled else ()
+        found = self.fit.blocks.map_rows(measure, *sums)
+        return found[:, 0], found[:, 1:]
 
     def _slack(self) -> Floats:
         """Rounding errors of the measured distances, and how far weights are off the simplex."""

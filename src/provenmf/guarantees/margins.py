@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from provenmf.blocks import Block, Blocks
 from provenmf.guarantees.explanation import Explanation
 from provenmf.linalg.hull import distances_to_hulls, product_rounding
+from provenmf.linalg.norms import absolute_row_sums
 from provenmf.records import Certificate, Check, Measure, Status, in_digits
 from provenmf.storage import as_dense
 
@@ -231,8 +232,9 @@ def obstacle(points: Explanation) -> str:
     if columns > MARGIN_COLUMNS:
         return f"there are {columns} columns, more than {MARGIN_COLUMNS}: project the data first"
     if points.factors is not None:
-        if (points.fit.sums < 0).any():
-            return "rows with negative sums cannot be divided by them"
+        absolute = points.fit.blocks.map_rows(absolute_row_sums)
+        if (absolute > 2 * points.fit.sums).any():  # a sum has lost digits then
+            return "rows whose sums are small or negative cannot be divided by them"
         if (points.factors[points.anchors] == 0).any():
             return "an anchor has the sum zero and cannot be divided by it"
     return ""

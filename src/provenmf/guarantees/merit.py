@@ -36,7 +36,7 @@ def certify(fit: Fit) -> Certificate:
     margins = margin_statements(points)
     e = quantities(points)
     state = MeritState.of(fit.factorization)
-    penalty = Penalty(state.lam / fit.unit / fit.unit, state.mu)
+    penalty = Penalty(state.lam / fit.unit / fit.unit, state.mu, state.lam)
     checks = (
         *margins.checks,
         check_theorem_3(e, penalty),
@@ -68,10 +68,11 @@ def certify(fit: Fit) -> Certificate:
 
 @dataclass(frozen=True)
 class Penalty:
-    """Weight, divided by the square of the unit, and smoothness of the penalty."""
+    """Weight, divided by the square of the unit, and smoothness of the penalty; weight as given."""
 
     lam: float
     mu: float
+    given: float | None = None
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,10 @@ def check_theorem_3(e: Quantities, penalty: Penalty, *, measured_noise: bool = F
     status: Status = "holds" if others < anchors else "fails"
     if status == "holds" and e.independent != "holds":
         status = e.independent
-    note = "bound on max C of other rows, against that of anchors; for the optimum of the problem"
+    note = (
+        "bound on max C of other rows, against that of anchors, in the optimum of the problem with "
+        f"lam = {penalty.given or penalty.lam:.3g}"
+    )
     return Check(name, "Nguyen22, Thm 3", status, value=others, threshold=anchors, note=note)
 
 

@@ -25,9 +25,12 @@ every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.k
 
 
 def certified(method, X, k):
+    """What the method itself certifies."""
+    model = method(k).set_params(certify=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return method(k).fit(X).certificate_
+        model.fit(X)
+    return model._certify(Fit(as_blocks(X), model.factorization_, model._constraint))
 
 
 def margin_check(certificate):
@@ -96,6 +99,20 @@ def test_the_radius_is_that_of_the_rows_left_out():
     assert alone.left_out == 0 and alone.upper[0] < 1e-12
 
 
+@pytest.mark.parametrize("method", [METHODS[m] for m in ("XRAY", "SPA", "SPA scaled")])
+def test_weights_as_large_as_1e40_change_no_anchor(method):
+    """The measurement of a fit may move the size of weights into components; corners stay rows."""
+    X = np.vstack([np.eye(3), [[0.2, 0.3, 0.5], [0.4, 0.4, 0.2]]])
+    plain = certified(method, X, 3)
+    large = X * np.array([[1e-35], [1e-35], [1e-35], [1e5], [1e5]])
+    found = certified(method, large, 3)
+    if method is METHODS["SPA"]:
+        assert margin_check(found).status == "fails"
+        return
+    name = "anchor_margin_of_scaled_rows"
+    np.testing.assert_allclose(sorted(found.measures[name]), sorted(plain.measures[name]))
+
+
 def test_margins_do_not_depend_on_the_unit():
     X = np.random.default_rng(2).dirichlet(np.ones(4), 30)
     plain = certified(METHODS["FastAnchor"], X, 4)
@@ -119,7 +136,7 @@ def test_nothing_is_infinite_where_all_rows_are_equal(method, X):
 
 def test_a_radius_that_swallows_everything_proves_nothing():
     X = np.random.default_rng(3).random((20, 3))
-    model = MERIT(2, random_state=0, group_duplicates=0.01).fit(X)
+    model = MERIT(2, random_state=0, group_duplicates=0.01, certify=False).fit(X)
     state = replace(model.factorization_.state, group_radius=1e6)
     fit = Fit(as_blocks(X), replace(model.factorization_, state=state), "simplex")
     assert model._certify(fit) == model._certify(Fit(as_blocks(X), model.factorization_, "simplex"))
@@ -147,7 +164,7 @@ def test_a_margin_below_the_noise_of_this_rank_is_vacuous():
 @every_method
 def test_components_that_are_not_the_named_rows_prove_nothing(method):
     X = np.random.default_rng(6).dirichlet(np.full(4, 0.3), 30)
-    model = method(3).fit(X)
+    model = method(3).set_params(certify=False).fit(X)
     record = model.factorization_
     elsewhere = np.setdiff1d(np.arange(30), record.anchors)[:3]
     for forged in (
