@@ -99,6 +99,13 @@ class Communities(Answer):
     See Also
     --------
     find_communities : Makes one from a graph.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf.applications import find_communities
+    >>> find_communities(np.kron(np.eye(2), np.ones((4, 4))), 2)
+    Communities(2 communities of 8 nodes, method='spa')
     """
 
     kind: ClassVar[str] = "communities"
@@ -214,6 +221,16 @@ def find_communities(
     Returns
     -------
     Communities
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf.applications import find_communities
+    >>> two = np.kron(np.eye(2), np.ones((4, 4)))  # two groups of four that know each other
+    >>> find_communities(two, 2).memberships.argmax(axis=1).tolist() in (
+    ...     [0, 0, 0, 0, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0, 0, 0]
+    ... )
+    True
     """
     graph = as_graph(graph)
     check_choices(method, options, vertices, scale, memberships)

@@ -44,6 +44,17 @@ class Parts(Answer):
     See Also
     --------
     find_parts : Makes one from images.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf.applications import find_parts
+    >>> images = np.random.default_rng(0).random((9, 4, 4))
+    >>> parts = find_parts(images, 3, random_state=0)
+    >>> parts
+    Parts(3 parts of 9 images, method='hals')
+    >>> parts.transform(images[:2]).shape
+    (2, 3)
     """
 
     kind: ClassVar[str] = "parts"
@@ -134,16 +145,33 @@ def find_parts(
 
     Parameters
     ----------
-    images : from `read_images`, or an array (images, rows, columns) or (images, pixels).
-    n_parts : how many.
-    method : any method of `provenmf.factorize`. "hals" has no negative pixels; "and_descent", which
-        may have them, works with the settings of its paper.
-    shape : rows and columns of one image, where images is a matrix and they are not square.
-    random_state, options : passed to the method's estimator.
+    images : Images or array
+        From `read_images`, or an array (images, rows, columns) or (images, pixels).
+    n_parts : int
+        How many.
+    method : str, default="hals"
+        Any method of `provenmf.factorize`. "hals" has no negative pixels; "and_descent", which may
+        have them, works with the settings of its paper.
+    shape : tuple of int, optional
+        Rows and columns of one image, where images is a matrix and they are not square.
+    random_state, **options
+        Passed to the method's estimator.
 
     Returns
     -------
     Parts
+
+    See Also
+    --------
+    provenmf.io.read_images : Reads images from files.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf.applications import find_parts
+    >>> images = np.random.default_rng(0).random((9, 4, 4))
+    >>> find_parts(images, 3, random_state=0).parts.shape
+    (3, 4, 4)
     """
     images = as_images(images, shape=shape)
     if len(images.pixels) < 2:

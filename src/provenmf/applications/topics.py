@@ -267,6 +267,13 @@ def find_topics(
     Returns
     -------
     Topics
+
+    Examples
+    --------
+    >>> from provenmf.applications import find_topics
+    >>> texts = ["ship sail wave", "bread oven yeast", "sail wave ship", "oven bread yeast"]
+    >>> sorted(sorted(words) for words in find_topics(texts, 2).top_words(3))
+    [['bread', 'oven', 'yeast'], ['sail', 'ship', 'wave']]
     """
     if weights_from not in ("counts", "tfidf"):
         raise InvalidInput(f"weights_from={weights_from!r} is not 'counts' or 'tfidf'")

@@ -79,6 +79,17 @@ class Unmixing(Answer):
     See Also
     --------
     unmix : Makes one from a cube.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf.applications import unmix
+    >>> mixed = np.random.default_rng(0).dirichlet(np.ones(3), 36)
+    >>> result = unmix(mixed.reshape(6, 6, 3), 3)
+    >>> result, result.maps().shape
+    (Unmixing(3 materials of 36 pixels, method='spa'), (3, 6, 6))
+    >>> result.transform(mixed[:2]).sum(axis=1).round(6).tolist()
+    [1.0, 1.0]
     """
 
     kind: ClassVar[str] = "unmixing"
@@ -225,20 +236,44 @@ def unmix(
 
     Parameters
     ----------
-    cube : from `read_cube`, or an array (rows, columns, bands) or pixels and bands in a matrix.
-    n_endmembers : how many; None lets the method find out where it can ("spa", "xray").
-    method : "spa", "merit", "xray", "fast_anchor", "fast_gradient".
-    shape : rows and columns of the image, where cube is a matrix.
-    group : whether to look for endmembers among means of near-identical pixels.
-    group_radius : how far pixels of a group may be from its first, as a share of the mean length
-        of a pixel; None takes 5 %, or more where the noise is larger.
-    scale : whether to look for endmembers by the shape of the spectra, not their brightness.
-    true_endmembers, true_abundances : reference (k, bands) and (all pixels, k) to compare with.
-    random_state, options : passed to the method's estimator.
+    cube : Cube or array
+        From `read_cube`, or an array (rows, columns, bands), or pixels and bands in a matrix.
+    n_endmembers : int or None
+        How many; None lets the method find out where it can ("spa", "xray").
+    method : str, default="spa"
+        "spa", "merit", "xray", "fast_anchor" or "fast_gradient".
+    shape : tuple of int, optional
+        Rows and columns of the image, where cube is a matrix.
+    group : bool, default=True
+        Whether to look for endmembers among means of near-identical pixels.
+    group_radius : float, optional
+        How far pixels of a group may be from its first, as a share of the mean length of a pixel;
+        None takes 5 %, or more where the noise is larger.
+    scale : bool, default=True
+        Whether to look for endmembers by the shape of the spectra, not their brightness.
+    true_endmembers, true_abundances : array of shape (k, bands) and (all pixels, k), optional
+        Reference to compare with.
+    random_state, **options
+        Passed to the method's estimator.
 
     Returns
     -------
     Unmixing
+
+    See Also
+    --------
+    provenmf.io.read_cube : Reads a cube from a file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf.applications import unmix
+    >>> rng = np.random.default_rng(0)
+    >>> pure = np.array([[1.0, 0.2, 0.1], [0.1, 0.3, 1.0]])  # two spectra in three bands
+    >>> mixed = np.vstack([np.eye(2), rng.dirichlet(np.ones(2), 14)]) @ pure
+    >>> found = unmix(mixed.reshape(4, 4, 3), 2, group=False)
+    >>> sorted(found.endmembers.round(6).tolist())
+    [[0.1, 0.3, 1.0], [1.0, 0.2, 0.1]]
     """
     cube = as_cube(cube, shape=shape)
     notes = list(cube.notes)

@@ -40,6 +40,17 @@ def count_words(
     stop_words : "english", a list of words, or None.
     max_words : keep only the most frequent words.
     vocabulary : count these words, in this order, and ignore the options above.
+
+    Returns
+    -------
+    Counts
+
+    Examples
+    --------
+    >>> from provenmf.applications import count_words
+    >>> counts = count_words(["ship and sail", "sail the ship", "bread"], max_share=1.0)
+    >>> counts.vocabulary.tolist(), counts.matrix.toarray().tolist()
+    (['sail', 'ship'], [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
     """
     if not isinstance(corpus, Corpus):
         corpus = Corpus(list(corpus), [f"document {n}" for n in range(len(corpus))])

@@ -59,6 +59,18 @@ def load(path: str | Path) -> Factorization | Answer:
     ------
     UnreadableFile
         The file is missing, damaged, foreign, or from a newer version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from provenmf import factorize, load
+    >>> result = factorize(np.eye(3), 2, method="spa", certify=False)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     result.save(Path(folder) / "result.npz")
+    ...     load(Path(folder) / "result.npz") == result
+    True
     """
     path = existing(path)
     if path.is_dir():

@@ -61,6 +61,17 @@ class Answer:
         What was done to the data, one sentence each.
     component_names : tuple of str
         Numbered by default ("Topic 1", …).
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import numpy as np
+    >>> from provenmf.records import Answer, Factorization
+    >>> answer = Answer(Factorization("spa", np.ones((5, 2)), np.ones((2, 3))))
+    >>> answer.component_names
+    ('Component 1', 'Component 2')
+    >>> replace(answer, component_names=("day", "night")).share.tolist()
+    [0.5, 0.5]
     """
 
     kind: ClassVar[str] = "matrix"

@@ -1,5 +1,6 @@
 """What answers of all kinds do alike: the matrix behind them, new data, tables, repr."""
 
+import doctest
 import sys
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from provenmf import load
+from provenmf import applications, load
 from provenmf.applications import count_words, find_communities, find_parts, find_topics, unmix
 from provenmf.applications.topics import ANCHOR_METHODS
 from provenmf.cli.outcome import as_dict
@@ -22,6 +23,16 @@ from provenmf.records import Answer, Factorization, as_answer
 from provenmf.records.answers import ANSWERS, Words
 from provenmf.records.shapes import Shape
 from provenmf.report import render
+
+
+@pytest.mark.parametrize("name", applications.__all__)
+def test_the_example_runs(name):
+    item = getattr(applications, name)
+    found = doctest.DocTestParser().get_doctest(item.__doc__, {}, name, None, 0)
+    assert found.examples
+    report: list[str] = []
+    doctest.DocTestRunner().run(found, out=report.append)
+    assert not report, "".join(report)
 
 
 def fits(answer, matrix):
