@@ -1,10 +1,11 @@
-"""Statements about anchors and cones on hostile data, against exact rational arithmetic.
+"""Statements about anchors and cones on hostile data and forged results, in exact arithmetic.
 
 Nonnegative least squares of scipy proposes mixtures and hyperplanes; what they prove is computed
 with fractions, so that no rounding stands between a statement and its refutation.
 """
 
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -58,7 +59,26 @@ def fitted(method, X, k):
             model.fit(X)
         except InvalidInput:
             assume(False)
-    return model, model._certify(Fit(as_blocks(X), model.factorization_, model._constraint))
+    return model, certificate_of(model, model.factorization_, X)
+
+
+def certificate_of(model, record, X):
+    return model._certify(Fit(as_blocks(X), record, model._constraint))
+
+
+def forged(record, X, seed):
+    """The record with one of its arrays changed, now and then consistently with the data."""
+    rng = np.random.default_rng(seed)
+    n, k = record.weights.shape
+    weights = record.weights * rng.choice([0.5, 1, 2], record.weights.shape).astype(X.dtype)
+    changes = [{"weights": weights}, {"components": record.components[::-1].copy()}]
+    if record.anchors is not None:
+        rows = rng.choice(n, len(record.anchors), replace=False)
+        changes += [{"anchors": rows}, {"anchors": rows, "components": X[rows]}]
+    if record.labels is not None:
+        changes += [{"labels": rng.integers(-1, k, n)}, {"labels": np.full(n, -1)}]
+    change = changes[int(rng.integers(len(changes)))]
+    return replace(record, **change)
 
 
 def exactly(row):
@@ -110,7 +130,7 @@ def points_of(X, scaled):
     return [[x / sum(row) for x in row] if sum(row) > 0 else None for row in rows]
 
 
-def margins_are_true(model, certificate, X, with_origin):
+def margins_are_true(record, certificate, X, with_origin):
     """Rows outside the stated radius have no mixture nearer to the anchor than its margin."""
     name = next((n for n in certificate.measures if n.startswith("anchor_margin")), None)
     if name is None:
@@ -122,7 +142,7 @@ def margins_are_true(model, certificate, X, with_origin):
     points = points_of(X, scaled)
     margins = certificate.measures[name]
     near = 0
-    for anchor, margin in zip(model.anchors_, margins):
+    for anchor, margin in zip(record.anchors, margins):
         target = points[anchor]
         others = [p for i, p in enumerate(points) if i != anchor and p is not None]
         apart = [[a - b for a, b in zip(p, target)] for p in others]
@@ -155,9 +175,16 @@ def numbers_are_finite(certificate):
 def test_what_is_proved_of_anchors_is_true(name, seed):
     X, stored, k = hostile(seed)
     model, certificate = fitted(METHODS[name], stored, k)
+    anchors_are_true(name, model.factorization_, certificate, X)
+    other = forged(model.factorization_, X, seed)
+    anchors_are_true(name, other, certificate_of(model, other, stored), X)
+
+
+def anchors_are_true(name, record, certificate, X):
+    """Every statement of one certificate about anchors."""
     numbers_are_finite(certificate)
-    margins_are_true(model, certificate, X, with_origin=name.startswith("SPA"))
-    corners = [exactly(X[a]) for a in model.anchors_]
+    margins_are_true(record, certificate, X, with_origin=name.startswith("SPA"))
+    corners = [exactly(row) for row in record.components]
     if "distance_of_any_row_to_the_anchors_hull" in certificate.bounds:
         bound = certificate.bounds["distance_of_any_row_to_the_anchors_hull"]
         assert not any(distance_exceeds(exactly(row), corners, bound) for row in X)
@@ -175,10 +202,17 @@ def test_what_is_proved_of_anchors_is_true(name, seed):
 def test_what_is_proved_of_cones_is_true(seed):
     X, stored, k = hostile(seed)
     model, certificate = fitted(lambda k: ConeNMF(k), stored, k)
+    cones_are_true(model.factorization_, certificate, X)
+    other = forged(model.factorization_, X, seed)
+    cones_are_true(other, certificate_of(model, other, stored), X)
+
+
+def cones_are_true(record, certificate, X):
+    """Every bound of one certificate on the error of a factorization."""
     numbers_are_finite(certificate)
     left = whole = Fraction(0)
-    components = [exactly(row) for row in model.components_]
-    for row, weights in zip(map(exactly, X), map(exactly, model.factorization_.weights)):
+    components = [exactly(row) for row in record.components]
+    for row, weights in zip(map(exactly, X), map(exactly, record.weights)):
         e = [x - dot(weights, column) for x, column in zip(row, zip(*components))]
         left, whole = left + dot(e, e), whole + dot(row, row)
     for name, bound in certificate.bounds.items():
