@@ -25,8 +25,16 @@ Plain = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
 Record = TypeVar("Record")
 
-# Kinds of numpy types that a field may hold, by the kind that it declares.
-KINDS = {"f": "f", "i": "iu", "b": "b", "U": "U", "O": "fiub"}
+# Letters of the numpy types that a field may hold, by the scalar type that it declares; the first
+# that fits counts.
+KINDS: tuple[tuple[type[np.generic], str], ...] = (
+    (np.str_, "U"),
+    (np.bool_, "b"),
+    (np.integer, "iu"),
+    (np.inexact, "f"),
+    (np.number, "fiu"),
+    (np.generic, "fiub"),
+)
 
 
 def pack(record: Any, prefix: str = "") -> tuple[Plain, Arrays]:
@@ -125,7 +133,8 @@ class _Stored:
             raise ValueError(f"{self.prefix}{name} is not an array")
         array = self.arrays[self.prefix + name]
         scalar = get_args(dtype)[0]
-        if array.dtype.kind not in KINDS[np.dtype(object if scalar is Any else scalar).kind]:
+        scalar = np.generic if scalar is Any else get_origin(scalar) or scalar
+        if array.dtype.kind not in next(kinds for kind, kinds in KINDS if issubclass(scalar, kind)):
             raise ValueError(f"{self.prefix}{name} is an array of {array.dtype}")
         return array
 
