@@ -199,7 +199,9 @@ def check_margins(points: Explanation, margins: Margins) -> Check:
         status = "fails"
     whose = "each anchor"
     if margins.left_out:
-        whose += f", or one of {margins.left_out} rows within {in_digits(margins.radius * unit)},"
+        radius = in_digits(margins.radius * unit)
+        which = f"a row within {radius} of it" if margins.radius > 0 else "a copy of it"
+        whose += f", or {which} (there are {margins.left_out}),"
     survived, left = in_digits(least * unit / 2), in_digits(noise * unit)
     rows = "row divided by its sum" if points.scaled else "row"
     words = (

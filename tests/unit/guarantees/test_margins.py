@@ -81,7 +81,7 @@ def test_of_two_equal_rows_one_may_leave_the_corner():
     survived = certificate.bounds[name]
     assert certificate.measures["rows_near_anchors"] == 1
     assert certificate.measures["radius_of_rows_near_anchors"] == 0
-    assert "or one of 1 rows within 0" in margin_check(certificate).note
+    assert "or a copy of it (there are 1)" in margin_check(certificate).note
     # The counterexample to the statement without the copy: moved by less, row 0 is a mixture.
     moved = X.copy()
     moved[0] += 0.99 * survived * np.array([-2.0, 1.0, 1.0]) / np.sqrt(6)
