@@ -96,8 +96,14 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Find the components."""
         raise NotImplementedError  # every method has its own
 
-    def _encode(self, blocks: Blocks, components: NDArray[Any]) -> NDArray[Any]:
-        """Find the weights of given components; the last step of fit and all of transform."""
+    def _encode(
+        self, blocks: Blocks, components: NDArray[Any], known: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
+        """Find the weights of given components; the last step of fit and all of transform.
+
+        At the end of a fit `known` are those that the solver found; where they solve this very
+        problem, they are the answer.
+        """
         return encode(blocks, components, constraint=self._constraint)
 
     def _certify(self, fit: Fit) -> Certificate:
@@ -154,7 +160,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self._forget()
         factorization = Factorization(
             method=self._method,
-            weights=self._encode(blocks, solution.components),
+            weights=self._encode(blocks, solution.components, solution.weights),
             components=solution.components,
             anchors=solution.anchors,
             labels=solution.labels,

@@ -134,7 +134,9 @@ class ConeNMF(Factorizer):
     def _weights_are_least_squares(self) -> bool:
         return self.refine not in (None, "kl")
 
-    def _encode(self, blocks: Blocks, components: NDArray[Any]) -> NDArray[Any]:
+    def _encode(
+        self, blocks: Blocks, components: NDArray[Any], known: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
         if self.refine is None:
             return nearest_component_weights(blocks, components)
         if self.refine == "kl":

@@ -116,7 +116,9 @@ class PoissonNMF(Factorizer):
     def _weights_are_least_squares(self) -> bool:
         return False
 
-    def _encode(self, blocks: Blocks, components: NDArray[Any]) -> NDArray[Any]:
+    def _encode(
+        self, blocks: Blocks, components: NDArray[Any], known: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
         return encode_counts(blocks, components)
 
     def _certify(self, fit: Fit) -> Certificate:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks
 from provenmf.estimators.base import Factorizer
@@ -88,6 +89,13 @@ class XRAY(Factorizer):
             callback=self.callback,
             verbose=self.verbose,
         )
+
+    def _encode(
+        self, blocks: Blocks, components: NDArray[Any], known: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
+        if known is not None:  # the last projection solved the same problem
+            return known.astype(blocks.dtype, copy=False)
+        return super()._encode(blocks, components)
 
     def _certify(self, fit: Fit) -> Certificate:
         return separable.certify_cone(fit)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.parallel import for_row_slices
+from provenmf.solvers.merit.mixture import Mixture
 
 Rows = NDArray[np.intp]
 
@@ -87,3 +88,17 @@ def representatives(X: NDArray[Any], rows: Rows, radius: float) -> Rows:
             away = np.linalg.norm(points[undecided] - points[first], axis=1)
             undecided = undecided[~near | (away > radius)]
     return rows[np.sort(kept)]
+
+
+def overlooked_rows(mixture: Mixture, lam: float, radius: float) -> NDArray[np.intp]:
+    """Rows outside the dictionary that would keep at least half of themselves.
+
+    Alone in its own column, a row whose mixture leaves r takes weight 1 - lam / ||r||^2 on itself:
+    the minimiser over s of 1/2 (1 - s)^2 ||r||^2 + lam s. The worst rows come first.
+    """
+    squared = mixture.squared_residuals()
+    squared[mixture.dictionary] = 0.0
+    rows = np.flatnonzero(squared > 2 * lam)
+    rows = rows[np.argsort(-squared[rows], kind="stable")][: len(mixture.dictionary)]
+    both = np.concatenate([mixture.dictionary, rows])
+    return np.setdiff1d(representatives(mixture.X, both, radius), mixture.dictionary)

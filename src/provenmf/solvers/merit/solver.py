@@ -21,6 +21,7 @@ few, else from what anchors chosen greedily explain; then the vertices are a few
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -30,24 +31,21 @@ from provenmf.blocks import Blocks, as_blocks
 from provenmf.errors import InvalidInput, TooLarge
 from provenmf.records import Solution, StopReason
 from provenmf.records.states import MeritState
-from provenmf.solvers.merit.dictionary import candidate_rows, representatives
+from provenmf.solvers.merit.dictionary import candidate_rows, overlooked_rows, representatives
 from provenmf.solvers.merit.gap import dictionary_gap, duality_gap
 from provenmf.solvers.merit.mixture import Mixture
 from provenmf.solvers.merit.number import choose_anchors
 from provenmf.solvers.merit.start import Start, penalty_weight, start_from_anchors
+from provenmf.solvers.merit.steps import OPEN_LOOP_STEPS, Steps
 from provenmf.solvers.run import Callback, Run
-from provenmf.solvers.separable.anchors import dense_rows
 from provenmf.storage import as_dense
 
 Step = Literal["pairwise", "open-loop"]
+Lam = float | Literal["auto", "paper", "authors"]
 
 # Up to this many rows all of them are vertices, and the steps start from C = 0.
 FEW_ROWS = 1000
 DICTIONARY = 400  # beyond, this many extreme rows are vertices
-# Open-loop steps after which pairwise steps take over at the latest, and the least number of
-# them after which they may do so because the leading rows have not changed for half of the time.
-OPEN_LOOP_STEPS = 300
-SETTLED_STEPS = 100
 PAIRWISE_STEPS = 10  # at most, in each row and sweep
 DEFAULT_ITERATIONS = {"open-loop": 100, "pairwise": 1000}
 DENSE_BYTES = 8e9
@@ -58,7 +56,7 @@ def merit(
     n_components: int | None = None,
     *,
     step: Step = "pairwise",
-    lam: float | Literal["auto", "paper", "authors"] = "auto",
+    lam: Lam = "auto",
     mu: float = 1e-5,
     init: Literal["spa"] | None = None,
     max_iter: int | None = None,
@@ -80,119 +78,147 @@ def merit(
     X = dense_matrix(blocks)
     plain = lam in ("paper", "authors") or init == "spa"
     start = start_from_anchors(as_blocks(X), n_components, plain=plain)
-    lam = penalty_weight(lam, start)
-    radius = start.duplicate_radius if group_duplicates == "auto" else float(group_duplicates)
-    # Without a penalty the optimum is C = I whatever the data; what tells anchors apart is then
-    # the path of Frank-Wolfe (Nguyen22, Theorems 1 and 2), so that MERIT(0) has no pairwise steps.
-    open_loop = step == "open-loop" or lam == 0
-    all_rows = step == "open-loop" or len(X) <= FEW_ROWS
-    dictionary = np.arange(len(X))
-    if not all_rows:
-        size = max(DICTIONARY, 4 * len(start.anchors))
-        dictionary = candidate_rows(X, start.anchors, start.squared_residuals, size, rng)
-    dictionary = representatives(X, dictionary, radius)
-    if n_components is not None and n_components > len(dictionary):
-        raise InvalidInput(
-            f"exceeds the {len(dictionary)} distinct rows of X (farther than {radius:.3g} apart)",
-            argument="n_components",
-            value=n_components,
-            remedy=f"ask for at most {len(dictionary)} components",
-        )
-
+    problem = posed(X, n_components, start, step, lam, mu, tol, group_duplicates)
+    mixture = Mixture(X, vertices(problem, rng), exact=step == "open-loop")
+    steps = first_steps(problem, mixture, warm=init == "spa")
     run = Run(
         max_iter or DEFAULT_ITERATIONS[step], callback=callback, verbose=verbose, name="MERIT"
     )
-    mixture = Mixture(X, dictionary, exact=step == "open-loop")
-    steps = Steps(None if open_loop else OPEN_LOOP_STEPS if all_rows else 0)
-    if init == "spa" or not (open_loop or all_rows):
-        steps.begin_at(mix_anchors(mixture, start))
     for _ in run:
-        penalties = mixture.penalties(lam, mu)
-        vertex, lowest, inner = mixture.search(penalties)
-        objective = mixture.objective(penalties)
-        gap = float((inner - lowest).sum()) if mixture.count[0] else np.nan
-        used = float(np.count_nonzero(penalties.top))
-        run.record(
-            objective=objective, gap=gap, used=used, pairwise=steps.pairwise, step=steps.t + 1
-        )
-        if gap <= tol * objective:
-            run.stop(StopReason.CONVERGED)
-        elif steps.next_is_open_loop(penalties.top, n_components):
-            mixture.move(vertex, 2 / (steps.t + 2))
-        elif steps.no_longer_lower(objective, tol):
-            missed = overlooked_rows(mixture, lam, radius)
-            if len(missed) == 0:
-                run.stop(StopReason.CONVERGED)
-            mixture.extend_dictionary(missed)
-        else:
-            mixture.sweep(lam, tol * lam, PAIRWISE_STEPS)
+        make_step(problem, mixture, steps, run)
+    return solution(problem, mixture, run)
 
-    penalties = mixture.penalties(lam, mu)
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is to be solved, and how.
+
+    lam, mu : of the objective. tol : see `provenmf.MERIT`. radius : rows this near count as one.
+    open_loop : whether Algorithm 1 makes all steps. all_rows : whether all rows may be vertices.
+    """
+
+    X: NDArray[Any]
+    n_components: int | None
+    start: Start
+    lam: float
+    mu: float
+    tol: float
+    radius: float
+    open_loop: bool
+    all_rows: bool
+
+
+def posed(
+    X: NDArray[Any],
+    n_components: int | None,
+    start: Start,
+    step: Step,
+    lam: Lam,
+    mu: float,
+    tol: float,
+    group_duplicates: float | Literal["auto"],
+) -> Problem:
+    """The problem with the penalty and the radius that follow from the start.
+
+    Without a penalty the optimum is C = I whatever the data; what tells anchors apart is then the
+    path of Frank-Wolfe (Nguyen22, Theorems 1 and 2), so that MERIT(0) has no pairwise steps.
+    """
+    weight = penalty_weight(lam, start)
+    return Problem(
+        X,
+        n_components,
+        start,
+        weight,
+        mu,
+        tol,
+        radius=start.duplicate_radius if group_duplicates == "auto" else float(group_duplicates),
+        open_loop=step == "open-loop" or weight == 0,
+        all_rows=step == "open-loop" or len(X) <= FEW_ROWS,
+    )
+
+
+def vertices(problem: Problem, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Rows that may be vertices, none of them twice."""
+    X, start = problem.X, problem.start
+    rows = np.arange(len(X))
+    if not problem.all_rows:
+        size = max(DICTIONARY, 4 * len(start.anchors))
+        rows = candidate_rows(X, start.anchors, start.squared_residuals, size, rng)
+    rows = representatives(X, rows, problem.radius)
+    if problem.n_components is not None and problem.n_components > len(rows):
+        raise InvalidInput(
+            f"exceeds the {len(rows)} distinct rows of X (farther than {problem.radius:.3g} apart)",
+            argument="n_components",
+            value=problem.n_components,
+            remedy=f"ask for at most {len(rows)} components",
+        )
+    return rows
+
+
+def first_steps(problem: Problem, mixture: Mixture, *, warm: bool) -> Steps:
+    """Where to begin: at C = 0, or at the mixtures of the start's anchors (Nguyen22, V-B)."""
+    most_open_loop = OPEN_LOOP_STEPS if problem.all_rows else 0
+    steps = Steps(None if problem.open_loop else most_open_loop)
+    if warm or not (problem.open_loop or problem.all_rows):
+        steps.begin_at(mix_anchors(mixture, problem.start))
+    return steps
+
+
+def make_step(problem: Problem, mixture: Mixture, steps: Steps, run: Run) -> None:
+    """Record where C is; then one open-loop step, one pairwise sweep, more vertices, or the end."""
+    penalties = mixture.penalties(problem.lam, problem.mu)
+    vertex, lowest, inner = mixture.search(penalties)
+    objective = mixture.objective(penalties)
+    gap = float((inner - lowest).sum()) if mixture.count[0] else np.nan
+    used = float(np.count_nonzero(penalties.top))
+    run.record(objective=objective, gap=gap, used=used, pairwise=steps.pairwise, step=steps.t + 1)
+    if gap <= problem.tol * objective:
+        run.stop(StopReason.CONVERGED)
+    elif steps.next_is_open_loop(penalties.top, problem.n_components):
+        mixture.move(vertex, 2 / (steps.t + 2))
+    elif steps.no_longer_lower(objective, problem.tol):
+        missed = overlooked_rows(mixture, problem.lam, problem.radius)
+        if len(missed) == 0:
+            run.stop(StopReason.CONVERGED)
+        mixture.extend_dictionary(missed)
+    else:
+        mixture.sweep(problem.lam, problem.tol * problem.lam, PAIRWISE_STEPS)
+
+
+def solution(problem: Problem, mixture: Mixture, run: Run) -> Solution:
+    """Anchors read off the largest entries of C, and how far C is from the optimum."""
+    penalties = mixture.penalties(problem.lam, problem.mu)
     in_a_hurry = run.stop_reason is StopReason.INTERRUPTED
     gap, searched = duality_gap(mixture, penalties, quickly=in_a_hurry)
     gap_within = gap
-    if not in_a_hurry and len(mixture.dictionary) < len(X):
+    if not in_a_hurry and len(mixture.dictionary) < len(problem.X):
         gap_within = min(gap, dictionary_gap(mixture, penalties))
     anchors, margin = choose_anchors(
-        mixture, penalties.top, n_components, start.anchors, radius, by_maxima=open_loop
+        mixture,
+        penalties.top,
+        problem.n_components,
+        problem.start.anchors,
+        problem.radius,
+        by_maxima=problem.open_loop,
     )
     return Solution(
-        components=dense_rows(blocks, anchors),
+        components=problem.X[anchors],
         anchors=anchors,
         trace=run.trace,
         stop_reason=run.stop_reason,
         state=MeritState(
             dictionary=mixture.dictionary,
             row_maxima=penalties.top,
-            lam=float(lam),
-            mu=float(mu),
-            objective=float(mixture.objective(penalties)),
-            duality_gap=float(gap),
-            gap_searched=bool(searched),
-            dictionary_gap=float(gap_within),
-            number_margin=float(margin),
-            group_radius=float(radius),
+            lam=problem.lam,
+            mu=float(problem.mu),
+            objective=mixture.objective(penalties),
+            duality_gap=gap,
+            gap_searched=searched,
+            dictionary_gap=gap_within,
+            number_margin=margin,
+            group_radius=problem.radius,
         ),
     )
-
-
-class Steps:
-    """Which kind of step comes next: open-loop ones first, then pairwise ones.
-
-    After `most_open_loop` steps the pairwise ones begin at the latest; None is never.
-    """
-
-    def __init__(self, most_open_loop: int | None) -> None:
-        self.t = -1
-        self.pairwise = False
-        self._most = most_open_loop
-        self._first = 0
-        self._leaders: frozenset[int] = frozenset()
-        self._unchanged_since = 0
-        self._objective = np.inf
-
-    def begin_at(self, first_step: int) -> None:
-        """Count on from a step, as after a warm start."""
-        self._first, self.t = first_step, first_step - 1
-
-    def next_is_open_loop(self, maxima: NDArray[np.float64], n_components: int | None) -> bool:
-        """Count one open-loop step, or find that it is time for pairwise ones."""
-        if self.pairwise:
-            return False
-        self.t += 1
-        made = self.t - self._first
-        leaders = frozenset(np.argsort(-maxima, kind="stable")[: n_components or 1].tolist())
-        if leaders != self._leaders:
-            self._leaders, self._unchanged_since = leaders, made
-        settled = made >= SETTLED_STEPS and made >= 2 * self._unchanged_since
-        self.pairwise = self._most is not None and (settled or made >= self._most)
-        return not self.pairwise
-
-    def no_longer_lower(self, objective: float, tol: float) -> bool:
-        """Whether the last sweep lowered the objective by less than a fraction tol."""
-        done = self._objective - objective <= tol * objective
-        self._objective = np.inf if done else objective
-        return done
 
 
 def mix_anchors(mixture: Mixture, start: Start) -> int:
@@ -202,20 +228,6 @@ def mix_anchors(mixture: Mixture, start: Start) -> int:
     mixture.start_from(columns, start.weights_of(kept))
     rmse = float(np.sqrt(mixture.squared_residuals().mean()))
     return round(1 / rmse) if rmse > 1e-9 else 10**9
-
-
-def overlooked_rows(mixture: Mixture, lam: float, radius: float) -> NDArray[np.intp]:
-    """Rows outside the dictionary that would keep at least half of themselves.
-
-    Alone in its own column, a row whose mixture leaves r takes weight 1 - lam / ||r||^2 on itself:
-    the minimiser over s of 1/2 (1 - s)^2 ||r||^2 + lam s. The worst rows come first.
-    """
-    squared = mixture.squared_residuals()
-    squared[mixture.dictionary] = 0.0
-    rows = np.flatnonzero(squared > 2 * lam)
-    rows = rows[np.argsort(-squared[rows], kind="stable")][: len(mixture.dictionary)]
-    both = np.concatenate([mixture.dictionary, rows])
-    return np.setdiff1d(representatives(mixture.X, both, radius), mixture.dictionary)
 
 
 def dense_matrix(blocks: Blocks) -> NDArray[Any]:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks import Blocks, as_blocks
+from provenmf.blocks import Block, Blocks, as_blocks
 from provenmf.errors import DegenerateData, InvalidInput
-from provenmf.linalg.nnls import simplex_least_squares
+from provenmf.linalg.distances import nearest_points
 from provenmf.linalg.norms import squared_row_norms
 from provenmf.solvers.separable.anchors import dense_rows, number_to_try
 from provenmf.solvers.separable.hull import grow_hull, squared_distances
 from provenmf.solvers.separable.spa import spa
+
+Rows = NDArray[np.intp]
+Floats = NDArray[np.float64]
 
 # lam = NOISE_MULTIPLE * mean squared distance of a row to the hull of the start. A row's gain
 # from representing itself is its squared noise; lam must be a little above that, whatever n.
@@ -26,13 +30,14 @@ SAMPLE_ROWS = 10_000  # enough to compare two explanations
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Start:
-    """An explanation of the data: anchors, and each row's mixture of them."""
+    """An explanation of the data: anchors, and each row's mixture of them (n, k)."""
 
     blocks: Blocks
-    anchors: NDArray[np.intp]
-    squared_residuals: NDArray[np.float64]
+    anchors: Rows
+    weights: Floats
+    squared_residuals: Floats
     squared_scale: float
 
     @property
@@ -47,9 +52,19 @@ class Start:
         noise = DUPLICATE_FRACTION * np.sqrt(self.mean_squared_residual)
         return float(max(noise, 1e-7 * np.sqrt(self.squared_scale)))
 
-    def weights_of(self, kept: NDArray[np.intp]) -> NDArray[np.float64]:
+    def weights_of(self, kept: Rows) -> Floats:
         """Every row's mixture of the kept anchors: simplex-constrained least squares."""
-        return mixtures(self.blocks, dense_rows(self.blocks, self.anchors[kept]))
+        if len(kept) == len(self.anchors):
+            return self.weights
+        return explained(self.blocks, self.anchors[kept]).weights
+
+
+class Explanation(NamedTuple):
+    """What the hull of some anchors explains: weights (n, k), what is left of each row."""
+
+    anchors: Rows
+    weights: Floats
+    squared_residuals: Floats
 
 
 def start_from_anchors(blocks: Blocks, n_components: int | None, *, plain: bool = False) -> Start:
@@ -61,17 +76,40 @@ def start_from_anchors(blocks: Blocks, n_components: int | None, *, plain: bool 
     if n_components is not None:
         number_to_try(blocks, n_components)  # refuses more than there are rows
     most = min(n_components or 96, blocks.n_rows, blocks.n_columns + 1)
-    anchors = spa_anchors(blocks, most)
+    candidates = [spa_anchors(blocks, most)]
     if not plain:
-        sample = np.unique(np.linspace(0, blocks.n_rows - 1, SAMPLE_ROWS).astype(np.intp))
-        some = as_blocks(blocks.take(sample))
-        both = (anchors, grow_hull(blocks, most))
-        anchors = min(both, key=lambda a: squared_distances(some, dense_rows(blocks, a)).mean())
-    squared_scale = float(blocks.map_rows(squared_row_norms).max())
-    residuals = squared_residuals(blocks, anchors)
+        candidates.append(grow_hull(blocks, most))
+    found = best_explanation(blocks, candidates)
     if n_components is None:
-        anchors, residuals = plausible_start(blocks, anchors, residuals)
-    return Start(blocks, anchors, residuals, squared_scale)
+        found = plausible_start(blocks, found)
+    squared_scale = float(blocks.map_rows(squared_row_norms).max())
+    return Start(blocks, *found, squared_scale)
+
+
+def best_explanation(blocks: Blocks, candidates: list[Rows]) -> Explanation:
+    """The candidates that explain the rows better; beyond SAMPLE_ROWS a sample of them decides."""
+    if blocks.n_rows <= SAMPLE_ROWS or len(candidates) == 1:
+        tried = [explained(blocks, anchors) for anchors in candidates]
+        return min(tried, key=lambda found: float(found.squared_residuals.mean()))
+    sample = np.linspace(0, blocks.n_rows - 1, SAMPLE_ROWS).astype(np.intp)
+    some = as_blocks(blocks.take(sample))
+    best = min(
+        candidates, key=lambda rows: squared_distances(some, dense_rows(blocks, rows)).mean()
+    )
+    return explained(blocks, best)
+
+
+def explained(blocks: Blocks, anchors: Rows) -> Explanation:
+    """The nearest point of the anchors' hull to every row, in one pass."""
+    corners = dense_rows(blocks, anchors)
+
+    def measure(block: Block) -> Floats:
+        squared, weights = nearest_points(block, corners)
+        return np.column_stack([weights, squared])
+
+    both = blocks.map_rows(measure)
+    weights, squared = np.ascontiguousarray(both[:, :-1]), np.ascontiguousarray(both[:, -1])
+    return Explanation(anchors, weights, squared)
 
 
 def spa_anchors(blocks: Blocks, most: int) -> NDArray[np.intp]:
@@ -83,21 +121,20 @@ def spa_anchors(blocks: Blocks, most: int) -> NDArray[np.intp]:
     return anchors
 
 
-def plausible_start(
-    blocks: Blocks, anchors: NDArray[np.intp], residuals: NDArray[np.float64]
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+def plausible_start(blocks: Blocks, found: Explanation) -> Explanation:
     """The fewest anchors whose residual is explained by noise that all of them leave.
 
     k anchors absorb about k/2 of the d directions of white noise, so with noise s^2 per direction
     the mean squared residual is near s^2 (d - k/2) once k is large enough.
     """
-    d, most = max(blocks.n_columns, len(anchors)), len(anchors)
-    noise = residuals.mean() / (d - most / 2)
+    most = len(found.anchors)
+    d = max(blocks.n_columns, most)
+    noise = found.squared_residuals.mean() / (d - most / 2)
     for k in (size for size in SIZES if size < most):
-        fewer = squared_residuals(blocks, anchors[:k])
-        if fewer.mean() <= 1.3 * noise * (d - k / 2):
-            return anchors[:k], fewer
-    return anchors, residuals
+        fewer = explained(blocks, found.anchors[:k])
+        if fewer.squared_residuals.mean() <= 1.3 * noise * (d - k / 2):
+            return fewer
+    return found
 
 
 def penalty_weight(lam: float | str, start: Start) -> float:
@@ -115,17 +152,3 @@ def penalty_weight(lam: float | str, start: Start) -> float:
             "is negative", argument="lam", value=lam, remedy="give {argument} >= 0 (0 for MERIT(0))"
         )
     return float(lam)
-
-
-def squared_residuals(blocks: Blocks, anchors: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Squared distance of each row to the hull of the given rows."""
-    return squared_distances(blocks, dense_rows(blocks, anchors))
-
-
-def mixtures(blocks: Blocks, corners: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Simplex-constrained least-squares weights of every row, in double precision."""
-    corners = corners.astype(np.float64)
-    gram = corners @ corners.T
-    return blocks.map_rows(
-        lambda block: simplex_least_squares(gram, np.asarray(block @ corners.T, dtype=np.float64))
-    )

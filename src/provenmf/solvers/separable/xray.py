@@ -20,13 +20,14 @@ of the cone of the data. The variants differ in the exterior row:
 
 Projection: exact nonnegative least squares of every row on the anchors.
 
-"rand" and "max" make three passes per anchor; "dist" and "greedy" compare all pairs of rows,
+"rand" and "max" make two passes per anchor; "dist" and "greedy" compare all pairs of rows,
 O(n² d) operations per anchor. All keep the n × k weights besides the data; sparse data stay sparse.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -72,7 +73,8 @@ def xray(
 
     Returns
     -------
-    Solution with the largest `residual` before each anchor in the trace and `drop` in its state.
+    Solution with the weights of the anchors if all those found are kept, the largest `residual`
+    before each anchor in the trace, and `drop` in its state.
     """
     lengths = blocks.map_rows(squared_row_norms)
     sums = blocks.map_rows(row_sums)
@@ -101,16 +103,16 @@ def xray(
         scores[anchors] = -np.inf
         anchors.append(first_largest(scores, 1e-10 * abs(scores.max())))
         components = dense_rows(blocks, anchors).astype(np.float64)
-        weights = _projected(blocks, components, weights)
-        residual = blocks.map_rows(
-            lambda block, w, c=components: squared_residual_rows(block, w, c), weights
-        )
+        weights, residual = _projected(blocks, components, weights)
         residual = without_rounding(residual, 10 * lengths)
         residual[anchors] = 0.0
 
     left = math.sqrt(residual.max())
-    anchors, drop = settle_number(anchors, [*chosen_with, left], n_components, run)
-    return anchor_solution(blocks, anchors, drop, run)
+    kept, drop = settle_number(anchors, [*chosen_with, left], n_components, run)
+    solution = anchor_solution(blocks, kept, drop, run)
+    if kept != anchors:
+        return solution
+    return replace(solution, weights=np.ascontiguousarray(weights))
 
 
 def _exterior_row(
@@ -139,15 +141,21 @@ def _per_sum(products: NDArray[np.float64], sums: NDArray[np.float64]) -> NDArra
 
 def _projected(
     blocks: Blocks, components: NDArray[np.float64], before: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Nonnegative least squares on the anchors; the weights before the last one was added guide."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Nonnegative least squares on the anchors, and the squared length of what they leave.
+
+    One pass; the weights before the last anchor was added guide.
+    """
     gram = components @ components.T
 
-    def weights_of(block: Block, known: NDArray[np.float64]) -> NDArray[Any]:
+    def project(block: Block, known: NDArray[np.float64]) -> NDArray[np.float64]:
         guess = np.column_stack([known, np.ones(len(known))])
-        return nonnegative_least_squares(gram, np.asarray(block @ components.T), start=guess)
+        cross = np.asarray(block @ components.T, dtype=np.float64)
+        weights = nonnegative_least_squares(gram, cross, start=guess)
+        return np.column_stack([weights, squared_residual_rows(block, weights, components)])
 
-    return blocks.map_rows(weights_of, before)
+    both = blocks.map_rows(project, before)
+    return both[:, :-1], both[:, -1].copy()
 
 
 def _products(blocks: Blocks, components: NDArray[np.float64]) -> NDArray[np.float64]:
