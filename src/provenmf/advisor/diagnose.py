@@ -82,7 +82,7 @@ class Diagnosis:
 
 
 def diagnose(
-    X: Any, n_components: int | None = None, *, methods: str | Sequence[str] | None = None
+    X: object, n_components: int | None = None, *, methods: str | Sequence[str] | None = None
 ) -> Diagnosis:
     """Say how many components the data support and which method's theory applies.
 

@@ -28,7 +28,7 @@ class ConformalResidual(NamedTuple):
 
 def conformal_residual(
     estimator: Factorizer,
-    X: Any,
+    X: object,
     *,
     confidence: float = 0.9,
     held_out: float = 0.25,

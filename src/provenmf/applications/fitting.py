@@ -35,7 +35,7 @@ def check_number(name: str, value: int | None, most: int, what: str) -> None:
         )
 
 
-def check_whole(name: str, value: Any) -> None:
+def check_whole(name: str, value: object) -> None:
     """Refuse 2.5 or "3" components."""
     if value is not None and not isinstance(value, Integral):
         raise InvalidInput("is not a whole number", argument=name, value=value)

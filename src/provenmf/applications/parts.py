@@ -98,7 +98,7 @@ class Parts(Answer):
         pixels = np.asarray(self.weights, dtype=np.float64)[images] @ self.components
         return np.asarray(pixels.reshape(-1, *self.image_shape))
 
-    def matrix_of(self, data: Any) -> NDArray[np.float64]:
+    def matrix_of(self, data: object) -> NDArray[np.float64]:
         """Pixels in [0, 1], an image a row."""
         return np.asarray(as_images(data, shape=self.image_shape).pixels)
 
@@ -106,7 +106,7 @@ class Parts(Answer):
         """Images."""
         return read_images(path, key=options.key, shape=self.image_shape)
 
-    def transform(self, data: Any) -> NDArray[np.float64]:
+    def transform(self, data: object) -> NDArray[np.float64]:
         """Weights of the parts in new images.
 
         Parameters
@@ -133,13 +133,13 @@ class Parts(Answer):
 
 
 def find_parts(
-    images: Any,
+    images: object,
     n_parts: int,
     *,
     method: str = "hals",
     shape: tuple[int, int] | None = None,
     random_state: Any = None,
-    **options: Any,
+    **options: object,
 ) -> Parts:
     """Find the parts of which images are made.
 

@@ -170,7 +170,7 @@ class Unmixing(Answer):
         rows, columns = len(self.factorization.weights), self.factorization.components.shape[1]
         return f"{rows:,} means of groups of near-identical pixels, {columns} bands"
 
-    def matrix_of(self, data: Any) -> NDArray[np.float64]:
+    def matrix_of(self, data: object) -> NDArray[np.float64]:
         """Pixels or means of groups, scaled or not, from the cube."""
         pixels = as_cube(data, shape=self.image_shape).pixels
         return pixel_problem(pixels, self.settings).points
@@ -179,7 +179,7 @@ class Unmixing(Answer):
         """A cube."""
         return read_cube(path, key=options.key, shape=self.image_shape)
 
-    def transform(self, data: Any) -> NDArray[np.float64]:
+    def transform(self, data: object) -> NDArray[np.float64]:
         """Abundances of the endmembers in new pixels.
 
         Parameters
@@ -200,7 +200,7 @@ class Unmixing(Answer):
             found[known] = encode(rows, self.endmembers, constraint="simplex")
         return found
 
-    def _usable_bands(self, data: Any) -> NDArray[np.float64]:
+    def _usable_bands(self, data: object) -> NDArray[np.float64]:
         """Pixels (n, bands) in the bands of the endmembers."""
         if isinstance(data, Cube):
             pixels = np.full((len(data.pixels), data.band_mask.size), np.nan)
@@ -219,7 +219,7 @@ class Unmixing(Answer):
 
 
 def unmix(
-    cube: Any,
+    cube: object,
     n_endmembers: int | None,
     *,
     method: str = "spa",
@@ -227,10 +227,10 @@ def unmix(
     group: bool = True,
     group_radius: float | None = None,
     scale: bool = True,
-    true_endmembers: Any = None,
-    true_abundances: Any = None,
+    true_endmembers: object = None,
+    true_abundances: object = None,
     random_state: Any = None,
-    **options: Any,
+    **options: object,
 ) -> Unmixing:
     """Find endmembers and abundances.
 
@@ -350,7 +350,7 @@ def _agreement(
     cube: Any,
     endmembers: NDArray[np.float64],
     abundances: NDArray[np.float64],
-    true_endmembers: Any,
+    true_endmembers: object,
     true_abundances: Any,
 ) -> Agreement:
     truth = np.asarray(true_endmembers, dtype=np.float64)

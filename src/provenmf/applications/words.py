@@ -78,7 +78,7 @@ def count_words(
     return Counts(counts, words, corpus.texts, corpus.names, corpus.notes)
 
 
-def _counter(**options: Any) -> CountVectorizer:
+def _counter(**options: object) -> CountVectorizer:
     """Splits texts into words as all counts here do."""
     return CountVectorizer(lowercase=True, token_pattern=WORD, **options)
 
@@ -108,7 +108,7 @@ def are_texts(documents: Any) -> bool:
 
 
 def counts_of_words(
-    documents: Any, vocabulary: NDArray[np.str_], columns: NDArray[np.intp] | None = None
+    documents: object, vocabulary: NDArray[np.str_], columns: NDArray[np.intp] | None = None
 ) -> tuple[sp.csr_array, list[str]]:
     """Counts (documents, words) of the words of a vocabulary, and those that the data lack.
 

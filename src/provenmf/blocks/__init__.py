@@ -18,12 +18,12 @@ from provenmf.storage import float_type
 __all__ = ["Block", "Blocks", "Progress", "as_blocks", "at_safe_scale", "is_outside_memory"]
 
 
-def is_outside_memory(X: Any) -> bool:
+def is_outside_memory(X: object) -> bool:
     """Whether X is read block by block: a path, memory map, HDF5, zarr or Dask array."""
     return isinstance(X, (str, Path, np.memmap)) or _library(X) in ("h5py", "zarr", "dask")
 
 
-def _library(X: Any) -> str:
+def _library(X: object) -> str:
     return type(X).__module__.split(".")[0]
 
 

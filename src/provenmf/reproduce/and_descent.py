@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +26,9 @@ from provenmf.reproduce.and_trials import (
     standard_start,
     topics,
 )
-from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Settings
+from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Row, Settings
 
-Tables = dict[str, list[dict[str, Any]]]
+Tables = dict[str, list[Row]]
 
 NOT_IN_PAPER = "CTM, one covariance"
 
@@ -117,9 +116,7 @@ def thresholds_and_noise(settings: Settings) -> Outcome:
     )
 
 
-def noise(
-    settings: Settings, components: NDArray[np.float64]
-) -> tuple[list[dict[str, Any]], Figure]:
+def noise(settings: Settings, components: NDArray[np.float64]) -> tuple[list[Row], Figure]:
     """Errors for several noise levels, relative to the typical length of a row."""
     _, n, _, _ = sizes(settings)
     seed, rows = settings.seed, []
@@ -157,7 +154,7 @@ def weak_starts(settings: Settings) -> Outcome:
     recovered: list[list[bool]] = []
     for title, choices in distances.items():
         courses: dict[str, list[Point]] = {}
-        rows: list[dict[str, Any]] = []
+        rows: list[Row] = []
         for choice in choices:
             settings.progress(len(recovered) / 7, f"{title} {choice}")
             start = standard_start(components, settings.seed, **choice)
@@ -186,7 +183,7 @@ def sparsity(settings: Settings) -> Outcome:
     totals = (1, 5, 20) if settings.quick else (1, 5, 10, 20, 40, 80)
     start = standard_start(components, settings.seed)
     first = total_correlation_error(start, components)
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     courses: dict[str, list[Point]] = {}
     fallen: list[list[bool]] = []
     for position, total in enumerate(totals):

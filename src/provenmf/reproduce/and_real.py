@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +15,7 @@ from provenmf.applications.words import document_frequency
 from provenmf.estimators import make_estimator
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence
 from provenmf.reproduce import published
-from provenmf.reproduce.experiment import Experiment, Outcome, Settings
+from provenmf.reproduce.experiment import Experiment, Options, Outcome, Row, Settings
 from provenmf.reproduce.real_data import data_folder, faces, newsgroups
 from provenmf.reproduce.topic_protocol import in_all_columns, k_means_accuracy
 
@@ -36,8 +35,8 @@ def newsgroup_topics(settings: Settings) -> Outcome:
     if settings.quick:
         counts, groups = sp.csr_array(counts[::8]), groups[::8]
     counts, words, groups = _frequent_words(counts, words, groups)
-    tables: dict[str, list[dict[str, Any]]] = {}
-    summary: list[dict[str, Any]] = []
+    tables: dict[str, list[Row]] = {}
+    summary: list[Row] = []
     methods = _topic_methods(settings.seed)
     sizes = (10,) if settings.quick else (10, 20)
     for size_step, k in enumerate(sizes):
@@ -122,7 +121,7 @@ def face_parts(settings: Settings) -> Outcome:
     folder = data_folder(settings, "and-fig5", "olivetti")
     pixels = faces(folder)
     rows = []
-    contenders: dict[str, tuple[str, dict[str, Any]]] = {
+    contenders: dict[str, tuple[str, Options]] = {
         "AND": ("and_descent", for_real_data("and_descent", 6)),
         "AND, adaptive from SPA": ("and_descent", {}),
         **{method: (method, {}) for method in ("hals", "spa", "cones")},
@@ -151,7 +150,7 @@ def _describe(
     pixels: NDArray[np.floating],
     weights: NDArray[np.floating],
     components: NDArray[np.floating],
-) -> dict[str, Any]:
+) -> Row:
     """Fit, how local the components are (share of dark pixels), how alike they are."""
     error = np.linalg.norm(pixels - weights @ components) / np.linalg.norm(pixels)
     peak = np.abs(components).max(axis=1, keepdims=True)

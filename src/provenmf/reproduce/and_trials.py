@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from provenmf.datasets.and_descent import load_topics, start_nearby, topic_components
 from provenmf.datasets.sample import Sample
 from provenmf.reproduce.and_courses import PAPER, Point, Sequence, and_stages, course
-from provenmf.reproduce.experiment import Figure, Series, Settings
+from provenmf.reproduce.experiment import Figure, Row, Series, Settings
 from provenmf.solvers.and_descent.stage import StageRule
 
 OURS = StageRule(project_start=True)
@@ -80,7 +79,7 @@ def figure(title: str, courses: Mapping[str, list[Point]]) -> Figure:
     return Figure(title, "seconds", "total correlation error", series, log_y=True)
 
 
-def rows_of(courses: Mapping[str, list[Point]], first: float) -> list[dict[str, Any]]:
+def rows_of(courses: Mapping[str, list[Point]], first: float) -> list[Row]:
     """One line per method: where it started, where it ended, what that took."""
     return [
         {

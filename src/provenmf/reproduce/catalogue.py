@@ -6,11 +6,10 @@ import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
 
 import provenmf.reproduce
 from provenmf.reproduce.experiment import Experiment
-from provenmf.reproduce.results import cell, columns_of
+from provenmf.reproduce.results import Stored, cell, columns_of
 
 PAPERS = {
     "Li17": "Li & Liang 2017, Provable alternating gradient descent for non-negative matrix "
@@ -80,8 +79,8 @@ def experiments() -> dict[str, Experiment]:
 
 def listing(
     available: Mapping[str, Experiment],
-    results: Mapping[str, Mapping[str, Any]],
-    recorded: Mapping[str, Mapping[str, Any]] | None = None,
+    results: Mapping[str, Stored],
+    recorded: Mapping[str, Stored] | None = None,
 ) -> list[Row]:
     """The papers' items and our further experiments, with their status.
 
@@ -109,12 +108,12 @@ def listing(
     return sorted(rows, key=lambda row: order.index(row.paper) if row.paper in order else 99)
 
 
-def _outcome(result: Mapping[str, Any]) -> str:
+def _outcome(result: Stored) -> str:
     word = {True: "holds", False: "does not hold", None: "open"}[result["holds"]]
     return f"{word} (quick size)" if result["quick"] else word
 
 
-def document(available: Mapping[str, Experiment], results: Mapping[str, Mapping[str, Any]]) -> str:
+def document(available: Mapping[str, Experiment], results: Mapping[str, Stored]) -> str:
     """The page docs/reproduction.md."""
     lines = [
         "# Reproduction",
@@ -136,7 +135,7 @@ def document(available: Mapping[str, Experiment], results: Mapping[str, Mapping[
     return "\n".join(lines) + "\n"
 
 
-def _chapter(result: Mapping[str, Any]) -> list[str]:
+def _chapter(result: Stored) -> list[str]:
     size = "quick size" if result["quick"] else "full size"
     lines = [
         "",

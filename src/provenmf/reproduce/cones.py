@@ -13,7 +13,6 @@ import math
 import time
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,7 @@ from provenmf.datasets.cones import paper_cones
 from provenmf.datasets.sample import Sample
 from provenmf.estimators.cones import ConeNMF
 from provenmf.guarantees.cone_model import theorem_5_bound, theorem_5_limit
-from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Series, Settings
+from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Row, Series, Settings
 from provenmf.solvers.cones.solver import cones, nearest_component_weights
 
 ALPHA = 0.3
@@ -191,7 +190,7 @@ def table_1(settings: Settings) -> Outcome:
     rows = []
     for position, n in enumerate(sizes):
         sample = draw(n, settings, 0)
-        row: dict[str, Any] = {"n": n}
+        row: Row = {"n": n}
         for name, algorithm in ALGORITHMS.items():
             settings.progress(position / len(sizes), f"n = {n}, {name}")
             repeats = 3 if name == "Alg2" else 1

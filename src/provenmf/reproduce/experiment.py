@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+# A line of a table by column, and parameters of a method by name.
+Row = dict[str, Any]
+Options = dict[str, Any]
+
 
 def silent(fraction: float, text: str) -> None:
     """Report no progress."""
@@ -54,7 +58,7 @@ class Figure:
 class Outcome:
     """What came out: tables (title → rows), figures, and a verdict on the claim."""
 
-    tables: dict[str, list[dict[str, Any]]]
+    tables: dict[str, list[Row]]
     verdict: str
     holds: bool | None
     figures: Sequence[Figure] = field(default_factory=tuple)

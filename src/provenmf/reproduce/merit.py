@@ -12,14 +12,13 @@ of trials. Here it is 100/π times the angle in radians, in [0, 100].
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.datasets.sample import Sample
 from provenmf.datasets.separable import dirichlet_mixtures
-from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Series, Settings
+from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Row, Series, Settings
 from provenmf.reproduce.merit_reference import AUTHORS, AUTHORS_FIG2, AUTHORS_FIG4, PAPER_TABLE1
 from provenmf.reproduce.merit_trials import (
     METHODS,
@@ -129,7 +128,7 @@ def table1(settings: Settings) -> Outcome:
 
     found = measure(generate, ks, 3 if settings.quick else 50, settings)
     names = ("success rate", "MRSA, 0 to 100", "RAE")
-    rows: dict[str, list[dict[str, Any]]] = {name: [{"K": k} for k in ks] for name in names}
+    rows: dict[str, list[Row]] = {name: [{"K": k} for k in ks] for name in names}
     for column, table in enumerate(rows.values()):
         for row, k in enumerate(ks):
             table[row] |= {m: float(found[m][row, column]) for m in METHODS}
@@ -194,7 +193,7 @@ def _significantly_behind(
 
 def _rate_rows(
     name: str, values: Sequence[float], levels: Sequence[float], rates: list[list[float]]
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     return [
         {name: value, **{f"{snr:g} dB": rate for snr, rate in zip(levels, line)}}
         for value, line in zip(values, rates, strict=True)

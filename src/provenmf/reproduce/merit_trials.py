@@ -19,19 +19,19 @@ from provenmf.metrics.separable import (
     relative_approximation,
     success,
 )
-from provenmf.reproduce.experiment import Settings
+from provenmf.reproduce.experiment import Options, Settings
 from provenmf.reproduce.memory import high_water_mark
 from provenmf.solvers.weights import encode
 
 # The iteration as the authors ran it: their λ, 100 steps whatever the gap, no grouping.
-OPEN_LOOP: dict[str, Any] = {
+OPEN_LOOP: Options = {
     "step": "open-loop",
     "lam": "authors",
     "max_iter": 100,
     "tol": 0.0,
     "group_duplicates": 0.0,
 }
-METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+METHODS: dict[str, tuple[str, Options]] = {
     "SPA": ("spa", {}),
     "FastGradient": ("fast_gradient", {"max_iter": 150, "tol": 0.0}),
     "MERIT open-loop": ("merit", OPEN_LOOP),

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from provenmf.datasets.purification import overlapping_features, sample_purification, warm_start
-from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Series, Settings
+from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Row, Series, Settings
 from provenmf.reproduce.purification_trials import (
     exact_sample,
     mean_factor,
@@ -28,7 +28,7 @@ def theorem_1(settings: Settings) -> Outcome:
     features = overlapping_features(levels - 1, 20 * levels, random_state=settings.seed)
     start = warm_start(features, mixing=0.1, random_state=settings.seed + 1)
     clean = exact_sample(features, levels, 2)
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     curves = []
     for name, eta, iterations in (
         ("default, 1/2", 0.5, 60),
@@ -78,10 +78,10 @@ def theorem_1(settings: Settings) -> Outcome:
 
 def _noise_sweep(
     settings: Settings, features: Any, levels: int, start: Any
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+) -> tuple[list[Row], list[Row]]:
     sizes = [0.03, 0.3, 1.0] if settings.quick else [0.01, 0.03, 0.1, 0.3, 1.0]
-    rows: list[dict[str, Any]] = []
-    lines: list[dict[str, Any]] = []
+    rows: list[Row] = []
+    lines: list[Row] = []
     for adversary in ("decoding", "features"):
         errors = []
         for c in sizes:
@@ -112,7 +112,7 @@ def _noise_sweep(
 
 def theorem_2(settings: Settings) -> Outcome:
     """Unbiased noise of the same size does at most 1/√k of the damage, and averages out."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     numbers = [7, 13] if settings.quick else [7, 11, 17, 23]
     for levels in numbers:
         features = overlapping_features(levels, 20 * levels, random_state=settings.seed)
@@ -167,11 +167,11 @@ def theorem_2(settings: Settings) -> Outcome:
     return Outcome(tables, verdict, below and -0.65 <= power <= -0.35, [figure])
 
 
-def _sample_sweep(settings: Settings) -> list[dict[str, Any]]:
+def _sample_sweep(settings: Settings) -> list[Row]:
     """Independent random rows: the sampling error with and without noise."""
     k, d = 9, 180
     numbers = [1000, 4000, 16000] if settings.quick else [1000, 4000, 16000, 64000]
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for n in numbers:
         errors = {}
         for noise in (None, "unbiased"):

@@ -14,7 +14,7 @@ from provenmf.datasets.purification import (
     warm_start,
 )
 from provenmf.linalg.pseudo_inverse import PseudoInverse, left_inverse
-from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Series, Settings
+from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Row, Series, Settings
 from provenmf.reproduce.purification_trials import exact_sample, purify_sample
 from provenmf.solvers.purification.decoding import relu_decode
 from provenmf.solvers.weights import encode
@@ -28,11 +28,11 @@ def pseudo_inverse(settings: Settings) -> Outcome:
     levels = 11 if settings.quick else 17
     k, d = levels - 1, 20 * levels
     overlaps = [0.2, 0.5, 0.8] if settings.quick else [0.0, 0.2, 0.4, 0.6, 0.8, 0.9]
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for overlap in overlaps:
         features = overlapping_features(k, d, overlap=overlap, random_state=settings.seed)
         start = warm_start(features, mixing=0.1, random_state=settings.seed + 1)
-        row: dict[str, Any] = {"overlap": overlap}
+        row: Row = {"overlap": overlap}
         attacks = [
             exact_sample(
                 features,
@@ -96,7 +96,7 @@ def starts(settings: Settings) -> Outcome:
     k, d, n = (8, 160, 3000) if settings.quick else (16, 320, 10000)
     trials = 2 if settings.quick else 5
     sizes = [0.1, 0.5, 1.0, 2.0, 4.0]
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for size in sizes:
         errors = []
         for trial in range(trials):

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.datasets.purification import overlapping_features, sample_purification, warm_start
 from provenmf.datasets.sample import Sample
-from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Series, Settings
+from provenmf.reproduce.experiment import (
+    Experiment,
+    Figure,
+    Options,
+    Outcome,
+    Row,
+    Series,
+    Settings,
+)
 from provenmf.reproduce.purification_trials import (
     exact_sample,
     mean_factor,
@@ -26,7 +32,7 @@ def theorem_6(settings: Settings) -> Outcome:
     features = overlapping_features(levels - 1, 20 * levels, random_state=settings.seed)
     d = features.shape[1]
     start = warm_start(features, mixing=0.1, outside=0.1, random_state=settings.seed + 1)
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     mixing, outside = [], []
     for hits in range(1, levels // 2 + 1, 2 if settings.quick else 1):
         clean = purify_sample(exact_sample(features, levels, hits), start, tol=1e-11)
@@ -80,13 +86,13 @@ def theorem_7(settings: Settings) -> Outcome:
     """Unequal proportions, real-valued weights and negative entries, under unbiased noise."""
     k, d = 10, 200
     numbers = [1000, 4000, 16000] if settings.quick else [4000, 16000, 64000]
-    cases: dict[str, dict[str, Any]] = {
+    cases: dict[str, Options] = {
         "binary weights": {},
         "weights in [0, 1]": {"values": "uniform"},
         "negative entries": {"signed": True},
         "proportions 1 : 10": {"sparsity": np.geomspace(0.4, 4.0, k)},
     }
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     lines = []
     for name, model in cases.items():
         errors = []
@@ -121,14 +127,14 @@ def theorem_7(settings: Settings) -> Outcome:
     return Outcome({"Cases": rows, "Unequal proportions": proportions}, verdict, holds, [figure])
 
 
-def _proportions(settings: Settings) -> list[dict[str, Any]]:
+def _proportions(settings: Settings) -> list[Row]:
     """Exact moments with proportions apart, with and without balancing."""
     levels = 11 if settings.quick else 17
     features = overlapping_features(levels - 1, 20 * levels, random_state=settings.seed)
     hits = np.round(np.geomspace(1, levels // 2, levels - 1)).astype(int)
     start = warm_start(features, mixing=0.1, random_state=settings.seed + 1)
     sample = exact_sample(features, levels, hits)
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for balance in (False, True):
         trial = purify_sample(sample, start, balance=balance, max_iter=200, tol=1e-11)
         sizes = trial.trace["truth_mixing"]

@@ -18,9 +18,11 @@ from provenmf.io.strict_json import strict_json
 from provenmf.report import figures
 from provenmf.report.elements import Chart, Element, Paragraph, Tab, Table
 from provenmf.report.page import page
-from provenmf.reproduce.experiment import Experiment, Figure, Outcome
+from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Row
 
 RECORD = "recorded.json"
+# A result as JSON knows it.
+Stored = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Result:
     seed: int
     seconds: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Stored:
         """Plain data for JSON; what is not finite becomes text."""
         experiment, outcome = self.experiment, self.outcome
         content = {
@@ -52,7 +54,7 @@ class Result:
         return json.loads(json.dumps(content, default=_plain))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Numpy numbers and arrays as JSON knows them."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
@@ -80,7 +82,7 @@ def write_text(path: Path, text: str) -> None:
     write_aside(path, lambda file: file.write(text.encode()))
 
 
-def read_results(folder: Path) -> dict[str, dict[str, Any]]:
+def read_results(folder: Path) -> dict[str, Stored]:
     """The outcomes in a folder by name; other files are ignored."""
     found = {}
     for path in sorted(folder.glob("*.json")):
@@ -93,13 +95,13 @@ def read_results(folder: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def read_record() -> dict[str, dict[str, Any]]:
+def read_record() -> dict[str, Stored]:
     """The outcomes that come with the package, of which docs/reproduction.md has the tables."""
     text = resources.files("provenmf.reproduce").joinpath(RECORD).read_text("utf-8")
     return json.loads(text)
 
 
-def record_of(results: Mapping[str, Mapping[str, Any]]) -> str:
+def record_of(results: Mapping[str, Stored]) -> str:
     """What the package keeps of results."""
     kept = {
         name: {key: result[key] for key in ("holds", "quick", "verdict")}
@@ -138,24 +140,24 @@ def draw(figure: Figure) -> dict[str, Any]:
     )
 
 
-def columns_of(rows: list[dict[str, Any]]) -> list[str]:
+def columns_of(rows: list[Row]) -> list[str]:
     """All columns of a table, in the order of their first appearance."""
     return list(dict.fromkeys(name for row in rows for name in row))
 
 
-def cell(value: Any) -> str:
+def cell(value: object) -> str:
     """A value as a reader wants it."""
     if value is None:
         return ""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _table(title: str, rows: list[dict[str, Any]]) -> Table:
+def _table(title: str, rows: list[Row]) -> Table:
     columns = columns_of(rows)
     return Table(title, columns, [[cell(row.get(name)) for name in columns] for row in rows])
 
 
-def _csv(rows: list[dict[str, Any]]) -> str:
+def _csv(rows: list[Row]) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, columns_of(rows), lineterminator="\n")
     writer.writeheader()
