@@ -25,7 +25,7 @@ from provenmf.guarantees.rigidity import EPS, NEGLIGIBLE, ROUNDS, Array, Entries
 
 Pairs = NDArray[np.bool_]
 
-# Programs that may be spent on how far components can move.
+# Programs that may be spent, in about, on how far components can move.
 PROGRAMS = 40
 # How much of a move is made, so that all entries stay off zero.
 SHARE = 0.999
@@ -203,7 +203,7 @@ def _turn(
     home = entries.plain[component]
     for sign in (1.0, -1.0):
         transition = start
-        for number in range(max(1, PROGRAMS // (2 * k * k))):
+        for number in range(max(1, PROGRAMS // (2 * k * k)) if PROGRAMS else 0):
             towards = sign * entries.plain[others[number % len(others)]]
             transition = _move(entries, pairs, transition, component, towards, home, SHARE)
             best = _better(entries, transition, best)

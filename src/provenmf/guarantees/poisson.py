@@ -88,10 +88,12 @@ def measure(fit: Fit) -> Excess:
 
 
 def column_sums(fit: Fit) -> Floats:
-    """Sum of each column of the data."""
-    return np.asarray(
-        fit.blocks.map_reduce(lambda block: np.asarray(block.sum(axis=0)).ravel()), dtype=np.float64
-    )
+    """Sum of each column of the data, in double precision whatever theirs is."""
+
+    def of_block(block: Block) -> Floats:
+        return np.asarray(block.astype(np.float64).sum(axis=0)).ravel()
+
+    return np.asarray(fit.blocks.map_reduce(of_block))
 
 
 def independence_divergence(fit: Fit, rows: Floats, columns: Floats) -> float:

@@ -43,7 +43,8 @@ def certify(fit: Fit) -> Certificate:
         return Certificate(fit.method, (Check(NAME, THEOREM, "fails", note=note, in_words=words),))
     lengths = np.linalg.norm(fit.given_weights, axis=1)
     used = lengths > 0
-    moved = float(np.median(fit.lengths[used] / (least * lengths[used]))) if used.any() else 0.0
+    stretch = least / fit.unit
+    moved = float(np.median(fit.lengths[used] / (stretch * lengths[used]))) if used.any() else 0.0
     check = Check(
         NAME,
         THEOREM,
@@ -57,8 +58,8 @@ def certify(fit: Fit) -> Certificate:
     return Certificate(
         fit.method,
         (check,),
-        bounds={"weight_movement_per_row_movement": 1 / (least * fit.unit)},
-        measures={"components_smallest_stretch": least * fit.unit},
+        bounds={"weight_movement_per_row_movement": (1 + 4 * EPS) / least},
+        measures={"components_smallest_stretch": least},
     )
 
 
@@ -76,7 +77,8 @@ def least_stretch(fit: Fit) -> float:
     unit = float(power_of_two(size))
     seen = _on_differences(components / unit, fit.constraint)
     if len(seen) == 0:
-        return float(np.linalg.norm(components))  # one component on the simplex: no difference
+        # one component on the simplex: no difference, whatever the number
+        return float(np.linalg.norm(components / unit)) * unit * (1 - 8 * d * EPS)
     alike = unit_rows(components) if fit.constraint == "nonnegative" else components / size
     apart = np.linalg.svd(_on_differences(alike, fit.constraint), compute_uv=False)
     if apart[-1] <= 4 * np.sqrt(k * EPS):

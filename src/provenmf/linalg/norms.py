@@ -72,8 +72,8 @@ def squared_residual_rows(
 
     A dense block is subtracted directly, which is exact where the fit is exact. For a sparse
     block the square is expanded, ‖x‖² − 2⟨x Cᵀ, w⟩ + w C Cᵀ wᵀ, so that nothing dense is formed.
-    Its rounding error is about 1e-16 (‖x‖ + ‖wC‖)²; rows with less than CANCELLED of that left are
-    subtracted directly, a few at a time.
+    Its rounding error is about 1e-16 (‖x‖ + Σ|w_k|‖c_k‖)²; rows with less than CANCELLED of that
+    left are subtracted directly, a few at a time.
     """
     if not sp.issparse(block):
         residual = block - weights @ components
@@ -85,7 +85,8 @@ def squared_residual_rows(
     fitted = np.einsum("ij,ij->i", wide @ gram, wide)
     lengths = squared_row_norms(block)
     squared = lengths - 2 * np.einsum("ij,ij->i", cross, wide) + fitted
-    cancelled = np.flatnonzero(squared < CANCELLED * (lengths + fitted))
+    reach = (np.abs(wide) @ np.sqrt(np.diag(gram))) ** 2
+    cancelled = np.flatnonzero(squared < CANCELLED * (lengths + reach))
     step = max(1, DENSE_ENTRIES // max(1, block.shape[1]))
     for start in range(0, len(cancelled), step):
         rows = cancelled[start : start + step]

@@ -74,3 +74,40 @@ def test_cones_refined_by_likelihood_carry_the_statements_of_the_likelihood():
     assert "divergence_above_best_weights" in model.certificate_.bounds
     assert "relative_error_max_form" not in model.certificate_.bounds
     np.testing.assert_allclose(model.transform(X), model.factorization_.weights)
+
+
+def test_single_precision_does_not_shrink_the_gaps():
+    """Column sums in single precision made the proved gap of the components too small by 4e-11."""
+    weights = np.array(
+        [
+            [0.0, 0.37133172154426575],
+            [0.823423445224762, 0.22649447619915009],
+            [0.9501654505729675, 0.20420099794864655],
+            [1.3561831712722778, 0.13278396427631378],
+            [0.2328031063079834, 0.33038249611854553],
+            [0.7746166586875916, 0.23507940769195557],
+        ],
+        dtype=np.float32,
+    )
+    moved = np.array(
+        [
+            [0.1418813318014145, 0.5087476968765259, 0.0030652028508484364, 0.4781172275543213],
+            [0.8160898685455322, 0.0, 0.0, 0.0],
+        ],
+        dtype=np.float32,
+    )
+    data = np.array(
+        [
+            [0.30303242802619934, 0.0, 0.0, 0.0],
+            [0.30165916681289673, 0.4185480773448944, 0.0025227798614650965, 0.3934774398803711],
+            [0.3014477789402008, 0.48297134041786194, 0.002911088289692998, 0.45404180884361267],
+            [0.30077067017555237, 0.6893510818481445, 0.004155033268034458, 0.648059606552124],
+            [0.30264416337013245, 0.11833436787128448, 0.0007132551399990916, 0.1112462505698204],
+            [0.3017405569553375, 0.3937394618988037, 0.0023732471745461226, 0.37015485763549805],
+        ],
+        dtype=np.float32,
+    )
+    for blocks in (as_blocks(data), as_blocks(sp.csr_array(data))):
+        bounds = certify(Fit(blocks, Factorization("poisson", weights, moved))).bounds
+        # other components of the same weights have a divergence of 8.3e-16 only
+        assert bounds["divergence_above_best_components"] >= 1.1052236e-6

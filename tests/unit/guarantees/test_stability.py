@@ -64,3 +64,18 @@ def test_only_of_weights_by_least_squares():
     assert NAME in SPA(2).fit(data).certificate_.bounds
     assert NAME not in ConeNMF(2).fit(data).certificate_.bounds
     assert NAME in ConeNMF(2, refine="hals").fit(data).certificate_.bounds
+
+
+@pytest.mark.parametrize("constraint", ["nonnegative", "simplex"])
+@pytest.mark.parametrize("power", [-400, 200])
+def test_the_bound_follows_the_scale_of_the_data(constraint, power):
+    """Beyond the safe range the unit of the measurement was counted twice."""
+    rng = np.random.default_rng(0)
+    rows, components = rng.random((20, 6)), rng.random((3, 6))
+    here = bound_of(rows, components, constraint)
+    weights = encode(as_blocks(rows), components, constraint=constraint)
+    blocks = as_blocks(rows * 2.0**power)
+    record = Factorization("x", weights, components * 2.0**power)
+    there = stability.certify(Fit(blocks, record, constraint))
+    assert there.bounds[NAME] == pytest.approx(here.bounds[NAME] / 2.0**power, rel=1e-9)
+    assert there.checks[0].value == pytest.approx(here.checks[0].value, rel=1e-9)

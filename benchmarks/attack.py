@@ -1,0 +1,206 @@
+"""An attack on every statement of every certificate.
+
+    python benchmarks/attack.py [--fits 10000] [--seed 0] [--minutes 30]
+
+Small hostile data (benchmarks/hostile.py) are factorized by every method; then the record is
+forged, or certified against other data. Each statement of each certificate is compared with an
+independent computation (benchmarks/statements.py): exact fractions where a bound or a condition is
+proved, linear programs for each unknown where parts are called unique. Prints what was checked
+and all that is false or crashed. A statement that nobody registered there stops the attack.
+"""
+
+import argparse
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+
+import hostile
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from statements import BOUNDS, CHECKS, MEASURES, Case, is_consistent
+
+from provenmf.errors import ProvenmfError
+from provenmf.estimators import CATALOGUE, estimator_class
+from provenmf.estimators.certificate import certify
+from provenmf.guarantees import ambiguity
+
+OPTIONS = ({}, {"constraint": "simplex"}, {"scale_rows": True})
+FORGERIES_A_FIT = 2
+
+
+class NotRegistered(Exception):
+    """A certificate says something that the attack cannot judge."""
+
+
+@dataclass
+class Tally:
+    """What was checked, and what went wrong."""
+
+    true: Counter = field(default_factory=Counter)
+    unclaimed: Counter = field(default_factory=Counter)
+    false: list = field(default_factory=list)
+    crashes: list = field(default_factory=list)
+    refused: int = 0
+    certificates: int = 0
+
+    def note(self, kind, name, verdict, where):
+        """Count one statement."""
+        if verdict is None:
+            self.unclaimed[kind, name] += 1
+        elif verdict:
+            self.true[kind, name] += 1
+        else:
+            self.false.append((kind, name, where))
+
+    @property
+    def checked(self):
+        """How many statements were compared."""
+        return sum(self.true.values()) + len(self.false)
+
+
+def registered(kind, table, name):
+    """The checker of a statement, or an error that says where to put one."""
+    if name not in table:
+        raise NotRegistered(f"{kind} {name!r} has no checker in benchmarks/statements.py")
+    return table[name]
+
+
+def judge(case, tally, where):
+    """Compare every statement of one certificate."""
+    certificate = case.certificate
+    tally.certificates += 1
+    for check in certificate.checks:
+        checker = registered("check", CHECKS, check.name)
+        agrees = is_consistent(check)
+        if agrees is not None:
+            tally.note("check", f"{check.name}: number", agrees, where)
+        tally.note("check", check.name, checker(case, check), where)
+    for kind, table, values in (
+        ("bound", BOUNDS, certificate.bounds),
+        ("measure", MEASURES, certificate.measures),
+    ):
+        for name, value in values.items():
+            tally.note(kind, name, registered(kind, table, name)(case, value), where)
+
+
+def one_fit(seed, tally):
+    """Factorize hostile data by one method, judge its certificate and those of forgeries."""
+    rng = np.random.default_rng(seed)
+    data, k, name = hostile.data(rng)
+    method = sorted(CATALOGUE)[seed % len(CATALOGUE)]
+    options = OPTIONS[rng.integers(len(OPTIONS))]
+    known = estimator_class(method)().get_params()
+    options = {key: value for key, value in options.items() if key in known}
+    if "random_state" in known:
+        options["random_state"] = 0
+    estimator = estimator_class(method)(min(k, *data.shape), **options)
+    where = f"seed {seed}: {method} {options} on {name} {data.shape} {data.dtype}"
+    guarded(
+        lambda: estimator.fit(data),
+        tally,
+        where,
+        lambda fitted: judge_fit(fitted, data, tally, where),
+    )
+    if not hasattr(estimator, "factorization_"):
+        return
+    record = estimator.factorization_
+    forged = [("other data", record)] + list(hostile.forgeries(rng, record))
+    for choice in rng.permutation(len(forged))[:FORGERIES_A_FIT]:
+        what, changed = forged[choice]
+        seen = data[rng.permutation(data.shape[0])] if what == "other data" else data
+        place = f"{where}, forged: {what}"
+        guarded(
+            lambda seen=seen, changed=changed: certify(seen, changed),
+            tally,
+            place,
+            lambda found, seen=seen, changed=changed, place=place: judge(
+                case_of(estimator, seen, changed, found, data), tally, place
+            ),
+        )
+
+
+def guarded(action, tally, where, then):
+    """Do it and go on; refusals of the library are counted, anything else is a crash."""
+    try:
+        found = action()
+    except ProvenmfError:
+        tally.refused += 1
+    except Exception:
+        tally.crashes.append((where, traceback.format_exc(limit=-3)))
+    else:
+        then(found)
+
+
+def judge_fit(fitted, data, tally, where):
+    case = case_of(fitted, data, fitted.factorization_, fitted.certificate_, data)
+    judge(case, tally, where)
+
+
+def case_of(estimator, data, record, certificate, fitted):
+    """What the checkers need to know."""
+    parameters = estimator.get_params()
+    return Case(
+        data,
+        record,
+        certificate,
+        parameters.get("constraint", "nonnegative"),
+        bool(parameters.get("scale_rows", False)) and estimator._method != "and_descent",
+        fitted,
+    )
+
+
+def attack(fits, *, first=0, minutes=float("inf")):
+    """Judge so many fits, in the order of their seeds, until the time is over."""
+    tally, end = Tally(), time.monotonic() + 60 * minutes
+    programs = ambiguity.PROGRAMS
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for seed in range(first, first + fits):
+                if time.monotonic() > end:
+                    break
+                # how far parts can turn takes longest
+                ambiguity.PROGRAMS = programs if seed % 10 == 0 else 0
+                one_fit(seed, tally)
+    finally:
+        ambiguity.PROGRAMS = programs
+    return tally
+
+
+def shown(tally, seconds):
+    """The tables of an attack."""
+    console = Console()
+    table = Table("kind", "statement", "true", "nothing claimed", "false")
+    false = Counter((kind, name) for kind, name, _ in tally.false)
+    for key in sorted({*tally.true, *tally.unclaimed, *false}):
+        table.add_row(*key, str(tally.true[key]), str(tally.unclaimed[key]), str(false[key]))
+    console.print(table)
+    for kind, name, where in tally.false[:40]:
+        console.print(f"FALSE {kind} {name}: {where}", soft_wrap=True)
+    for where, trace in tally.crashes[:20]:
+        console.print(f"CRASH {where}\n{trace}", soft_wrap=True, markup=False)
+    console.print(
+        f"{tally.checked} statements of {tally.certificates} certificates compared in "
+        f"{seconds:.0f} s, {len(tally.false)} false, {len(tally.crashes)} crashes, "
+        f"{tally.refused} refusals"
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--fits", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=60.0)
+    chosen = parser.parse_args()
+    start = time.monotonic()
+    tally = attack(chosen.fits, first=chosen.seed, minutes=chosen.minutes)
+    shown(tally, time.monotonic() - start)
+    sys.exit(bool(tally.false or tally.crashes))
+
+
+if __name__ == "__main__":
+    main()

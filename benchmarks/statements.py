@@ -1,0 +1,615 @@
+"""What each statement of a certificate is compared with: an independent computation.
+
+A checker gets the case (data, factors, certificate) and the statement. It returns True if the
+statement agrees, False if it is false, None if nothing was claimed. A statement without a checker
+here is an error of the attack: new guarantees must be registered.
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+import exact
+import numpy as np
+from scipy.optimize import linprog
+
+from provenmf.storage import as_dense
+
+CHECKS, BOUNDS, MEASURES = {}, {}, {}
+SMALL = Fraction(1, 10**9)
+
+
+def statement(kind, *names):
+    """Register a checker for statements of these names."""
+
+    def register(checker):
+        for name in names:
+            kind[name] = checker
+        return checker
+
+    return register
+
+
+@dataclass(frozen=True)
+class Case:
+    """A certified factorization of small data, and what is exact about it."""
+
+    data: object
+    record: object
+    certificate: object
+    constraint: str
+    scale_rows: bool
+    fitted: object
+
+    @cached_property
+    def rows(self):
+        return as_dense(self.data).astype(np.float64)
+
+    @cached_property
+    def weights(self):
+        return self.record.weights.astype(np.float64)
+
+    @cached_property
+    def components(self):
+        return self.record.components.astype(np.float64)
+
+    @cached_property
+    def unit(self):
+        return exact.power_of_two(self.rows)
+
+    @cached_property
+    def exact_rows(self):
+        return exact.exact(self.rows)
+
+    @cached_property
+    def squared_norm(self):
+        return sum((exact.dot(row, row) for row in self.exact_rows), Fraction(0))
+
+    @cached_property
+    def squared_error(self):
+        return exact.squared_error(
+            self.exact_rows, exact.exact(self.weights), exact.exact(self.components)
+        )
+
+    @cached_property
+    def relative_error(self):
+        """‖X − WC‖/‖X‖, below and above."""
+        ratio = self.squared_error / self.squared_norm
+        return exact.root_below(ratio), exact.root_above(ratio)
+
+    @cached_property
+    def best_error(self):
+        """A relative error that some product of this rank has, rounded up."""
+        rows = self.rows / self.unit
+        left, values, right = np.linalg.svd(rows, full_matrices=False)
+        k = min(len(self.components), len(values))
+        scaled = [[value / Fraction(self.unit) for value in row] for row in self.exact_rows]
+        squared = exact.squared_error(
+            scaled, exact.exact(left[:, :k] * values[:k]), exact.exact(right[:k])
+        )
+        return exact.root_above(squared * Fraction(self.unit) ** 2 / self.squared_norm)
+
+    @cached_property
+    def points(self):
+        """Rows that anchors are looked for in: exact, and as floats of size one."""
+        rows = self.exact_rows
+        if self.scale_rows:
+            sums = [sum(row, Fraction(0)) for row in rows]
+            rows = [
+                [value / total for value in row] if total > 0 else None
+                for row, total in zip(rows, sums, strict=True)
+            ]
+        return rows
+
+    @cached_property
+    def origin(self):
+        return self.record.method == "spa"
+
+    def explained(self, row):
+        """Distance of a row to the hull of the anchors: at least, at most."""
+        points, anchors = self.points, self.record.anchors
+        corners = [points[a] for a in anchors]
+        return self.between(points[row], corners)
+
+    def between(self, point, corners):
+        """Distance of a point to a hull: at least, at most."""
+        largest = max((abs(v) for row in [point, *corners] for v in row), default=Fraction(0))
+        if largest == 0:
+            return Fraction(0), Fraction(0)
+        floats = [[float(v / largest) for v in row] for row in [point, *corners]]
+        weights = exact.mixture_near(
+            np.array(floats[0]), np.array(floats[1:]).reshape(-1, len(point)), origin=self.origin
+        )
+        return (
+            exact.distance_at_least(point, corners, weights, origin=self.origin),
+            exact.distance_at_most(point, corners, weights, origin=self.origin),
+        )
+
+    @cached_property
+    def noise(self):
+        """Largest distance of a row to the hull of the anchors: at least, at most."""
+        found = [self.explained(row) for row, point in enumerate(self.points) if point is not None]
+        return max(low for low, _ in found), max(high for _, high in found)
+
+    def margin(self, radius):
+        """Least distance of an anchor to the mixtures of rows beyond the radius, at most."""
+        points, least = self.points, None
+        copies = self.certificate.measures.get("rows_near_anchors", 0.0) > 0
+        for anchor in self.record.anchors:
+            here = points[anchor]
+            others = [
+                row
+                for number, row in enumerate(points)
+                if row is not None
+                and number != anchor
+                and not (copies and _squared(exact.minus(row, here)) <= radius**2)
+            ]
+            if not others and not self.origin:
+                continue
+            distance = self.between(here, others)[1]
+            least = distance if least is None else min(least, distance)
+        return least
+
+
+def _squared(vector):
+    return exact.dot(vector, vector)
+
+
+# Checks of several conditions, of which the number is one.
+COMPOUND = {"no noise, no repeated anchor"}
+
+
+def is_consistent(check):
+    """Whether status, value and threshold agree."""
+    if check.status == "unknown" or check.value is None or check.threshold is None:
+        return None
+    inside = (
+        check.value <= check.threshold
+        if check.direction == "<="
+        else check.value >= check.threshold
+    )
+    if check.status == "fails" and (check.name in COMPOUND or check.value == check.threshold):
+        return None
+    return inside == (check.status == "holds")
+
+
+# Assumption-free ----------------------------------------------------------------------------------
+
+
+@statement(BOUNDS, "relative_error_lower_bound")
+def lower_bound(case, value):
+    return Fraction(value) <= case.best_error
+
+
+@statement(BOUNDS, "relative_error_gap")
+def gap(case, value):
+    return Fraction(value) >= case.relative_error[0] - case.best_error
+
+
+@statement(MEASURES, "relative_error")
+def relative_error(case, value):
+    size = np.abs(case.weights / 1.0) @ np.abs(case.components / case.unit)
+    reach = Fraction(float(np.linalg.norm(size))) * Fraction(case.unit)
+    slack = Fraction(1, 10**13) * (1 + reach / exact.root_below(case.squared_norm))
+    if case.data.dtype == np.float32 or not isinstance(case.data, np.ndarray):
+        slack *= 10**4
+    low, high = case.relative_error
+    return low * (1 - SMALL) - slack <= Fraction(value) <= high * (1 + SMALL) + slack
+
+
+@statement(MEASURES, "error")
+def error_of_zero_data(case, value):
+    return abs(Fraction(value) - exact.root_below(case.squared_error)) <= SMALL * (
+        1 + case.squared_error
+    )
+
+
+@statement(CHECKS, "data are those of the fit")
+def same_data(case, check):
+    same = np.array_equal(case.rows, as_dense(case.fitted).astype(np.float64))
+    return None if check.status == "unknown" else same == (check.status == "holds")
+
+
+# Anchors ------------------------------------------------------------------------------------------
+
+
+@statement(
+    BOUNDS,
+    "noise_that_all_anchors_survive",
+    "noise_of_scaled_rows_that_all_anchors_survive",
+    "noise_that_all_anchors_or_rows_near_them_survive",
+    "noise_of_scaled_rows_that_all_anchors_or_rows_near_them_survive",
+)
+def survived(case, value):
+    measures = case.certificate.measures
+    suffix = "_of_scaled_rows" if "anchor_margin_of_scaled_rows" in measures else ""
+    radius = Fraction(measures[f"radius_of_rows_near_anchors{suffix}"])
+    case = with_scaled_rows(case, bool(suffix))
+    least = case.margin(radius)
+    return least is None or 2 * Fraction(value) <= least
+
+
+@statement(MEASURES, "anchor_margin", "anchor_margin_of_scaled_rows")
+def margins(case, value):
+    return survived(case, min(v for v in value if v is not None) / 2)
+
+
+def with_scaled_rows(case, scaled):
+    return replace(case, scale_rows=scaled)
+
+
+@statement(BOUNDS, "distance_of_any_row_to_the_anchors_hull")
+@statement(MEASURES, "delta")
+def farthest(case, value):
+    return Fraction(value) >= case.noise[0]
+
+
+@statement(CHECKS, "anchors survive the residual")
+def anchors_survive(case, check):
+    if check.status == "unknown":
+        return None
+    scaled = "scaled" in check.note or "divided by their sums" in check.note
+    case = with_scaled_rows(case, scaled)
+    if case.record.method in ("xray", "fast_gradient"):
+        case = with_scaled_rows(case, True)
+    low = case.noise[0]
+    if check.status == "holds":
+        return survived(case, check.threshold / 2) and Fraction(check.value) >= 2 * low
+    return True
+
+
+@statement(CHECKS, "noise within SPA's tolerance")
+def spa_tolerance(case, check):
+    corners = np.array([[float(v) for v in case.points[a]] for a in case.record.anchors])
+    scale = exact.power_of_two(corners)
+    values = np.linalg.svd(corners / scale, compute_uv=False)
+    k = len(corners)
+    sigma = values[-1] if k <= corners.shape[1] else 0.0
+    longest = np.linalg.norm(corners / scale, axis=1).max()
+    share = min(0.25, 1 / (2 * np.sqrt(k - 1)) if k > 1 else 0.25)
+    allowed = sigma * share / (1 + 80 * (longest / sigma) ** 2) * scale if sigma > 0 else 0.0
+    if check.status == "holds":
+        return check.threshold <= allowed * (1 + 1e-6) and Fraction(check.value) >= case.noise[0]
+    return float(case.noise[1] / Fraction(scale)) * scale > 0.9 * allowed - 1e-12 * scale
+
+
+@statement(CHECKS, "noise within its tolerance")
+def fast_anchor_tolerance(case, check):
+    if check.status != "holds":
+        return True
+    corners = np.array([[float(v) for v in case.points[a]] for a in case.record.anchors])
+    scale = exact.power_of_two(corners)
+    corners, distances = corners / scale, []
+    for j in range(len(corners)):
+        others = np.delete(corners, j, axis=0)
+        if len(others) == 0:
+            distances.append(np.linalg.norm(corners[0]))
+            continue
+        edges = (others[1:] - others[0]).T
+        away = corners[j] - others[0]
+        if edges.size:
+            away = away - edges @ np.linalg.lstsq(edges, away, rcond=None)[0]
+        distances.append(np.linalg.norm(away))
+    points = [[float(v) for v in row] for row in case.points if row is not None]
+    longest = np.linalg.norm(np.array(points) / scale, axis=1).max()
+    allowed = (min(distances) / longest) ** 3 / (20 * len(corners)) * longest * scale
+    return check.threshold <= allowed * (1 + 1e-6) and Fraction(check.value) >= case.noise[0]
+
+
+@statement(CHECKS, "components linearly independent", "independent features (A1)")
+def independent(case, check):
+    if check.status == "unknown":
+        return None
+    rows = case.components
+    if check.name == "components linearly independent":
+        rows = np.array([[float(v) for v in case.exact_rows[a]] for a in case.record.anchors])
+    full = exact.rank(exact.exact(rows)) == len(rows)
+    return full == (check.status == "holds")
+
+
+@statement(CHECKS, "rows inside the anchors' cone", "no noise, no repeated anchor")
+def inside(case, check):
+    if check.status != "holds":
+        return None if check.status == "unknown" else True
+    if check.name.startswith("no noise"):
+        lengths = [exact.root_above(_squared(row)) for row in case.exact_rows]
+        return all(
+            case.explained(n)[0] <= Fraction(1, 10**7) * length for n, length in enumerate(lengths)
+        )
+    anchors = case.rows[case.record.anchors]
+    for row in case.rows:
+        size = np.abs(row).max()
+        corners = anchors / np.maximum(np.abs(anchors).max(axis=1, keepdims=True), 1e-320)
+        if size > 0:
+            weights = exact.mixture_near(row / size, corners, cone=True)
+            away = row / size - weights @ corners
+            if np.linalg.norm(away) > 1.01e-7 * np.linalg.norm(row / size):
+                return False
+    return True
+
+
+@statement(CHECKS, "components are rows of the data")
+def other_rows(case, check):
+    anchors = case.record.anchors
+    if anchors is None or len(anchors) != len(case.components):
+        return True
+    if anchors.min() < 0 or anchors.max() >= len(case.rows):
+        return True
+    return bool((case.rows[anchors] != case.components).any())
+
+
+# Uniqueness ---------------------------------------------------------------------------------------
+
+
+def first_order_rigid(weights, components):
+    """Whether T = 0 is the only first-order change, by a program for each entry and sign."""
+    k = len(components)
+    conditions = []
+    for row, j in zip(*np.nonzero(weights == 0), strict=True):
+        condition = np.zeros((k, k))
+        condition[:, j] = weights[row]
+        conditions.append(condition.ravel())
+    for i, column in zip(*np.nonzero(components == 0), strict=True):
+        condition = np.zeros((k, k))
+        condition[i] = -components[:, column]
+        conditions.append(condition.ravel())
+    matrix = np.array([c / np.abs(c).max() for c in conditions if c.any()]).reshape(-1, k * k)
+    limits = [(0, 0) if i == j else (-1, 1) for i in range(k) for j in range(k)]
+    for unknown in range(k * k):
+        for sign in (1, -1):
+            goal = np.zeros(k * k)
+            goal[unknown] = sign
+            if linprog(goal, A_ub=-matrix, b_ub=np.zeros(len(matrix)), bounds=limits).fun < -1e-6:
+                return False
+    return True
+
+
+@statement(CHECKS, "no other parts, same product", "no other parts nearby")
+def unique(case, check):
+    k = len(case.components)
+    if check.status == "unknown" or k == 1:
+        return None
+    peaks = case.components.max(axis=1, keepdims=True)
+    weights = case.weights * (peaks.T / peaks.max())
+    sizes = weights.max(axis=1, keepdims=True)
+    rigid = first_order_rigid(weights / np.where(sizes > 0, sizes, 1), case.components / peaks)
+    if check.status == "holds":
+        return rigid or "at most" in check.note
+    return not rigid
+
+
+@statement(BOUNDS, "mixing_of_any_other_factorization")
+def mixing(case, value):
+    """No random change of the parts below the distance is a factorization."""
+    k = len(case.components)
+    peaks = 2.0 ** np.frexp(case.components.max(axis=1))[1]
+    components = case.components / peaks[:, None]
+    weights = case.weights * (peaks / peaks.max())
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        change = rng.standard_normal((k, k))
+        np.fill_diagonal(change, 0)
+        change *= 0.999 * value * rng.random() / np.linalg.norm(change)
+        transition = np.eye(k) + change
+        if (weights @ transition >= 0).all() and (
+            np.linalg.solve(transition, components) >= 0
+        ).all():
+            return False
+    return 0 < value < 1
+
+
+@statement(BOUNDS, "components_proved_unique")
+def proved_unique(case, value):
+    turned = case.certificate.measures.get("components_turn_by_degrees")
+    return turned is None or sum(angle < 1e-6 for angle in turned) >= value
+
+
+@statement(MEASURES, "components_turn_by_degrees")
+def turned(case, value):
+    return all(0 <= angle <= 90 for angle in value)
+
+
+# Cones --------------------------------------------------------------------------------------------
+
+
+@statement(BOUNDS, "relative_error", "relative_error_max_form", "relative_error_of_these_clusters")
+def error_within(case, value):
+    return case.relative_error[0] <= Fraction(value)
+
+
+@statement(CHECKS, "error within the cones' bound")
+def cone_error(case, check):
+    return error_within(case, check.threshold) if check.status == "holds" else True
+
+
+def cosine(left, right):
+    """In extended precision."""
+    left, right = (np.asarray(v, dtype=np.longdouble) for v in (left, right))
+    return (left @ right) / np.sqrt((left @ left) * (right @ right))
+
+
+@statement(MEASURES, "size_angles")
+def size_angles(case, value):
+    labels = case.record.labels
+    used = [j for j in np.unique(labels) if j >= 0 and case.rows[labels == j].any()]
+    rows = case.rows / case.unit
+    for angle, j in zip(value, used, strict=False):
+        members = [row for row in rows[labels == j] if np.abs(row).max() > 1e-140]
+        widest = max(
+            (float(np.arccos(min(cosine(a, b), 1.0))) for a in members for b in members),
+            default=0.0,
+        )
+        if angle < widest / 2 - 1e-9:
+            return False
+    return True
+
+
+@statement(CHECKS, "same clusters from any start")
+def any_start(case, check):
+    if check.status != "holds":
+        return None
+    rows = case.rows / case.unit
+    present = [n for n, row in enumerate(rows) if np.abs(row).max() > 1e-140]
+    if not present:
+        return True
+    cosines = np.array([[cosine(rows[a], rows[b]) for b in present] for a in present])
+    wanted = as_partition(case.record.labels[present])
+    for first in range(len(present)):
+        centers = [first]
+        while len(centers) < len(case.components):
+            centers.append(int(cosines[:, centers].max(axis=1).argmin()))
+        if as_partition(cosines[:, centers].argmax(axis=1)) != wanted:
+            return False
+    return True
+
+
+def as_partition(labels):
+    return {frozenset(np.flatnonzero(labels == label).tolist()) for label in np.unique(labels)}
+
+
+@statement(CHECKS, "every row in a cluster")
+def every_row(case, check):
+    return bool(((case.record.labels < 0) & case.rows.any(axis=1)).any())
+
+
+# Counts -------------------------------------------------------------------------------------------
+
+
+def divergence(rows, product):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.where(rows > 0, rows * np.log(rows / product), 0.0)
+    return (logs - rows + product).sum()
+
+
+@statement(BOUNDS, "divergence_above_best_weights", "divergence_above_best_components")
+def divergence_gap(case, value):
+    """Some steps of expectation-maximization must not gain more than the proved gap."""
+    rows = (case.rows / case.unit).astype(np.longdouble)
+    weights = case.weights.astype(np.longdouble)
+    components = (case.components / case.unit).astype(np.longdouble)
+    start = divergence(rows, weights @ components)
+    for _ in range(60):
+        product = weights @ components
+        ratio = np.divide(rows, product, out=np.zeros_like(rows), where=product > 0)
+        if components.sum() == 0 or weights.sum() == 0:
+            break
+        sums = components.sum(axis=1)
+        weights = weights * (ratio @ components.T) / np.where(sums > 0, sums, 1)
+    best_weights = divergence(rows, weights @ components)
+    gained = float(start - best_weights) * case.unit
+    weights = case.weights.astype(np.longdouble)
+    for _ in range(60):
+        product = weights @ components
+        ratio = np.divide(rows, product, out=np.zeros_like(rows), where=product > 0)
+        sums = weights.sum(axis=0)[:, None]
+        components = components * (weights.T @ ratio) / np.where(sums > 0, sums, 1)
+    other = float(start - divergence(rows, weights @ components)) * case.unit
+    bounds = case.certificate.bounds
+    slack = 1e-15 * float(rows.sum()) * case.unit
+    return (
+        bounds["divergence_above_best_weights"] >= gained - slack
+        and bounds["divergence_above_best_components"] >= other - slack
+    )
+
+
+@statement(MEASURES, "divergence")
+def divergence_value(case, value):
+    rows = (case.rows / case.unit).astype(np.longdouble)
+    product = case.weights.astype(np.longdouble) @ (case.components / case.unit)
+    found = float(divergence(rows, product)) * case.unit
+    return abs(value - found) <= 1e-9 * abs(found) + 1e-12 * float(rows.sum()) * case.unit
+
+
+# Stability of the weights -------------------------------------------------------------------------
+
+
+@statement(BOUNDS, "weight_movement_per_row_movement")
+def weight_movement(case, value):
+    """Weights that differ by v belong to rows that differ by at least ‖v‖/value."""
+    return Fraction(1) / Fraction(value) <= least_stretch(case)
+
+
+@statement(MEASURES, "components_smallest_stretch")
+def smallest_stretch(case, value):
+    return Fraction(value) <= least_stretch(case)
+
+
+def least_stretch(case):
+    """‖vC‖/‖v‖, rounded up, for the v that seems to make it smallest."""
+    size = exact.power_of_two(case.components)
+    seen, k = case.components / size, len(case.components)
+    across = np.eye(k)
+    if case.constraint == "simplex":
+        if k == 1:
+            return exact.root_above(sum(_squared(row) for row in exact.exact(case.components)))
+        across = np.vstack([np.eye(k - 1), -np.ones(k - 1)])
+        across = np.linalg.qr(across)[0]
+    v = across @ np.linalg.svd(across.T @ seen)[0][:, -1]
+    v = exact.exact([v])[0]
+    if case.constraint == "simplex":
+        v[-1] = -sum(v[:-1], Fraction(0))
+    moved = exact.combination(v, exact.exact(case.components))
+    return exact.root_above(_squared(moved) / _squared(v))
+
+
+# First-order conditions ---------------------------------------------------------------------------
+
+
+@statement(CHECKS, "first-order conditions")
+@statement(MEASURES, "weights_optimality_residual", "components_optimality_residual")
+def plausible(case, found):
+    """Recomputed elsewhere in floating point; here only that status and numbers agree."""
+    return is_consistent(found) if hasattr(found, "status") else found >= 0
+
+
+# Statements that claim nothing beyond their numbers, or conditions with unknown constants ---------
+
+NUMBERS_ONLY = (
+    "separability_residual typical_separability_residual smallest_singular_value robustness "
+    "rows_near_anchors radius_of_rows_near_anchors radius_of_rows_near_anchors_of_scaled_rows "
+    "purest_other_row rho gamma kappa anchors_beyond_twice_the_residual size_angles_slack "
+    "largest_sine relative_distance_from_axes rows_without_direction "
+    "rows_coded_outside_their_cluster angle_of_last_centroid largest_angle_to_centroid "
+    "drop_over_largest_drop_before smallest_axis_angle core_size_angle core_share_of_rows "
+    "core_share_of_energy theorem_5_limit gcc_r gcc_k gcc_m gcc_lambda decay_order_q noise_level "
+    "noise_blow_up C1 c2 C2 C_nu inverse_infinity_norm inverse_infinity_norm_moore_penrose "
+    "deviance_explained"
+).split()
+
+
+@statement(MEASURES, *NUMBERS_ONLY)
+def number(case, value):
+    """A finite number, or several."""
+    return bool(np.isfinite([v for v in np.atleast_1d(value) if v is not None]).all())
+
+
+@statement(
+    CHECKS,
+    "distance to the best rank-k error",
+    "weights move less than rows",
+    "maxima separate at the optimum",
+    "maxima separate, noise measured",
+    "objective near its optimum",
+    "gradient gap (nu eta) needed",
+    "noise within memory theorem",
+    "cones far apart, inequality (1)",
+    "angles uniform, lengths random",
+    "finite divergence",
+    "either factor near its best",
+    "decoded weights are 0 or 1",
+    "correlation small enough",
+    "decay order q at least 1",
+    "noise small enough",
+    "balanced proportions C2/c2",
+    "uncorrelated weights (A2)",
+    "every feature appears (A2)",
+    "warm start, mixing (A3)",
+    "start outside the span",
+    "adversarial noise",
+    "unbiased noise",
+    "sparsity C1^3/(c2^2 k)",
+    "geometric decrease",
+)
+def consistent(case, check):
+    """The status follows from the number and the threshold."""
+    return is_consistent(check)

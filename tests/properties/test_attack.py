@@ -1,0 +1,75 @@
+"""A short attack on every statement of every certificate; benchmarks/attack.py is the long one."""
+
+import ast
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import provenmf
+
+GUARANTEES = Path(provenmf.__file__).parent / "guarantees"
+KINDS = ("bounds", "measures")
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+attack = pytest.importorskip("attack", reason="benchmarks/ is not part of this installation")
+statements = pytest.importorskip("statements")
+
+
+@pytest.mark.parametrize("first", range(0, 66, 22))
+def test_nothing_false_on_hostile_data_and_forged_records(first):
+    tally = attack.attack(22, first=first)
+    assert not tally.false
+    assert not tally.crashes
+    assert tally.checked > 300
+
+
+def written_names():
+    """Names of statements that are written out in the source: of checks, of bounds and measures."""
+    checks, numbers = set(), set()
+    for path in sorted(GUARANTEES.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Check" and node.args:
+                checks |= texts(node.args[0])
+            if isinstance(node, ast.keyword) and node.arg in KINDS:
+                numbers |= keys(node.value)
+            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in KINDS:
+                numbers |= keys(node.value)
+            if isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") in KINDS:
+                numbers |= keys(node.value)
+            if isinstance(node, ast.Subscript) and getattr(node.value, "id", "") in KINDS:
+                numbers |= texts(node.slice)
+    return checks, numbers
+
+
+def keys(node):
+    return {text for key in getattr(node, "keys", []) if key for text in texts(key)}
+
+
+def texts(node):
+    return {node.value} if isinstance(node, ast.Constant) and isinstance(node.value, str) else set()
+
+
+def test_every_statement_is_registered():
+    """Add a checker to benchmarks/statements.py for what a new guarantee says."""
+    checks, numbers = written_names()
+    assert len(checks) > 10 and len(numbers) > 20
+    assert checks <= statements.CHECKS.keys()
+    assert numbers <= statements.BOUNDS.keys() | statements.MEASURES.keys()
+
+
+def test_an_unknown_statement_stops_the_attack():
+    with pytest.raises(attack.NotRegistered, match="benchmarks/statements.py"):
+        attack.registered("bound", statements.BOUNDS, "something new")
+
+
+def test_a_false_statement_is_found():
+    """The attack can fail: a lower bound above the best error, and a margin that is too large."""
+    rows = np.vstack([np.eye(3), np.full((2, 3), 1 / 3)])
+    fitted = provenmf.SPA(2).fit(rows)
+    case = attack.case_of(fitted, rows, fitted.factorization_, fitted.certificate_, rows)
+    best = float(case.best_error)
+    assert statements.lower_bound(case, best * 0.999) and not statements.lower_bound(case, 1.0)
+    name = "noise_that_all_anchors_survive"
+    assert not statements.BOUNDS[name](case, 5.0)
