@@ -9,6 +9,7 @@ import provenmf
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io import save
 from provenmf.records import Certificate, Check, Estimate, Factorization, Trace
+from provenmf.records.certificate import rounded_down, rounded_up
 from provenmf.records.states import FastGradientState, MeritState
 
 
@@ -136,6 +137,14 @@ def test_the_verdict_comes_first_and_says_the_same_everywhere():
     printed = " ".join(str(certificate).split())
     assert printed.startswith(f"Certificate of spa {certificate.verdict}")
     assert "The anchors are proved." in certificate._repr_html_()
+
+
+@pytest.mark.parametrize("value", [0.12491, 3.848, 1e-300, 99.99, 0.1, 12345.0, 7e200])
+def test_rounding_keeps_at_most_and_at_least_true(value):
+    """Rounded to the nearest, "at most 0.12" was said of 0.1249."""
+    assert value <= float(rounded_up(value)) <= value * 1.1
+    assert value * 0.999 <= float(rounded_down(value)) <= value
+    assert rounded_up(0.0) == "0"
 
 
 def test_estimates_print_with_their_confidence():

@@ -20,9 +20,13 @@ LARGEST_IN_SINGLE = 1e9
 LARGEST_IN_DOUBLE = 1e60
 
 
-def at_safe_scale(blocks: Blocks) -> Blocks:
-    """The same data, in double precision where single does not reach, or a refusal."""
-    largest = largest_entry(blocks)
+def at_safe_scale(blocks: Blocks, largest: float | None = None) -> Blocks:
+    """The same data, in double precision where single does not reach, or a refusal.
+
+    `largest` is the largest absolute value, where a pass has found it already.
+    """
+    if largest is None:
+        largest = largest_entry(blocks)
     if largest == 0 or not math.isfinite(largest):
         return blocks
     if blocks.dtype == np.float32 and not _within(largest, LARGEST_IN_SINGLE):
@@ -38,10 +42,11 @@ def at_safe_scale(blocks: Blocks) -> Blocks:
 
 def largest_entry(blocks: Blocks) -> float:
     """The largest absolute value."""
-    return max((largest for _, _, largest in blocks.each(_largest)), default=0.0)
+    return max((largest for _, _, largest in blocks.each(largest_in)), default=0.0)
 
 
-def _largest(block: Block) -> float:
+def largest_in(block: Block) -> float:
+    """The largest absolute value of a block."""
     values = stored_values(block)
     return max(float(values.max()), -float(values.min())) if values.size else 0.0
 

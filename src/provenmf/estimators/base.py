@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from provenmf.blocks import Blocks, as_blocks, at_safe_scale, is_outside_memory
+from provenmf.blocks.scale import largest_in
 from provenmf.errors import InvalidInput, warn_user
 from provenmf.estimators.parameters import AT_LEAST_ONE, StrOptions, validate_parameters
 from provenmf.estimators.provenance import plain_parameters, versions
@@ -260,7 +261,8 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 f"X has {blocks.n_columns} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input"
             )
-        invalid, negative = blocks.map_reduce(_count_invalid)
+        found = np.array([counts for _, _, counts in blocks.each(_examined)])
+        invalid, negative = found[:, :2].sum(axis=0).astype(int).tolist()
         if invalid:
             raise InvalidInput(f"X contains {invalid} NaN or infinite entries: remove or fill them")
         if negative and not self.traits.negative_data:
@@ -268,7 +270,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 f"Negative values in data passed to {type(self).__name__}: {negative} entries; set "
                 "them to zero, or use a method that allows them, such as SPA, MERIT or AND"
             )
-        return at_safe_scale(blocks)
+        return at_safe_scale(blocks, float(found[:, 2].max()))
 
     def _generator(self) -> np.random.Generator:
         """A numpy Generator from scikit-learn's `random_state`, where the method has one."""
@@ -301,6 +303,8 @@ def check_n_components(n_components: int, available: int, what: str) -> int:
     return n_components
 
 
-def _count_invalid(block: Any) -> NDArray[np.int64]:
+def _examined(block: Any) -> tuple[int, int, float]:
+    """How many entries are not finite and below zero, and the largest absolute value."""
     values = stored_values(block)
-    return np.array([np.count_nonzero(~np.isfinite(values)), np.count_nonzero(values < 0)])
+    invalid = int(np.count_nonzero(~np.isfinite(values)))
+    return invalid, int(np.count_nonzero(values < 0)), largest_in(block)

@@ -24,7 +24,7 @@ from provenmf.guarantees.measurement import Measurement, largest_residual_entrie
 from provenmf.guarantees.rank_bound import RankBound, gram_is_formed, least_relative_error
 from provenmf.linalg.distances import Model, nearest_points
 from provenmf.linalg.fingerprint import fingerprint
-from provenmf.linalg.norms import power_of_two
+from provenmf.linalg.norms import absolute_row_sums, power_of_two
 from provenmf.records import Factorization
 
 Floats = NDArray[np.float64]
@@ -154,6 +154,13 @@ class Fit:
     def sums(self) -> Floats:
         """Sum of each row of the data."""
         return self._pass[1].sums
+
+    @cached_property
+    def absolute_sums(self) -> Floats:
+        """Sum of the absolute values of each row; one more pass if there are negative entries."""
+        if self._pass[1].lowest >= 0:
+            return self.sums
+        return self.blocks.map_rows(absolute_row_sums)
 
     @property
     def residuals(self) -> Floats:

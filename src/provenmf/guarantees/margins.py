@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from provenmf.blocks import Block, Blocks
 from provenmf.guarantees.explanation import Explanation
 from provenmf.linalg.hull import distances_to_hulls, product_rounding
-from provenmf.linalg.norms import absolute_row_sums
 from provenmf.records import Certificate, Check, Measure, Status, in_digits
 from provenmf.storage import as_dense
 
@@ -234,7 +233,7 @@ def obstacle(points: Explanation) -> str:
     if columns > MARGIN_COLUMNS:
         return f"there are {columns} columns, more than {MARGIN_COLUMNS}: project the data first"
     if points.factors is not None:
-        absolute = points.fit.blocks.map_rows(absolute_row_sums)
+        absolute = points.fit.absolute_sums
         if (absolute > 2 * points.fit.sums).any():  # a sum has lost digits then
             return "rows whose sums are small or negative cannot be divided by them"
         if (points.factors[points.anchors] == 0).any():

@@ -29,7 +29,8 @@ SLICE_ENTRIES = 1 << 18  # entries of a dense block worked on at a time: 2 MB
 class Measurement:
     """What one pass found, for data X (n, d), weights W (n, k) and components C (k, d).
 
-    lengths, sums, residuals : (n,), ‖x‖, Σ x and ‖x − wC‖ of each row; largest : max |x_ij|.
+    lengths, sums, residuals : (n,), ‖x‖, Σ x and ‖x − wC‖ of each row; largest : max |x_ij|;
+        lowest : the smallest entry, or zero.
     cross : XCᵀ (n, k); weights_data : WᵀX (k, d); gram : XᵀX or None; hashes : of the entries.
     """
 
@@ -37,6 +38,7 @@ class Measurement:
     sums: Floats
     residuals: Floats
     largest: float
+    lowest: float
     hashes: NDArray[np.uint64]
     cross: Floats
     weights_data: Floats
@@ -53,7 +55,7 @@ def measure(
         with np.errstate(over="ignore", invalid="ignore"):
             return (
                 *rows(block, w, components, products),
-                float(np.abs(stored_values(block)).max(initial=0.0)),
+                _range(block),
                 entry_hashes(block, int(row[0])),
                 gram_of_columns(block) if gram else None,
             )
@@ -62,17 +64,26 @@ def measure(
     by_row = np.empty((3, n))
     cross = np.empty((n, k) if products else (0, k))
     weights_data, matrix = np.zeros(components.shape), None
-    largest, hashes = 0.0, np.zeros(2, dtype=np.uint64)
+    lowest, highest, hashes = 0.0, 0.0, np.zeros(2, dtype=np.uint64)
     for start, stop, found in blocks.each(of_block, weights, np.arange(n)):
         by_row[:, start:stop] = found[0]
         if products:
             cross[start:stop] = found[1]
             weights_data += found[2]
-        largest, hashes = max(largest, found[3]), hashes + found[4]
+        lowest, highest = min(lowest, found[3][0]), max(highest, found[3][1])
+        hashes = hashes + found[4]
         if gram:
             matrix = found[5] if matrix is None else matrix + found[5]
     lengths, sums, residuals = by_row
-    return Measurement(lengths, sums, residuals, largest, hashes, cross, weights_data, matrix)
+    largest = max(highest, -lowest)
+    products_of = cross, weights_data, matrix
+    return Measurement(lengths, sums, residuals, largest, lowest, hashes, *products_of)
+
+
+def _range(block: Block) -> tuple[float, float]:
+    """Smallest and largest entry of a block, zero included."""
+    values = stored_values(block)
+    return float(values.min(initial=0.0)), float(values.max(initial=0.0))
 
 
 def _dense_rows(

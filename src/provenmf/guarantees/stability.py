@@ -20,6 +20,7 @@ from provenmf.guarantees.fit import Fit
 from provenmf.linalg.norms import power_of_two
 from provenmf.linalg.scaling import unit_rows
 from provenmf.records import Certificate, Check
+from provenmf.records.certificate import rounded_up
 
 Floats = NDArray[np.float64]
 
@@ -100,7 +101,7 @@ def _in_words(moved: float) -> str:
     if moved <= STABLE:
         return (
             f"The weights are stable: a typical row that changes by 1 % moves its weights by at "
-            f"most {moved:.2g} %, the components being as they are."
+            f"most {rounded_up(moved)} %, the components being as they are."
         )
     return (
         f"The weights are not known to be stable: a row that changes by 1 % may move them by "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from html import escape
 from typing import Any, Literal
 
@@ -191,6 +192,22 @@ def in_digits(value: Measure | None) -> str:
         known = [v for v in value if v is not None]
         return f"{min(known):.4g} to {max(known):.4g}" if known else "-"
     return f"{value:.4g}"
+
+
+def rounded_up(value: float, digits: int = 2) -> str:
+    """A positive number in a few digits, not below it: what is "at most" this stays true."""
+    return _rounded(value, digits, "ROUND_CEILING")
+
+
+def rounded_down(value: float, digits: int = 4) -> str:
+    """A positive number in a few digits, not above it: what is "at least" this stays true."""
+    return _rounded(value, digits, "ROUND_FLOOR")
+
+
+def _rounded(value: float, digits: int, towards: Literal["ROUND_CEILING", "ROUND_FLOOR"]) -> str:
+    exact = Decimal(repr(value))  # as written, which stands for the same number
+    last = Decimal(1).scaleb(exact.adjusted() - digits + 1)
+    return f"{float(exact.quantize(last, rounding=towards)):.{digits}g}" if value > 0 else "0"
 
 
 def _check_from(content: Mapping[str, Any]) -> Check:

@@ -8,28 +8,35 @@ from __future__ import annotations
 
 from textwrap import wrap
 
-from provenmf.records.certificate import Certificate, Check, in_digits
+from provenmf.records.certificate import (
+    Certificate,
+    Check,
+    in_digits,
+    rounded_down,
+    rounded_up,
+)
 
 WIDTH = 80
 DEEP = " " * 10
 NOTHING_PROVED = "About the parts themselves nothing is proved on this data."
 FROM_FILE = "This certificate was read from a file and not recomputed from the data."
-# Bounds that speak of the fit alone, and not of its parts.
-OF_THE_FIT = {"relative_error_lower_bound", "relative_error_gap"}
+# What stands behind sentences that do not speak of the parts.
+OF_NO_PARTS = {"projections", "fingerprint", "definition", "Eckart-Young"}
 
 
 def verdict(certificate: Certificate) -> str:
     """How good the fit is against the best possible, then what is known of the parts."""
     sentences = fit_sentences(certificate)
     sentences += [check.in_words for check in certificate.checks if check.in_words]
-    if not is_good_news(certificate) and not certificate.bounds.keys() - OF_THE_FIT:
+    if not any(check.in_words and check.theorem not in OF_NO_PARTS for check in certificate.checks):
         sentences.append(NOTHING_PROVED)
     return " ".join(dict.fromkeys(sentences))
 
 
 def is_good_news(certificate: Certificate) -> bool:
-    """Whether something in plain words is established, beyond the error."""
-    return any(check.in_words and check.status == "holds" for check in certificate.checks)
+    """Whether something is established in plain words, and nothing in them fails."""
+    said = [check.status for check in certificate.checks if check.in_words]
+    return "holds" in said and "fails" not in said
 
 
 def fit_sentences(certificate: Certificate) -> list[str]:
@@ -48,7 +55,7 @@ def fit_sentences(certificate: Certificate) -> list[str]:
         ]
     return [
         f"The relative error is {in_digits(error)}, and no factorization of this rank is below "
-        f"{in_digits(lower)}: at most {gap:.2g} could be gained."
+        f"{rounded_down(lower)}: at most {rounded_up(gap)} could be gained."
     ]
 
 
