@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -50,6 +50,9 @@ from provenmf.records.shapes import Shape
 from provenmf.solvers.separable.geo_nmf import geo_nmf
 from provenmf.solvers.separable.spa import spa
 from provenmf.solvers.weights import encode
+
+if TYPE_CHECKING:
+    import pandas
 
 HowMemberships = Literal["scaled", "simplex", "floored"]
 METHODS = ("spa", "merit", "fast_anchor", "fast_gradient", "geo_nmf", "spoc")
@@ -128,6 +131,11 @@ class Communities(Answer):
     def weights(self) -> NDArray[np.float64]:
         """The same as `memberships`."""
         return self.memberships
+
+    def tables(self) -> dict[str, pandas.DataFrame]:
+        """An overview and the memberships; the coordinates of the communities mean nothing."""
+        tables = super().tables()
+        return {"overview": tables["overview"], "memberships": tables["node_weights"]}
 
     @property
     def row_names(self) -> Sequence[str]:

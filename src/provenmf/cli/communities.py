@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from provenmf.cli import options
-from provenmf.cli.outcome import check_output, finish
+from provenmf.cli.outcome import finish
 from provenmf.cli.progress import fitting, reading
+from provenmf.cli.target import plan
 
 METHODS = "spa, merit, fast_anchor, fast_gradient, geo_nmf, spoc."
 
@@ -39,6 +40,8 @@ def communities(
     seed: options.Seed = 0,
     no_certify: options.NoCertify = False,
     no_report: options.NoReport = False,
+    csv: options.Csv = None,
+    force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Find how much each node of a graph belongs to each community.
@@ -56,8 +59,7 @@ def communities(
     from provenmf.io import read_graph
     from provenmf.io.memberships import read_memberships
 
-    output = output or options.default_output(data)
-    check_output(output, data, truth, with_report=not no_report)
+    target = plan(output, data, truth, with_report=not no_report, tables=csv, force=force)
     with reading(data):
         graph = read_graph(data, key=key)
         known = None if truth is None else read_memberships(truth, graph.names)
@@ -75,4 +77,4 @@ def communities(
         )
     if known is not None:
         result = result.compared_with(known)
-    finish(result, output, with_report=not no_report, as_json=as_json)
+    finish(result, target, as_json=as_json)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from provenmf.cli import options
-from provenmf.cli.outcome import check_output, finish
+from provenmf.cli.outcome import finish
 from provenmf.cli.progress import fitting, reading
+from provenmf.cli.target import plan
 
 if TYPE_CHECKING:
     from provenmf.io import Table
@@ -29,6 +30,8 @@ def fit(
     seed: options.Seed = 0,
     no_certify: options.NoCertify = False,
     no_report: options.NoReport = False,
+    csv: options.Csv = None,
+    force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Factorize any matrix: rows are data points, X ≈ weights × components.
@@ -47,8 +50,7 @@ def fit(
     from provenmf import factorize
     from provenmf.blocks import Blocks
 
-    output = output or options.default_output(data)
-    check_output(output, data, with_report=not no_report)
+    target = plan(output, data, with_report=not no_report, tables=csv, force=force)
     with reading(data):
         table = read_data(data, key=key, transpose=transpose)
     with fitting(data, method, rank, max_iter) as fit:
@@ -63,7 +65,7 @@ def fit(
             **fit.options,
         )
     result = replace(result, **table.names)
-    finish(result, output, with_report=not no_report, as_json=as_json)
+    finish(result, target, as_json=as_json)
 
 
 def read_data(path: Path, *, key: str | None = None, transpose: bool = False) -> Table:

@@ -24,6 +24,11 @@ Output = Annotated[
         "--output", "-o", metavar="FILE", help="Result (.npz); the report stands beside it."
     ),
 ]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing result and report.")]
+Csv = Annotated[
+    Path | None,
+    typer.Option("--csv", metavar="DIR", help="Also write the answer as CSV tables into DIR."),
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write the HTML report.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", help="Start of the random numbers.")]
@@ -60,8 +65,3 @@ def parse_shape(text: str | None) -> tuple[int, int] | None:
     if len(sides) != 2 or not all(side.strip().isdigit() and int(side) > 0 for side in sides):
         raise InvalidInput(f"--shape {text} is not rows x columns: write it like 95x95")
     return int(sides[0]), int(sides[1])
-
-
-def default_output(data: Path) -> Path:
-    """The result file in the current folder, named after the data."""
-    return Path(f"{data.resolve().name.split('.')[0] or 'data'}-result.npz")

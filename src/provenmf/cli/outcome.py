@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
-from provenmf.errors import InvalidInput, MissingExtra
+from provenmf.cli.target import Target, remove_stale_report
+from provenmf.errors import MissingExtra
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from provenmf.records import Answer, Factorization
-
-
-def check_output(output: Path, *inputs: Path | None, with_report: bool) -> None:
-    """Refuse files that cannot be written: the result, and the report beside it."""
-    from provenmf.io.output import check_writable
-
-    check_writable(output, *inputs)
-    if with_report:
-        page = output.with_suffix(".html")
-        if page == output:
-            raise InvalidInput(f"cannot write {output}: the report has this name; end it in .npz")
-        check_writable(page, *inputs)
 
 
 def console() -> Console:
@@ -34,23 +24,14 @@ def console() -> Console:
     return Console(highlight=False, soft_wrap=False)
 
 
-def finish(
-    result: Factorization | Answer, output: Path, *, with_report: bool, as_json: bool
-) -> None:
-    """Save, report, print."""
+def finish(result: Factorization | Answer, target: Target, *, as_json: bool) -> None:
+    """Save, report, write tables, print."""
     from provenmf.io.strict_json import strict_json
 
-    result.save(output)
-    files = {"result": str(output)}
-    if with_report:
-        page = output.with_suffix(".html")
-        try:
-            from provenmf.report import write
-
-            write(result, page)
-            files["report"] = str(page)
-        except MissingExtra as error:
-            typer.echo(f"Note: no report was written; {error}", err=True)
+    result.save(target.result)
+    files = {"result": str(target.result)} | _write_report(result, target)
+    if target.tables is not None:
+        files["tables"] = ", ".join(map(str, write_tables(result, target.tables)))
     if as_json:
         typer.echo(strict_json(as_dict(result) | {"files": files}))
         return
@@ -58,6 +39,38 @@ def finish(
     show(result, screen)
     for kind, file in files.items():
         screen.print(f"{kind.capitalize()} written to {file}", markup=False)
+
+
+def _write_report(result: Factorization | Answer, target: Target) -> dict[str, str]:
+    """The report beside the result; one of an earlier result does not stay there."""
+    if target.with_report:
+        try:
+            from provenmf.report import write
+
+            write(result, target.page)
+            return {"report": str(target.page)}
+        except MissingExtra as error:
+            typer.echo(f"Note: no report was written; {error}", err=True)
+    if remove_stale_report(target):
+        typer.echo(f"Note: {target.page} was the report of an earlier result; removed", err=True)
+    return {}
+
+
+def write_tables(result: Factorization | Answer, folder: Path) -> list[Path]:
+    """Each table of an answer as a CSV file."""
+    from provenmf.io import write_aside
+    from provenmf.records import as_answer
+
+    written = []
+    for name, table in as_answer(result).tables().items():
+        content = table.to_csv().encode()
+        written.append(folder / f"{name}.csv")
+        write_aside(written[-1], partial(_write_bytes, content))
+    return written
+
+
+def _write_bytes(content: bytes, file: IO[bytes]) -> None:
+    file.write(content)
 
 
 def as_dict(result: Factorization | Answer) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from provenmf.cli import options
-from provenmf.cli.outcome import check_output, finish
+from provenmf.cli.outcome import finish
 from provenmf.cli.progress import fitting, reading
+from provenmf.cli.target import plan
 
 
 def parts(
@@ -23,6 +24,8 @@ def parts(
     seed: options.Seed = 0,
     no_certify: options.NoCertify = False,
     no_report: options.NoReport = False,
+    csv: options.Csv = None,
+    force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Find component images, and how much of each is in every image.
@@ -36,12 +39,11 @@ def parts(
     from provenmf.applications import find_parts
     from provenmf.io import read_images
 
-    output = output or options.default_output(data)
-    check_output(output, data, with_report=not no_report)
+    target = plan(output, data, with_report=not no_report, tables=csv, force=force)
     with reading(data):
         images = read_images(data, key=key, shape=options.parse_shape(shape))
     with fitting(data, method, rank, max_iter) as fit:
         result = find_parts(
             images, rank, method=method, random_state=seed, certify=not no_certify, **fit.options
         )
-    finish(result, output, with_report=not no_report, as_json=as_json)
+    finish(result, target, as_json=as_json)

@@ -6,6 +6,7 @@ Everything goes to standard error, so that standard output stays clean for resul
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,8 +22,9 @@ class Progress:
     """A stage with a number of steps; give `row` to a solver as its callback.
 
     ``with Progress("Finding topics", steps=100) as progress`` shows a bar with the time left;
-    without `steps` it shows what passed. For many solvers `steps` is the most that they may
-    need, so the time left is an upper bound.
+    without `steps` it shows the time that has passed. Without a terminal it prints a line every
+    ten seconds, whether or not the solver has reported anything since. For many solvers `steps`
+    is the most that they may need, so the time left is an upper bound.
     """
 
     def __init__(self, title: str, steps: int | None = None) -> None:
@@ -32,33 +34,17 @@ class Progress:
         self._started = self._spoken = time.monotonic()
         self._first: tuple[float, float] | None = None  # steps done at the first report, and when
         self._last = (0.0, self._started)
+        self._text = title
         self._bar: Any = None
         self._task: Any = None
+        self._closed = threading.Event()
+        self._lock = threading.Lock()
 
     def __enter__(self) -> Progress:
         if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import (
-                BarColumn,
-                SpinnerColumn,
-                TextColumn,
-                TimeElapsedColumn,
-                TimeRemainingColumn,
-            )
-            from rich.progress import Progress as Bar
-
-            self._bar = Bar(
-                SpinnerColumn(),
-                TextColumn("{task.description}", markup=False),
-                BarColumn(bar_width=20),
-                TimeElapsedColumn(),
-                TextColumn("left"),
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self._bar.start()
-            self._task = self._bar.add_task(self.title, total=self.steps)
+            self._open_bar()
+        else:
+            threading.Thread(target=self._tick, daemon=True).start()
         return self
 
     def __exit__(
@@ -67,8 +53,37 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._closed.set()
         if self._bar is not None:
             self._bar.stop()
+
+    def _open_bar(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, SpinnerColumn, TextColumn
+        from rich.progress import Progress as Bar
+
+        self._bar = Bar(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=20),
+            times_column(self),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._bar.start()
+        self._task = self._bar.add_task(self.title, total=self.steps)
+
+    def _tick(self) -> None:
+        """Look at the clock now and then, so that a silent solver does not look dead."""
+        while not self._closed.wait(1.0):
+            self._print_if_due()
+
+    def times(self) -> str:
+        """The time that has passed and, where the end is known, the time left."""
+        now = time.monotonic()
+        left = None if self._ended() else self._seconds_left(now)
+        passed = f"{clock_time(now - self._started)} passed"
+        return passed if left is None else f"{passed}, at most {clock_time(left)} left"
 
     def row(self, row: dict[str, float]) -> None:
         """One iteration is done (a solver's callback)."""
@@ -99,10 +114,16 @@ class Progress:
                 self._task, completed=self._done, total=self.steps, description=text + steps
             )
             return
-        now = time.monotonic()
-        if now - self._spoken >= SECONDS_BETWEEN_LINES:
-            self._spoken = now
-            print(self._line(text, now - self._started), file=sys.stderr, flush=True)
+        self._text = text
+        self._print_if_due()
+
+    def _print_if_due(self) -> None:
+        with self._lock:
+            now = time.monotonic()
+            if now - self._spoken >= SECONDS_BETWEEN_LINES:
+                self._spoken = now
+                line = self._line(self._text, now - self._started)
+                print(line, file=sys.stderr, flush=True)
 
     def _ended(self) -> bool:
         """Whether all steps are done, so that only what follows them is left."""
@@ -124,6 +145,25 @@ class Progress:
             return None
         pace = (self._last[1] - self._first[1]) / (self._last[0] - self._first[0])
         return max(pace * (self.steps - self._last[0]) - (now - self._last[1]), 0.0)
+
+
+def clock_time(seconds: float) -> str:
+    """Minutes and seconds, and hours where there are any."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def times_column(progress: Progress) -> Any:
+    """A column of the bar that says which time is which."""
+    from rich.progress import ProgressColumn, Task
+    from rich.text import Text
+
+    class Times(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(progress.times())
+
+    return Times()
 
 
 @contextmanager

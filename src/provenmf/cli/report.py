@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from provenmf.cli import options
+from provenmf.cli.target import is_report, refuse_overwriting
+
 
 def report(
     result: Annotated[Path, typer.Argument(help="Result file written by another command.")],
@@ -14,6 +17,7 @@ def report(
         Path | None, typer.Option("--output", "-o", help="HTML file; by default beside the result.")
     ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Heading of the page.")] = None,
+    force: options.Force = False,
 ) -> None:
     """Write one self-contained HTML page about a saved result.
 
@@ -31,5 +35,8 @@ def report(
 
     page = output or result.with_suffix(".html")
     check_writable(page, result)
+    # The page beside a result may be written anew; any other that exists may not.
+    if not force and (output is not None or not is_report(page)):
+        refuse_overwriting(page)
     write(load(result), page, title=title)
     typer.echo(f"Report written to {page}")

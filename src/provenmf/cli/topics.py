@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from provenmf.cli import options
-from provenmf.cli.outcome import check_output, finish
+from provenmf.cli.outcome import finish
 from provenmf.cli.progress import fitting, reading
+from provenmf.cli.target import plan
 
 if TYPE_CHECKING:
     from provenmf.io import Counts
@@ -58,6 +59,8 @@ def topics(
     seed: options.Seed = 0,
     no_certify: options.NoCertify = False,
     no_report: options.NoReport = False,
+    csv: options.Csv = None,
+    force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Find the topics of a collection of texts, with anchor words and documents as examples.
@@ -76,8 +79,7 @@ def topics(
     """
     from provenmf.applications import find_topics
 
-    output = output or options.default_output(data)
-    check_output(output, data, vocabulary, with_report=not no_report)
+    target = plan(output, data, vocabulary, with_report=not no_report, tables=csv, force=force)
     with reading(data):
         counts = read_corpus(
             data,
@@ -96,7 +98,7 @@ def topics(
         result = find_topics(
             counts, rank, method=method, random_state=seed, certify=not no_certify, **fit.options
         )
-    finish(result, output, with_report=not no_report, as_json=as_json)
+    finish(result, target, as_json=as_json)
 
 
 def read_corpus(

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from provenmf.cli import options
-from provenmf.cli.outcome import check_output, finish
+from provenmf.cli.outcome import finish
 from provenmf.cli.progress import fitting, reading
+from provenmf.cli.target import plan
 
 
 def unmix(
@@ -34,6 +35,8 @@ def unmix(
     seed: options.Seed = 0,
     no_certify: options.NoCertify = False,
     no_report: options.NoReport = False,
+    csv: options.Csv = None,
+    force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Find the pure spectra in a hyperspectral image and how much of each is in every pixel.
@@ -50,8 +53,7 @@ def unmix(
     from provenmf.applications import unmix as unmix_cube
     from provenmf.io import read_cube
 
-    output = output or options.default_output(data)
-    check_output(output, data, truth, with_report=not no_report)
+    target = plan(output, data, truth, with_report=not no_report, tables=csv, force=force)
     with reading(data):
         cube = read_cube(data, key=key, shape=options.parse_shape(shape))
         known = {} if truth is None else read_truth(truth, cube)
@@ -66,7 +68,7 @@ def unmix(
             **known,
             **fit.options,
         )
-    finish(result, output, with_report=not no_report, as_json=as_json)
+    finish(result, target, as_json=as_json)
 
 
 def read_truth(path: Path, cube: Any) -> dict[str, Any]:

@@ -184,6 +184,25 @@ class Answer:
             return pandas.DataFrame(self.components, index=names, columns=list(self.column_names))
         raise InvalidInput(f"of={of!r} is not 'weights' or 'components'")
 
+    def tables(self) -> dict[str, pandas.DataFrame]:
+        """The whole answer as tables: an overview, the weights and the components.
+
+        Returns
+        -------
+        dict of str to pandas.DataFrame
+            By a name in the words of the application, such as "document_weights" and "topics".
+        """
+        weights, components = self.table("weights"), self.table("components")
+        weights.index.name, components.index.name = self.words.row, self.words.component
+        largest = self.largest()
+        overview = components.iloc[:, :0].assign(
+            share=self.share,
+            anchor=[self.anchor_name(number) for number in range(self.n_components)],
+            largest=["; ".join(map(str, names)) for names in largest],
+        )
+        named = {"overview": overview, f"{self.words.row}_weights": weights}
+        return named | {plural(self.words.component): components}
+
     def save(self, path: str | Path) -> None:
         """Write the answer to one file; `provenmf.load` gives it back."""
         from provenmf.io import save

@@ -21,10 +21,30 @@ def test_help_imports_nothing_heavy():
     assert ended.returncode == 0, ended.stderr
 
 
-def test_interruption_before_an_answer_ends_with_130(start, tmp_path):
-    os.mkfifo(tmp_path / "slow.npy")  # opening it waits for somebody to write
-    process = start("report", "slow.npy")
-    time.sleep(3)
+WAITING = """
+import sys, time
+import provenmf.io
+from provenmf.cli.main import main
+
+def wait(path):
+    print("waiting", flush=True)
+    time.sleep(60)
+
+provenmf.io.load = wait
+sys.argv = ["provenmf", "report", "result.npz"]
+main()
+"""
+
+
+def test_interruption_before_an_answer_ends_with_130(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-c", WAITING],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "waiting\n"
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err

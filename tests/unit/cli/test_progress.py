@@ -65,3 +65,34 @@ def test_the_time_left_shrinks_between_steps(clock, capsys):
         "fit: 120 s, 50% done, at most 40 s left",
         "fit: reading, 50% of this pass: 130 s, 50% done, at most 30 s left",
     ]
+
+
+def test_the_bar_says_which_time_has_passed_and_which_is_left(clock):
+    progress = Progress("fit", steps=4)
+    clock[0] = 65.0
+    assert progress.times() == "1:05 passed"
+    progress.row({})
+    clock[0] = 75.0
+    progress.row({})
+    assert progress.times() == "1:15 passed, at most 0:20 left"
+    clock[0] = 3675.0
+    assert progress.times() == "1:01:15 passed, at most 0:00 left"
+
+
+def test_a_terminal_sees_the_words_beside_the_times(clock, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("TERM", "xterm")
+    with Progress("fit", steps=4) as progress:
+        clock[0] = 5.0
+        progress._bar.refresh()
+        assert "0:05 passed" in capsys.readouterr().err
+
+
+def test_a_silent_solver_still_gets_its_lines(clock, capsys):
+    with Progress("Reading big.csv") as progress:
+        clock[0] = 11.0
+        for _ in range(50):
+            if progress._closed.wait(0.1) or progress._spoken == 11.0:
+                break
+    assert capsys.readouterr().err == "Reading big.csv: 11 s\n"
