@@ -1,5 +1,3 @@
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -39,23 +37,6 @@ def run(tmp_path, monkeypatch, capfd):
         return Ran(code, captured.out, captured.err)
 
     return run_command
-
-
-@pytest.fixture
-def start(tmp_path):
-    """Start the command as a process of its own."""
-
-    def start_command(*arguments: object) -> subprocess.Popen:
-        return subprocess.Popen(
-            [sys.executable, "-m", "provenmf", *map(str, arguments)],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=os.environ | {"PYTHONPATH": str(SOURCE), "COLUMNS": "80"},
-        )
-
-    return start_command
 
 
 @pytest.fixture

@@ -1,10 +1,8 @@
 """The command as a process: what it imports to start, and what Ctrl-C leaves behind."""
 
-import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 
