@@ -7,7 +7,7 @@ where that would happen and shares the arrays where it cannot.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,15 +17,23 @@ from provenmf.errors import InvalidInput
 
 NUMBERS = "biuf"
 
+# A block of rows, in single or double precision.
+Matrix: TypeAlias = NDArray[np.floating] | sp.csr_array
 
-def as_dense(block: Any) -> NDArray[Any]:
+
+def is_sparse(block: object) -> TypeGuard[sp.csr_array]:
+    """Whether only the entries that are not zero are stored."""
+    return bool(sp.issparse(block))
+
+
+def as_dense(block: Matrix) -> NDArray[Any]:
     """A dense or sparse block as an array; a dense one is not copied."""
-    return block.toarray() if sp.issparse(block) else np.asarray(block)
+    return block.toarray() if is_sparse(block) else np.asarray(block)
 
 
-def stored_values(block: Any) -> NDArray[Any]:
+def stored_values(block: Matrix) -> NDArray[Any]:
     """The entries that are stored: all of a dense block, those of a sparse one."""
-    return block.data if sp.issparse(block) else np.asarray(block)
+    return block.data if is_sparse(block) else np.asarray(block)
 
 
 def float_type(dtype: np.dtype[Any], where: str = "X") -> np.dtype[Any]:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.storage import Matrix
+
 # One block: a numpy array or a scipy sparse CSR array; `block @ matrix` works for both.
-Block = Any
+Block: TypeAlias = Matrix
 Progress = Callable[[int, int], None]
 
 

@@ -5,18 +5,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.storage import Matrix, is_sparse
+
 
 def products_with_own_vector(
-    block: Any, labels: NDArray[np.intp], vectors: NDArray[np.float64]
+    block: Matrix, labels: NDArray[np.intp], vectors: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """⟨x, v⟩ of each row x with the vector v of its cluster; 0 for a row of none."""
-    if sp.issparse(block):
+    if is_sparse(block):
         row_of_entry = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
         terms = block.data * vectors[labels[row_of_entry], block.indices]
         sums = np.bincount(row_of_entry, weights=terms, minlength=block.shape[0])
@@ -32,13 +32,13 @@ def products_with_own_vector(
 
 
 def gram_products(
-    block: Any, labels: NDArray[np.intp], vectors: NDArray[np.float64]
+    block: Matrix, labels: NDArray[np.intp], vectors: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """X_kᵀ X_k v_k for the rows X_k of each cluster k, one row of the result per cluster."""
     from provenmf.kernels.cones.clusters import add_gram_products, add_sparse_gram_products
 
     sums, order = np.zeros(vectors.shape), cluster_order(labels)
-    if sp.issparse(block):
+    if is_sparse(block):
         parts = block.indptr, block.indices, block.data
         add_sparse_gram_products(*parts, order, labels, vectors, sums)
     else:
@@ -47,10 +47,10 @@ def gram_products(
 
 
 def combine_rows(
-    block: Any, labels: NDArray[np.intp], factors: NDArray[np.float64], n_clusters: int
+    block: Matrix, labels: NDArray[np.intp], factors: NDArray[np.float64], n_clusters: int
 ) -> NDArray[np.float64]:
     """Σ factors[i] x_i over the rows i of each cluster, one row of the result per cluster."""
-    if sp.issparse(block):
+    if is_sparse(block):
         rows = np.flatnonzero(labels >= 0)
         shape = (n_clusters, block.shape[0])
         combined = sp.csr_array((factors[rows], (labels[rows], rows)), shape=shape) @ block

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from provenmf.linalg.nnls import nonnegative_least_squares, simplex_least_squares
 from provenmf.linalg.norms import squared_residual_rows
+from provenmf.storage import Matrix
 
 Model = Literal["hull", "hull and 0", "cone"]
 
 
 def squared_distances(
-    block: Any,
+    block: Matrix,
     corners: NDArray[np.floating],
     model: Model = "hull",
     divisors: NDArray[np.float64] | None = None,
@@ -24,7 +25,7 @@ def squared_distances(
 
 
 def nearest_points(
-    block: Any,
+    block: Matrix,
     corners: NDArray[np.floating],
     model: Model = "hull",
     divisors: NDArray[np.float64] | None = None,

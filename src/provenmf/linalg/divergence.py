@@ -10,11 +10,13 @@ data stay sparse.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from provenmf.storage import Matrix
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +38,7 @@ class Excess(NamedTuple):
     column_pull: Floats
 
 
-def excess(block: Any, weights: Floats, components: Floats) -> Excess:
+def excess(block: Matrix, weights: Floats, components: Floats) -> Excess:
     """Divergences and pulls of a block of rows."""
     counts = sp.csr_array(block).astype(np.float64)
     counts.eliminate_zeros()

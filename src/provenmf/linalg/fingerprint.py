@@ -6,16 +6,17 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.storage import Matrix, is_sparse
 
-def entry_hashes(block: Any, first_row: int) -> NDArray[np.uint64]:
+
+def entry_hashes(block: Matrix, first_row: int) -> NDArray[np.uint64]:
     """Hashes of the nonzero entries of a block, added up; those of several blocks are added."""
     from provenmf.kernels.fingerprint import add_dense_hashes_in_place, add_sparse_hashes_in_place
 
     sums = np.zeros(2, dtype=np.uint64)
-    if sp.issparse(block):
+    if is_sparse(block):
         if not block.has_canonical_format:  # entries given twice are one entry
             block = block.copy()
             block.sum_duplicates()

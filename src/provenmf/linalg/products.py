@@ -7,19 +7,20 @@ the data is needed.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.parallel import available_threads, for_row_slices
+from provenmf.storage import Matrix, is_sparse
 
 # Below this many multiplications the threads cost more than they save.
 SMALL_WORK = 200_000
 
 
-def product(block: Any, right: NDArray[np.floating]) -> NDArray[Any]:
+def product(block: Matrix, right: NDArray[np.floating]) -> NDArray[Any]:
     """block (n, d) @ right (d, k), dense, in the block's precision."""
     if not _worth_threads(block, right):
         return np.asarray(block @ right)
@@ -35,7 +36,7 @@ def product(block: Any, right: NDArray[np.floating]) -> NDArray[Any]:
     return out
 
 
-def transposed_product(block: Any, left: NDArray[np.floating]) -> NDArray[Any]:
+def transposed_product(block: Matrix, left: NDArray[np.floating]) -> NDArray[Any]:
     """block' (d, n) @ left (n, k), dense, in the block's precision."""
     if not _worth_threads(block, left):
         return np.ascontiguousarray(block.T @ left)
@@ -55,8 +56,8 @@ def transposed_product(block: Any, left: NDArray[np.floating]) -> NDArray[Any]:
     return sums.sum(axis=0) if threads > 1 else sums[0]
 
 
-def _worth_threads(block: Any, narrow: NDArray[np.floating]) -> bool:
-    return sp.issparse(block) and block.nnz * narrow.shape[1] > SMALL_WORK
+def _worth_threads(block: Matrix, narrow: NDArray[np.floating]) -> TypeGuard[sp.csr_array]:
+    return is_sparse(block) and block.nnz * narrow.shape[1] > SMALL_WORK
 
 
 def _plain(narrow: NDArray[np.floating], dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from provenmf.linalg.krylov import block_krylov
 from provenmf.linalg.norms import power_of_two
-from provenmf.storage import as_dense
+from provenmf.storage import Matrix, as_dense
 
 # Up to this size a full decomposition takes well under a second and cannot miss an eigenvalue.
 DENSE_SIZE = 1000
@@ -24,7 +24,7 @@ KRYLOV_TOLERANCE = 1e-12
 GRAM_COLUMNS = 5000
 
 
-def gram_of_columns(block: Any) -> NDArray[np.float64]:
+def gram_of_columns(block: Matrix) -> NDArray[np.float64]:
     """blockᵀ block of a dense or sparse block, in double precision."""
     wide = block.astype(np.float64, copy=False)
     return as_dense(wide.T @ wide)

@@ -6,11 +6,13 @@ cache. `labels` gives the cluster of each row, `vectors` one row per cluster.
 
 from __future__ import annotations
 
-from typing import Any
-
+import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.kernels.compiled import njit
+
+Floats = NDArray[np.floating]
+Ints = NDArray[np.integer]
 
 # Sums may be reordered (that is what lets them run in vector registers), nothing else.
 FAST = {"reassoc", "contract"}
@@ -18,11 +20,11 @@ FAST = {"reassoc", "contract"}
 
 @njit(cache=True, fastmath=FAST)
 def add_gram_products(
-    block: NDArray[Any],
-    order: NDArray[Any],
-    labels: NDArray[Any],
-    vectors: NDArray[Any],
-    sums: NDArray[Any],
+    block: Floats,
+    order: Ints,
+    labels: Ints,
+    vectors: Floats,
+    sums: Floats,
 ) -> None:
     """Add ⟨x, vectors[k]⟩ x to sums[k] for every row x of cluster k, in place.
 
@@ -40,13 +42,13 @@ def add_gram_products(
 
 @njit(cache=True, fastmath=FAST)
 def add_sparse_gram_products(
-    pointers: NDArray[Any],
-    columns: NDArray[Any],
-    values: NDArray[Any],
-    order: NDArray[Any],
-    labels: NDArray[Any],
-    vectors: NDArray[Any],
-    sums: NDArray[Any],
+    pointers: Ints,
+    columns: Ints,
+    values: Floats,
+    order: Ints,
+    labels: Ints,
+    vectors: Floats,
+    sums: Floats,
 ) -> None:
     """`add_gram_products` for the rows of a CSR matrix."""
     for i in order:
@@ -60,11 +62,11 @@ def add_sparse_gram_products(
 
 @njit(cache=True, fastmath=FAST)
 def fill_products_with_own_vector(
-    block: NDArray[Any],
-    order: NDArray[Any],
-    labels: NDArray[Any],
-    vectors: NDArray[Any],
-    products: NDArray[Any],
+    block: Floats,
+    order: Ints,
+    labels: Ints,
+    vectors: Floats,
+    products: Floats,
 ) -> None:
     """Write ⟨x, vectors[k]⟩ to products for every row x of cluster k, in place."""
     columns = block.shape[1]
@@ -78,11 +80,11 @@ def fill_products_with_own_vector(
 
 @njit(cache=True, fastmath=FAST)
 def add_scaled_rows(
-    block: NDArray[Any],
-    order: NDArray[Any],
-    labels: NDArray[Any],
-    factors: NDArray[Any],
-    sums: NDArray[Any],
+    block: Floats,
+    order: Ints,
+    labels: Ints,
+    factors: Floats,
+    sums: Floats,
 ) -> None:
     """Add factors[i] x_i to sums[k] for every row x_i of cluster k, in place."""
     columns = block.shape[1]

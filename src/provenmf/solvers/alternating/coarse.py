@@ -23,6 +23,7 @@ from provenmf.linalg.norms import squared_row_norms
 from provenmf.linalg.products import transposed_product
 from provenmf.records import Solution
 from provenmf.solvers.alternating.starts import Init, filled_up
+from provenmf.storage import is_sparse
 
 PER_COMPONENT = 10  # rows and columns of the sample for each component, at least
 FRACTION = 5  # and at least one in so many
@@ -78,7 +79,7 @@ def _drawn(
 
 
 def _squared_column_norms(block: Block) -> NDArray[np.float64]:
-    if sp.issparse(block):
+    if is_sparse(block):
         values = block.data.astype(np.float64) ** 2
         sums = np.bincount(block.indices, weights=values, minlength=block.shape[1])
         return np.asarray(sums, dtype=np.float64)

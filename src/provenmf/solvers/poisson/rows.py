@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
 from provenmf.parallel import for_row_slices
+from provenmf.storage import is_sparse
 
 Floats = NDArray[np.float64]
 
@@ -49,11 +50,11 @@ def improve_rows(
     n = block.shape[0]
     found = Rows(np.array(start, dtype=np.float64), np.empty(n))
     sums = features.sum(axis=0)
-    transposed = None if sp.issparse(block) else np.ascontiguousarray(features.T)
+    transposed = features.T if is_sparse(block) else np.ascontiguousarray(features.T)
 
     def work(rows: slice) -> None:
         weights, divergences = (array[rows] for array in found)
-        if transposed is not None:
+        if not is_sparse(block):
             improve_dense_rows_in_place(
                 block[rows], transposed, sums, weights, divergences, sweeps, floor, tol
             )
