@@ -1,30 +1,134 @@
 """provenmf: nonnegative matrix factorization that you can trust.
 
-Public names are resolved when first used, so that importing the package is quick.
+Public names are resolved when first used, so that importing the package is quick. Type checkers and
+editors read the imports below.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
-from provenmf.estimators import CATALOGUE
+if TYPE_CHECKING:
+    from provenmf.advisor.diagnose import Diagnosis, diagnose
+    from provenmf.advisor.new_rows import conformal_residual
+    from provenmf.applications.communities import Communities, find_communities
+    from provenmf.applications.parts import Parts, find_parts
+    from provenmf.applications.topics import Topics, find_topics
+    from provenmf.applications.unmixing import Unmixing, unmix
+    from provenmf.errors import (
+        DegenerateData,
+        InvalidInput,
+        MissingExtra,
+        ProvenmfError,
+        TooLarge,
+        UnreadableFile,
+    )
+    from provenmf.estimators import factorize
+    from provenmf.estimators.and_descent import AND
+    from provenmf.estimators.anls import ANLS
+    from provenmf.estimators.certificate import certify
+    from provenmf.estimators.cones import ConeNMF
+    from provenmf.estimators.fast_anchor import FastAnchor
+    from provenmf.estimators.fast_gradient import FastGradient
+    from provenmf.estimators.hals import HALS
+    from provenmf.estimators.merit import MERIT
+    from provenmf.estimators.poisson import PoissonNMF
+    from provenmf.estimators.purification import Purification
+    from provenmf.estimators.spa import SPA
+    from provenmf.estimators.traits import Traits
+    from provenmf.estimators.xray import XRAY
+    from provenmf.io import load
+    from provenmf.records import Certificate, Check, Factorization, StopReason, Trace
 
 __version__ = "0.1.0"
 
-_PUBLIC = {name: f"provenmf.estimators.{stem}" for stem, name in CATALOGUE.items()} | {
-    "factorize": "provenmf.estimators",
-    "conformal_residual": "provenmf.advisor.new_rows",
-    "diagnose": "provenmf.advisor.diagnose",
-    "load": "provenmf.io",
+# name -> module that defines it; a test compares this with the imports above
+_PUBLIC = {
+    "AND": "estimators.and_descent",
+    "Purification": "estimators.purification",
+    "ConeNMF": "estimators.cones",
+    "MERIT": "estimators.merit",
+    "SPA": "estimators.spa",
+    "XRAY": "estimators.xray",
+    "FastAnchor": "estimators.fast_anchor",
+    "FastGradient": "estimators.fast_gradient",
+    "HALS": "estimators.hals",
+    "ANLS": "estimators.anls",
+    "PoissonNMF": "estimators.poisson",
+    "factorize": "estimators",
+    "certify": "estimators.certificate",
+    "Traits": "estimators.traits",
+    "load": "io",
+    "diagnose": "advisor.diagnose",
+    "Diagnosis": "advisor.diagnose",
+    "conformal_residual": "advisor.new_rows",
+    "find_topics": "applications.topics",
+    "Topics": "applications.topics",
+    "find_communities": "applications.communities",
+    "Communities": "applications.communities",
+    "unmix": "applications.unmixing",
+    "Unmixing": "applications.unmixing",
+    "find_parts": "applications.parts",
+    "Parts": "applications.parts",
+    "Factorization": "records",
+    "Certificate": "records",
+    "Check": "records",
+    "Trace": "records",
+    "StopReason": "records",
+    "ProvenmfError": "errors",
+    "InvalidInput": "errors",
+    "UnreadableFile": "errors",
+    "TooLarge": "errors",
+    "MissingExtra": "errors",
+    "DegenerateData": "errors",
 }
 
-__all__ = ["__version__", *_PUBLIC]
+__all__ = [
+    "AND",
+    "ANLS",
+    "HALS",
+    "MERIT",
+    "SPA",
+    "XRAY",
+    "Certificate",
+    "Check",
+    "Communities",
+    "ConeNMF",
+    "DegenerateData",
+    "Diagnosis",
+    "Factorization",
+    "FastAnchor",
+    "FastGradient",
+    "InvalidInput",
+    "MissingExtra",
+    "Parts",
+    "PoissonNMF",
+    "ProvenmfError",
+    "Purification",
+    "StopReason",
+    "TooLarge",
+    "Topics",
+    "Trace",
+    "Traits",
+    "Unmixing",
+    "UnreadableFile",
+    "__version__",
+    "certify",
+    "conformal_residual",
+    "diagnose",
+    "factorize",
+    "find_communities",
+    "find_parts",
+    "find_topics",
+    "load",
+    "unmix",
+]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name in _PUBLIC:
-        return getattr(import_module(_PUBLIC[name]), name)
+        return getattr(import_module(f"provenmf.{_PUBLIC[name]}"), name)
     raise AttributeError(f"module 'provenmf' has no attribute {name!r}")
 
 

@@ -10,7 +10,6 @@ import re
 import sys
 import warnings
 from collections.abc import Callable
-from copy import copy
 from typing import Self
 
 # (argument, text of a value or None) -> how the reader knows it, such as "n_components=3"
@@ -86,7 +85,8 @@ class Message(Exception):
 
     def at(self, place: str) -> Self:
         """The same message about a place, such as a file."""
-        moved = copy(self)
+        moved = type(self).__new__(type(self), *self.args)
+        moved.__dict__.update(self.__dict__)
         moved.place = place
         return moved
 

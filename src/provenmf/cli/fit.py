@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -64,7 +64,8 @@ def fit(
             certify=not no_certify,
             **fit.options,
         )
-    result = replace(result, **table.names)
+    names: dict[str, Any] = table.names
+    result = replace(result, **names)
     finish(result, target, as_json=as_json)
 
 
