@@ -92,7 +92,18 @@ class Message(Exception):
 
 
 class ProvenmfError(Exception):
-    """Base of all errors that provenmf raises; anything else that reaches you is a bug."""
+    """Base of all errors that provenmf raises; anything else that reaches you is a bug.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import SPA, ProvenmfError
+    >>> try:
+    ...     SPA(5).fit(np.eye(3))
+    ... except ProvenmfError as error:
+    ...     print(error)
+    n_components=5 exceeds 3, the number of rows: choose n_components <= 3
+    """
 
 
 class InvalidInput(Message, ProvenmfError, ValueError):
@@ -108,15 +119,50 @@ class InvalidInput(Message, ProvenmfError, ValueError):
 
 
 class UnreadableFile(InvalidInput):
-    """A file is missing, truncated, foreign, or from a newer version of provenmf."""
+    """A file is missing, truncated, foreign, or from a newer version of provenmf.
+
+    Examples
+    --------
+    >>> from provenmf import UnreadableFile, load
+    >>> try:
+    ...     load("nowhere.npz")
+    ... except UnreadableFile as error:
+    ...     print(error)
+    nowhere.npz does not exist: check the path
+    """
 
 
 class TooLarge(InvalidInput):
-    """The computation would need more memory than is sensible; the message gives the size."""
+    """The computation would need more memory than is sensible; the message gives the size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import FastGradient, TooLarge
+    >>> try:
+    ...     FastGradient(2, memory_limit=1000).fit(np.eye(9))
+    ... except TooLarge as error:
+    ...     print(error.argument)
+    memory_limit
+    """
 
 
 class MissingExtra(ProvenmfError, ImportError):
-    """An optional dependency is needed; the message names the extra to install."""
+    """An optional dependency is needed; the message names the extra to install.
+
+    Parameters
+    ----------
+    purpose : str
+        What needs it, or the whole message.
+    extra : str, default=""
+        The extra to install.
+
+    Examples
+    --------
+    >>> from provenmf import MissingExtra
+    >>> print(MissingExtra("An HTML report", "report"))
+    An HTML report needs an optional part: pip install 'provenmf[report]'
+    """
 
     def __init__(self, purpose: str, extra: str = "") -> None:
         needs = f" needs an optional part: pip install 'provenmf[{extra}]'" if extra else ""
@@ -124,7 +170,19 @@ class MissingExtra(ProvenmfError, ImportError):
 
 
 class DegenerateData(Message, UserWarning):
-    """The data let only part of the request be met; the message says what was done instead."""
+    """The data let only part of the request be met; the message says what was done instead.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from provenmf import SPA, DegenerateData
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = SPA(3).fit(np.tile([1.0, 2.0], (4, 1)))
+    >>> caught[0].category is DegenerateData, caught[0].message.argument
+    (True, 'n_components')
+    """
 
 
 def warn_user(message: Warning) -> None:

@@ -1,18 +1,40 @@
-"""Every public name explains itself: parameters, attributes and an example that runs."""
+"""Every public name explains itself: parameters with types and defaults, results, an example."""
 
 import doctest
 import inspect
+import re
 
 import pytest
 
 import provenmf
+from provenmf.errors import Message, MissingExtra, ProvenmfError
 from provenmf.estimators import CATALOGUE
+from provenmf.estimators.docstrings import completed
 
 NAMES = [name for name in provenmf.__all__ if name != "__version__"]
+FUNCTIONS = [name for name in NAMES if inspect.isfunction(getattr(provenmf, name))]
+ORDER = ["Parameters", "Attributes", "Returns", "Raises", "See Also", "Notes", "References"]
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "load"])
-def test_the_example_runs(name):
+def sections(text):
+    """The titles that are underlined, in their order, and the text below each."""
+    parts = re.split(r"^(\w[\w ]*)\n-+\n", inspect.cleandoc(text), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+def described(section):
+    """name -> what follows the colon, of the entries at the left margin."""
+    entries = {}
+    for line in section.splitlines():
+        if line and not line.startswith(" "):
+            names, _, kind = line.partition(" : ")
+            entries |= {name.lstrip("*"): kind for name in names.split(", ")}
+    return entries
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_example_runs(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     item = getattr(provenmf, name)
     found = doctest.DocTestParser().get_doctest(item.__doc__, {}, name, None, 0)
     assert found.examples
@@ -21,14 +43,50 @@ def test_the_example_runs(name):
     assert not report, "".join(report)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_sections_are_in_their_order(name):
+    found = list(sections(getattr(provenmf, name).__doc__))
+    assert found == sorted(found, key=[*ORDER, "Examples"].index)
+
+
 @pytest.mark.parametrize("name", CATALOGUE.values())
-def test_every_parameter_is_described(name):
+def test_estimators_are_described_in_full(name):
     estimator = getattr(provenmf, name)
-    text = inspect.getdoc(estimator)
-    described = text[text.index("Parameters\n") : text.index("Attributes\n")]
-    for parameter in estimator().get_params():
-        assert any(
-            parameter in line.split(" : ")[0].replace(",", " ").split()
-            for line in described.splitlines()
-            if not line.startswith(" ")
-        ), parameter
+    found = sections(estimator.__doc__)
+    assert {"Parameters", "Attributes", "See Also", "References", "Examples"} <= found.keys()
+    parameters = described(found["Parameters"])
+    defaults = estimator().get_params()
+    assert parameters.keys() == defaults.keys()
+    for parameter, kind in parameters.items():
+        stated = kind.rpartition("default=")[2]
+        value = defaults[parameter]
+        assert stated == (f'"{value}"' if isinstance(value, str) else repr(value)), parameter
+    attributes = described(found["Attributes"])
+    assert {"components_", "trace_", "certificate_", "factorization_"} <= attributes.keys()
+    assert all(attributes.values()), "an attribute without a type"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_say_what_they_take_and_return(name):
+    function = getattr(provenmf, name)
+    found = sections(function.__doc__)
+    assert found.get("Returns", "").strip()
+    assert described(found["Parameters"]).keys() == inspect.signature(function).parameters.keys()
+
+
+def test_a_mention_is_replaced_by_the_description():
+    text = completed("""Sum.
+
+    Parameters
+    ----------
+    certify, verbose
+        As in every estimator. Seldom needed.
+    """)
+    assert described(sections(text)["Parameters"]).keys() == {"certify", "verbose"}
+    assert "default=True" in text and text.count("Seldom needed.") == 1
+    assert "As in every estimator" not in text
+
+
+def test_base_classes_are_named_in_the_documentation():
+    for kind in (ProvenmfError, MissingExtra, Message):
+        assert inspect.getdoc(kind)

@@ -20,8 +20,33 @@ from provenmf.records.certificate import finite_or_none
 class Diagnosis:
     """Evidence for the number of components, and a certificate of each method tried.
 
-    refusals : methods that do not accept this data, with the reason.
-    recommended : a method with a proved bound or with all its conditions established, if any.
+    Attributes
+    ----------
+    shape : tuple of int
+        Rows and columns of the data.
+    rank : tuple of RankEvidence
+        Suggestions for the number of components, with the drop behind each.
+    n_components : int
+        The number that the methods were tried with.
+    agreed : bool
+        Whether at least two clear suggestions agree on it.
+    certificates : dict
+        Certificate of each method tried, by its name.
+    refusals : dict
+        Methods that do not accept this data, with the reason.
+    recommended : str or None
+        A method with a proved bound or with all its conditions established, if any.
+
+    See Also
+    --------
+    diagnose : makes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import diagnose
+    >>> diagnose(np.eye(6) + 0.1, 6, methods="spa").agreed
+    False
     """
 
     shape: tuple[int, int]
@@ -88,11 +113,23 @@ def diagnose(
 
     Parameters
     ----------
-    X : matrix with data points as rows, in memory or on disk.
-    n_components : number of components to try the methods with; None takes what the evidence
-        agrees on, or else the suggestion with the largest drop.
-    methods : the methods to try, in the order of preference; None tries those whose certificates
-        can establish their conditions on data alone.
+    X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
+        Rows are data points.
+    n_components : int or None, default=None
+        Number of components to try the methods with; None takes what the evidence agrees on, or
+        else the suggestion with the largest drop.
+    methods : str, sequence of str or None, default=None
+        The methods to try, in the order of preference; None tries those whose certificates can
+        establish their conditions on data alone.
+
+    Returns
+    -------
+    Diagnosis
+        Prints as a table.
+
+    See Also
+    --------
+    factorize : fits one method.
 
     Examples
     --------

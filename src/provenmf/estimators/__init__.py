@@ -81,11 +81,26 @@ def factorize(
 
     Parameters
     ----------
-    X : matrix with data points as rows, in memory or on disk.
-    n_components : how many components; None or "auto" lets the method find out where it can.
-    method : "merit", "spa", "cones", "and_descent", … (see `CATALOGUE`).
-    random_state : where random numbers start; a method that draws none does not need it.
-    options : parameters of the method's estimator.
+    X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
+        Rows are data points.
+    n_components : int, "auto" or None, default=None
+        How many components; None or "auto" lets the method find out where it can.
+    method : str, default="merit"
+        Such as "merit", "spa", "cones" or "and_descent"; see `provenmf.estimators.CATALOGUE`.
+    random_state : int, RandomState instance or None, default=None
+        Where random numbers start; a method that draws none does not need it.
+    **options
+        Parameters of the method's estimator.
+
+    Returns
+    -------
+    Factorization
+        Weights, components and certificate as one record.
+
+    See Also
+    --------
+    diagnose : which method's theory applies to a matrix.
+    find_topics, find_communities, unmix, find_parts : the same for texts, graphs, spectra, images.
 
     Examples
     --------

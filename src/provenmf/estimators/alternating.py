@@ -25,19 +25,19 @@ class AlternatingFactorizer(Factorizer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None
+    n_components : int, "auto" or None, default=None
         How many components; None takes what the start finds (init "cones" or "spa", or an array).
-    init : str, array (k, d) or pair of arrays (n, k), (k, d)
+    init : str, array (k, d) or pair of arrays (n, k), (k, d), default="cones"
         Where to start: "cones", "spa" (or "anchors"), "merit", "random-rows", "random", "nndsvd",
         "nndsvda", "nndsvdar", given components, or given weights and components.
-    coarse : bool
+    coarse : bool, default=True
         With a named start and large data, start on a sample of rows and columns, solve that
         first and extend its answer.
-    max_iter : int
+    max_iter : int, default=500
         Iterations on the whole data at the most; one improves weights and components.
-    tol : float
+    tol : float, default=0.0001
         Stop when ten iterations lower the relative error by less than this fraction of it.
-    random_state, certify, verbose, callback
+    random_state, certify, verbose, callback, on_interrupt
         As in every estimator.
 
     Attributes
@@ -50,9 +50,9 @@ class AlternatingFactorizer(Factorizer):
         """Let the help of HALS and ANLS list the parameters that they share."""
         super().__init_subclass__()
         shared = inspect.cleandoc(AlternatingFactorizer.__doc__ or "")
-        own, _, examples = inspect.cleandoc(cls.__doc__ or "").partition("Examples\n")
+        own, _, more = inspect.cleandoc(cls.__doc__ or "").partition("See Also\n")
         parameters = shared[shared.index("Parameters\n") :]
-        cls.__doc__ = f"{own}{parameters}\n\nExamples\n{examples}"
+        cls.__doc__ = f"{own}{parameters}\n\nSee Also\n{more}"
 
     traits = Traits(random="always")
     _solver: ClassVar[Callable[..., Solution]]

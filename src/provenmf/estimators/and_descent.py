@@ -39,40 +39,42 @@ class AND(Factorizer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None
+    n_components : int, "auto" or None, default=None
         How many components; None lets init="spa" or "cones" find the number.
-    init : str or array (k, d)
+    init : str or array (k, d), default="spa"
         Where to start: "spa", rows found by successive projection; "cones", cone NMF;
         "random-rows", as in the paper's runs on real data; any other start of `HALS`; or given
         components of any sign.
-    schedule : {"adaptive", "paper"}
+    schedule : {"adaptive", "paper"}, default="adaptive"
         How the threshold falls. "paper": alpha/decay^j in stage j = 1, 2, …. "adaptive": as fast as
         the decoded weights allow, never below the noise; dead components are restarted.
-    alpha, decay : float
-        Of schedule="paper"; not used by the adaptive one.
-    steps : {"exact", "paper"}
+    alpha : float, default=0.1
+        First threshold of schedule="paper"; not used by the adaptive one.
+    decay : float, default=1.1
+        Factor by which it falls in each stage of schedule="paper".
+    steps : {"exact", "paper"}, default="exact"
         Inner update: the limit of the gradient steps, or `inner_steps` of them in closed form.
-    inner_steps : int
+    inner_steps : int, default=50
         T of the paper, for steps="paper".
-    step_size : float or None
+    step_size : float or None, default=None
         η of the paper, on sums over the rows, for steps="paper". None is 0.5/k as in the authors'
         code, or 1/‖ZᵀZ‖₂ in a stage where 0.5/k would diverge.
-    scale_rows : bool
+    scale_rows : bool, default=True
         Divide each row, and each component while AND works, by the sum of its absolute entries; at
         the end components get the median of the rows' sums. Thresholds are then meaningful for
         data of any scale, and nonnegative rows are mixtures whose weights sum to one. False uses
         data and start as they are, as the paper does.
-    project_start : bool
+    project_start : bool, default=True
         Bring an array given as `init` into the span of the data's leading right singular vectors
         first, where the truth lies; four more passes. Not with schedule="paper".
-    max_iter : int
+    max_iter : int, default=200
         Stages, which is passes over the data, at the most.
-    tol : float
+    tol : float, default=1e-10
         Stop when no component moves by more than this share of its length in a stage.
-    forget : float
+    forget : float, default=0.5
         Share of the older sums that `partial_fit` drops with each batch once it has converged; more
         while it converges.
-    random_state, certify, verbose, callback
+    random_state, certify, verbose, callback, on_interrupt
         As in every estimator.
 
     Attributes
@@ -80,6 +82,16 @@ class AND(Factorizer):
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
         As in every estimator. `trace_` has per stage: alpha, support, movement, error, watched,
         restarts, seconds.
+
+    See Also
+    --------
+    Purification : alternating updates for independent weights and adversarial noise.
+    HALS : least squares without a model.
+
+    References
+    ----------
+    Li, Y. and Liang, Y., "Provable alternating gradient descent for non-negative matrix
+    factorization with strong correlations", ICML 2017.
 
     Examples
     --------

@@ -10,6 +10,15 @@ class ANLS(AlternatingFactorizer):
     Solves for either factor exactly in turn, with extrapolation (Ang & Gillis 2019). There is no
     bound on the error; `certificate_` says how nearly the result is stationary.
 
+    See Also
+    --------
+    HALS : cheaper iterations.
+
+    References
+    ----------
+    Kim, J. and Park, H., "Fast nonnegative matrix factorization: an active-set-like method and
+    comparisons", SIAM Journal on Scientific Computing, 2011.
+
     Examples
     --------
     >>> import numpy as np

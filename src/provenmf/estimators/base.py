@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 from provenmf.blocks import Blocks, as_blocks, at_safe_scale, is_outside_memory
 from provenmf.blocks.scale import largest_in
 from provenmf.errors import InvalidInput, warn_user
+from provenmf.estimators.docstrings import completed
 from provenmf.estimators.parameters import AT_LEAST_ONE, StrOptions, validate_parameters
 from provenmf.estimators.provenance import plain_parameters, versions
 from provenmf.estimators.traits import Traits
@@ -41,25 +42,17 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     ----------
     n_components : int, "auto" or None
         How many components; None and "auto" let the method find out where it can.
-    random_state : int, RandomState or None
-        Where random numbers start; the same number gives the same answer. A method that draws
-        none, such as SPA, has no such parameter.
-    certify : bool
-        Whether to compute the certificate, which takes a few more passes over the data.
-    verbose : int
-        1 writes a line for each iteration to the logger "provenmf", which is shown on standard
-        error unless the program has set up logging.
-    callback : callable or None
-        Called with each row of the trace, a dict of numbers; returning True ends the fit.
+    random_state, certify, verbose, callback, on_interrupt
+        As in every estimator.
 
     Attributes
     ----------
-    components_ : (k, d); n_components_ : k, which can be less than asked for.
-    n_iter_ : iterations made; trace_ : what happened in each, as columns by name.
-    reconstruction_err_ : ‖X − weights @ components‖_F.
-    certificate_ : what can be believed about the result; not with certify=False.
-    factorization_ : all of it as one record that can be saved.
-    anchors_, labels_ : row numbers of the components, cluster of each row; where they exist.
+    components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
+        As in every estimator.
+    anchors_ : array (k,)
+        Row numbers of the components, where the method chooses rows.
+    labels_ : array (n,)
+        Cluster of each row, where the method finds clusters.
     """
 
     _method: ClassVar[str]
@@ -72,6 +65,11 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         "callback": [callable, None],
         "on_interrupt": [StrOptions({"raise", "return"})],
     }
+
+    def __init_subclass__(cls) -> None:
+        """Let the help of every estimator describe what all of them share."""
+        super().__init_subclass__()
+        cls.__doc__ = completed(cls.__doc__ or "")
 
     n_components: int | str | None
     certify: bool
@@ -116,15 +114,31 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
         Parameters
         ----------
-        X : array, sparse matrix, frame, or a matrix on disk (path of an `.npy` file, memory map,
-            HDF5, zarr or Dask array), of shape (n_rows, n_columns). Rows are data points.
-        y : ignored.
+        X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
+            Rows are data points. On disk: the path of an `.npy` file, a memory map, an HDF5, zarr
+            or Dask array.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
         """
         self.fit_transform(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
-        """Factorize X and return the weights (n_rows, n_components)."""
+        """Factorize X and return the weights.
+
+        Parameters
+        ----------
+        X, y
+            As for `fit`.
+
+        Returns
+        -------
+        array (n_rows, n_components)
+        """
         self._validate_params()
         blocks = self._blocks(X, reset=True)
         with blas_threads_for(blocks.stored_entries), interruption(self.on_interrupt) as pressed:
@@ -133,14 +147,34 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self.factorization_.weights
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Weights of new rows for the components found by `fit`."""
+        """Find the weights of rows for the components found by `fit`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
+            As many columns as the data of `fit`.
+
+        Returns
+        -------
+        array (n_rows, n_components)
+        """
         check_is_fitted(self)
         blocks = self._blocks(X, reset=False)
         with blas_threads_for(blocks.stored_entries):
             return self._encode(blocks, self.components_)
 
     def inverse_transform(self, X: Any) -> NDArray[Any]:
-        """Data rows from weights: weights @ components."""
+        """Make data rows from weights: weights @ components.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_rows, n_components)
+            Weights, as from `transform`.
+
+        Returns
+        -------
+        array (n_rows, n_columns)
+        """
         check_is_fitted(self)
         weights = as_dense(X)
         if weights.ndim != 2 or weights.shape[1] != self.n_components_:

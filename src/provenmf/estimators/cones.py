@@ -33,36 +33,53 @@ class ConeNMF(Factorizer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None
+    n_components : int, "auto" or None, default=None
         How many cones; None or "auto" takes the largest drop of the farthest-first angles.
-    first : {"longest", "random"} or int
+    first : {"longest", "random"} or int, default="longest"
         The first centroid: the longest row, a random row, or the row with this number.
-    max_components : int
+    max_components : int, default=100
         How far to look if n_components is None.
-    refine : {"hals", "anls", "mu", "kl"} or None
+    refine : {"hals", "anls", "mu", "kl"} or None, default=None
         Continue with an alternating solver, which lets rows mix components and lowers the error.
         The certificate speaks of the clusters either way; its bounds hold for the refined factors
         too. "mu" is scikit-learn's and needs the data in memory. "kl" lowers the Kullback-Leibler
         divergence instead, as `PoissonNMF` does, and the certificate is that of `PoissonNMF`.
-    max_iter, tol
-        When the refinement ends; without one they have no effect.
-    random_state, certify, verbose, callback
-        As in every estimator; `random_state` matters for first="random" only.
+    max_iter : int, default=500
+        Iterations of the refinement at the most; without one it has no effect.
+    tol : float, default=0.0001
+        When the refinement ends; see `HALS`.
+    random_state : int, RandomState instance or None, default=None
+        For first="random".
+    certify, verbose, callback, on_interrupt
+        As in every estimator.
 
     Attributes
     ----------
-    labels_ : cluster of each row; −1 for rows of zeros, which have no direction.
-    centroids_ : (k, d) unit vectors, the data rows around which the clusters were gathered.
-    anchors_ : row numbers of the centroids, in the order of their choice.
-    components_ : (k, d) unit vectors. There are fewer than n_components if the rows have fewer
-        directions.
+    labels_ : array (n,)
+        Cluster of each row; -1 for rows of zeros, which have no direction.
+    centroids_ : array (k, d)
+        Unit vectors, the data rows around which the clusters were gathered.
+    anchors_ : array (k,)
+        Row numbers of the centroids, in the order of their choice.
+    components_ : array (k, d)
+        Unit vectors. There are fewer than n_components if the rows have fewer directions.
     n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
         As in every estimator.
+
+    See Also
+    --------
+    HALS : rows that mix components, started from the cones.
+    SPA : anchors instead of clusters.
 
     Notes
     -----
     A row has one nonzero weight, its projection on the nearest component, in `fit_transform` and
     `transform` alike. After a refinement the weights are nonnegative least squares.
+
+    References
+    ----------
+    Liu, Z. and Tan, V. Y. F., "Rank-one NMF-based initialization for NMF and relative error bounds
+    under a geometric assumption", IEEE Transactions on Signal Processing, 2017.
 
     Examples
     --------

@@ -28,26 +28,37 @@ class FastAnchor(Factorizer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None
+    n_components : int, "auto" or None, default=None
         How many anchors; None stops at the largest drop of the distance.
-    refine : bool
+    refine : bool, default=True
         A second round, in which each anchor is looked for again with the others given.
-    scale_rows : bool
+    scale_rows : bool, default=False
         Look for anchors among the rows scaled to sum one (for counts, such as co-occurrences).
-    n_projections : int or None
+    n_projections : int or None, default=None
         Look for anchors after projection on that many random directions.
-    constraint : {"simplex", "nonnegative"}
+    constraint : {"simplex", "nonnegative"}, default="simplex"
         What the weights of given components must satisfy.
-    random_state : int or RandomState
+    random_state : int, RandomState instance or None, default=None
         For the random directions.
-    certify, verbose, callback
+    certify, verbose, callback, on_interrupt
         As in every estimator.
 
     Attributes
     ----------
-    anchors_ : rows of the data that became the components, in the order of their choice.
+    anchors_ : array (k,)
+        Rows of the data that became the components, in the order of their choice.
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
         As in every estimator.
+
+    See Also
+    --------
+    SPA : the same with the linear span.
+    MERIT : all anchors at once.
+
+    References
+    ----------
+    Arora, S. et al., "A practical algorithm for topic modeling with provable guarantees", ICML
+    2013.
 
     Examples
     --------

@@ -33,26 +33,38 @@ class FastGradient(Factorizer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None
+    n_components : int, "auto" or None, default=None
         How many anchors; None takes the largest gap in the sorted diagonal.
-    mu : float or "auto"
+    mu : float or "auto", default="auto"
         Price of using a row at all; "auto" balances it with the error and then steers it.
-    price_spread : float
+    price_spread : float, default=0.01
         Prices of the rows are 1 ± price_spread / 2 at random, which separates duplicates.
-    max_iter, tol
-        At most so many iterations; stop when the diagonal changes by less than tol of its sum.
-    memory_limit : float
+    max_iter : int, default=500
+        Iterations at the most.
+    tol : float, default=1e-06
+        Stop when the diagonal changes by less than this part of its sum.
+    memory_limit : float, default=8000000000.0
         Bytes that the n × n matrices may take; larger problems are refused.
-    random_state : int or RandomState
+    random_state : int, RandomState instance or None, default=None
         For the prices.
-    certify, verbose, callback
+    certify, verbose, callback, on_interrupt
         As in every estimator.
 
     Attributes
     ----------
-    anchors_ : rows of the data that became the components, by falling diagonal entry.
+    anchors_ : array (k,)
+        Rows of the data that became the components, by falling diagonal entry.
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
-        As in every estimator; the record's state holds the `diagonal` and the `gap`.
+        As in every estimator. The record's state holds the `diagonal` and the `gap`.
+
+    See Also
+    --------
+    MERIT : the same idea in linear memory.
+
+    References
+    ----------
+    Gillis, N. and Luce, R., "A fast gradient method for nonnegative sparse regression with
+    self-dictionary", IEEE Transactions on Image Processing, 2018.
 
     Examples
     --------

@@ -10,6 +10,20 @@ class HALS(AlternatingFactorizer):
     Sweeps over the columns of either factor, with extrapolation (Ang & Gillis 2019). There is no
     bound on the error; `certificate_` says how nearly the result is stationary.
 
+    See Also
+    --------
+    ANLS : solves for either factor exactly.
+    PoissonNMF : for counts.
+    sklearn.decomposition.NMF : the same objective by coordinate descent.
+
+    References
+    ----------
+    Gillis, N. and Glineur, F., "Accelerated multiplicative updates and hierarchical ALS algorithms
+    for nonnegative matrix factorization", Neural Computation, 2012.
+
+    Ang, A. M. S. and Gillis, N., "Accelerating nonnegative matrix factorization algorithms using
+    extrapolation", Neural Computation, 2019.
+
     Examples
     --------
     >>> import numpy as np

@@ -36,44 +36,56 @@ class MERIT(Factorizer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None
+    n_components : int, "auto" or None, default=None
         How many anchors. None reads the number off the sorted maxima of the mixing weights, where
         they drop most; its state's number_margin is that drop, and a plot of the sorted
         row_maxima shows it.
-    step : {"pairwise", "open-loop"}
+    step : {"pairwise", "open-loop"}, default="pairwise"
         "open-loop" is the paper's Algorithm 1 over all rows. "pairwise" moves single rows with an
         exact line search: after open-loop steps up to 1000 rows; beyond, from anchors found
         greedily and over some 400 extreme rows, which is faster and right where the paper's is not.
-    lam : float, "auto", "paper" or "authors"
+    lam : float, "auto", "paper" or "authors", default="auto"
         Weight of the penalty beside half the squared error. "auto" is 1.35 times the mean squared
         distance of a row to the hull of greedily found anchors; "paper" is
         ||X - C0 X||_F / n_components; "authors" half of that, as the authors' program acts. 0 is
         MERIT(0), which always takes open-loop steps.
-    mu : float
+    mu : float, default=1e-05
         Smoothing of the penalty's maximum.
-    init : {"spa"} or None
+    init : {"spa"} or None, default=None
         Start from SPA's mixtures instead of from zero, as the paper does on real data, with step
         number round(1 / RMSE).
-    max_iter : int or None
+    max_iter : int or None, default=None
         Steps and sweeps; None is 100 for open-loop, 1000 for pairwise, which seldom needs 400.
-    tol : float
+    tol : float, default=0.001
         Stop at a duality gap below this fraction of the objective, and end pairwise sweeps once
         one lowers the objective by less.
-    group_duplicates : float or "auto"
+    group_duplicates : float or "auto", default="auto"
         Rows within this distance count as one when they compete to be anchors; "auto" is a tenth
         of the typical distance to that hull.
-    constraint : {"simplex", "nonnegative"}
+    constraint : {"simplex", "nonnegative"}, default="simplex"
         What the weights of given components must satisfy.
-    random_state
+    random_state : int, RandomState instance or None, default=None
         Of the random directions that choose the extreme rows beyond 1000 rows.
-    certify, verbose, callback
+    certify, verbose, callback, on_interrupt
         As in every estimator.
 
     Attributes
     ----------
-    anchors_ : rows of the data that became the components, the clearest first.
+    anchors_ : array (k,)
+        Rows of the data that became the components, the clearest first.
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
         As in every estimator.
+
+    See Also
+    --------
+    SPA : anchors one at a time, much faster.
+    FastGradient : a convex problem too, with n x n memory.
+
+    References
+    ----------
+    Nguyen, T., Fu, X. and Wu, R., "Memory-efficient convex optimization for self-dictionary
+    separable nonnegative matrix factorization: a Frank-Wolfe approach", IEEE Transactions on
+    Signal Processing, 2022.
 
     Examples
     --------

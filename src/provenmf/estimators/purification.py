@@ -46,43 +46,56 @@ class Purification(Factorizer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None
+    n_components : int, "auto" or None, default=None
         How many features; None leaves it to a start that finds the number (or to its array).
-    init : str or array (k, d)
+    init : str or array (k, d), default="spa"
         Where to start: "spa", "cones", "random-rows", any other start of `HALS`, or given features
         of any sign.
-    pseudo_inverse : {"min-inf", "moore-penrose"}
+    pseudo_inverse : {"min-inf", "moore-penrose"}, default="min-inf"
         The left inverse that decodes: with the least largest row sum, which lets the least of
         entrywise noise through, or with the least Frobenius norm.
-    alpha : float or "auto"
+    alpha : float or "auto", default="auto"
         The threshold α of the ReLU, in the units of the weights; "auto": twice the level of the
         decoding noise, which shows in decoded values below zero.
-    r : float or "auto"
+    r : float or "auto", default="auto"
         The scaling r of the update, about 1/(2 Var(x)); "auto": the mean scale of the features is
         kept in the first iteration, and r from then on.
-    eta : float in (0, 1)
+    eta : float in (0, 1), default=0.5
         The step size η. The proof takes 1/60.
-    balance : bool
+    balance : bool, default=False
         Rescale the features first so that decoded second moments are within a factor of two.
-    batch_size : int or None
+    batch_size : int or None, default=None
         Rows drawn for an iteration; None takes all of them.
-    max_iter, tol
-        Stop after max_iter iterations, or when no feature moves by more than tol of its size.
-    random_state, certify, verbose, callback
+    max_iter : int, default=100
+        Iterations at the most.
+    tol : float, default=1e-06
+        Stop when no feature moves by more than this part of its size.
+    random_state, certify, verbose, callback, on_interrupt
         As in every estimator.
 
     Attributes
     ----------
-    threshold_ : (k,) the last α, for each component at its scale.
-    scaling_ : the last r.
+    threshold_ : array (k,)
+        The last α, for each component at its scale.
+    scaling_ : float
+        The last r.
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
-        As in every estimator; after `partial_fit` only the first three.
+        As in every estimator. After `partial_fit` only the first three exist.
+
+    See Also
+    --------
+    AND : for correlated weights and a start that need not be near.
 
     Notes
     -----
     `transform` (and so `fit_transform`) gives the nonnegative least-squares weights, as all
     methods do: they reconstruct best and average out unbiased noise. `decode` gives the paper's
     max(A†y − α, 0): no entry is off by more than ‖A†‖_∞ max|ν| + α, whoever chose ν.
+
+    References
+    ----------
+    Li, Y., Liang, Y. and Risteski, A., "Recovery guarantee of non-negative matrix factorization
+    via alternating updates", NIPS 2016.
 
     Examples
     --------

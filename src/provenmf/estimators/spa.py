@@ -28,21 +28,33 @@ class SPA(Factorizer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None
+    n_components : int, "auto" or None, default=None
         How many anchors; None stops at the largest drop of the residual (see the state's `drop`).
-    scale_rows : bool
+    scale_rows : bool, default=False
         Look for anchors among the rows scaled to sum one. For nonnegative data whose weights
         can be of any size, such as counts.
-    constraint : {"nonnegative", "simplex"}
+    constraint : {"nonnegative", "simplex"}, default="nonnegative"
         What the weights of given components must satisfy.
-    certify, verbose, callback
+    certify, verbose, callback, on_interrupt
         As in every estimator.
 
     Attributes
     ----------
-    anchors_ : rows of the data that became the components, in the order of their choice.
+    anchors_ : array (k,)
+        Rows of the data that became the components, in the order of their choice.
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
         As in every estimator.
+
+    See Also
+    --------
+    XRAY : for weights of any size.
+    FastAnchor : farthest from the affine span instead of the linear one.
+    MERIT : all anchors at once, more robust against noise.
+
+    References
+    ----------
+    Gillis, N. and Vavasis, S. A., "Fast and robust recursive algorithms for separable nonnegative
+    matrix factorization", IEEE Transactions on Pattern Analysis and Machine Intelligence, 2014.
 
     Examples
     --------

@@ -27,21 +27,31 @@ class XRAY(Factorizer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None
+    n_components : int, "auto" or None, default=None
         How many anchors; None stops at the largest drop of the residual.
-    variant : {"max", "rand", "dist", "greedy"}
+    variant : {"max", "rand", "dist", "greedy"}, default="max"
         How the row that is explained next is chosen. "max" and "rand" are linear in the rows;
         "dist" and "greedy" compare all pairs of rows.
-    random_state : int or RandomState
+    random_state : int, RandomState instance or None, default=None
         For "rand".
-    certify, verbose, callback
+    certify, verbose, callback, on_interrupt
         As in every estimator.
 
     Attributes
     ----------
-    anchors_ : rows of the data that became the components, in the order of their choice.
+    anchors_ : array (k,)
+        Rows of the data that became the components, in the order of their choice.
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
         As in every estimator.
+
+    See Also
+    --------
+    SPA : faster, for weights that sum to at most one.
+
+    References
+    ----------
+    Kumar, A., Sindhwani, V. and Kambadur, P., "Fast conical hull algorithms for near-separable
+    non-negative matrix factorization", ICML 2013.
 
     Examples
     --------

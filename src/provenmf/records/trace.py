@@ -15,7 +15,20 @@ from provenmf.records.shapes import Shape, agree
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """What happened in each iteration: equally long columns by name."""
+    """What happened in each iteration: equally long columns by name.
+
+    Parameters
+    ----------
+    columns : mapping, default={}
+        Arrays with one entry for each iteration.
+
+    Examples
+    --------
+    >>> from provenmf import Trace
+    >>> trace = Trace.from_rows([{"error": 0.5}, {"error": 0.25}])
+    >>> len(trace), trace["error"].tolist()
+    (2, [0.5, 0.25])
+    """
 
     columns: Mapping[str, Annotated[NDArray[Any], Shape("iterations")]] = field(
         default_factory=dict

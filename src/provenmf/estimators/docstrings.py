@@ -1,0 +1,62 @@
+"""Parameters and attributes that all estimators share, described once.
+
+A docstring that says "As in every estimator" of some names gets their descriptions from here when
+its class is made, so that `help` and the API reference are complete.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+SHARED = {
+    "random_state": """int, RandomState instance or None, default=None
+        Where random numbers start; the same number gives the same answer.""",
+    "certify": """bool, default=True
+        Whether to compute the certificate, which takes a few more passes over the data.""",
+    "verbose": """int, default=0
+        1 writes a line for each iteration to the logger "provenmf", which is shown on standard
+        error unless the program has set up logging.""",
+    "callback": """callable or None, default=None
+        Called with each row of the trace, a dict of numbers; returning True ends the fit.""",
+    "on_interrupt": """{"raise", "return"}, default="raise"
+        What Ctrl-C does: raise KeyboardInterrupt, or return the best answer so far. With "return" a
+        second Ctrl-C leaves out the certificate, or raises where there is no answer yet.""",
+    "components_": """array (k, d)
+        The components, one in each row.""",
+    "n_components_": """int
+        How many there are, which can be fewer than asked for.""",
+    "n_iter_": """int
+        Iterations made.""",
+    "reconstruction_err_": """float
+        ||X - weights @ components||_F.""",
+    "trace_": """Trace
+        What happened in each iteration, as columns by name.""",
+    "certificate_": """Certificate
+        What can be believed about the result; not with certify=False.""",
+    "factorization_": """Factorization
+        All of it as one record that can be saved.""",
+    "n_features_in_": """int
+        Columns of X.""",
+}
+
+_MENTION = re.compile(
+    r"^(\w+(?:, \w+)*)\n    As in every estimator\.( *[^\n]*(?:\n    [^\n]+)*)", re.M
+)
+
+
+def completed(text: str) -> str:
+    """The docstring with the shared descriptions in the place of their mention.
+
+    What follows "As in every estimator." is about the last of the names, or about `trace_`.
+    """
+
+    def described(found: re.Match[str]) -> str:
+        names, more = found[1].split(", "), found[2].strip()
+        entries = {name: inspect.cleandoc(f"{name} : {SHARED[name]}") for name in names}
+        entries = {name: entry.replace("\n", "\n    ") for name, entry in entries.items()}
+        if more:
+            entries["trace_" if "trace_" in names else names[-1]] += f"\n    {more}"
+        return "\n".join(entries.values())
+
+    return _MENTION.sub(described, inspect.cleandoc(text))
