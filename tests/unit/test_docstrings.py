@@ -1,5 +1,6 @@
 """Every public name explains itself: parameters with types and defaults, results, an example."""
 
+import ast
 import doctest
 import inspect
 import re
@@ -59,8 +60,7 @@ def test_estimators_are_described_in_full(name):
     assert parameters.keys() == defaults.keys()
     for parameter, kind in parameters.items():
         stated = kind.rpartition("default=")[2]
-        value = defaults[parameter]
-        assert stated == (f'"{value}"' if isinstance(value, str) else repr(value)), parameter
+        assert ast.literal_eval(stated) == defaults[parameter], parameter
     attributes = described(found["Attributes"])
     assert {"components_", "trace_", "certificate_", "factorization_"} <= attributes.keys()
     assert all(attributes.values()), "an attribute without a type"

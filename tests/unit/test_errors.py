@@ -98,7 +98,7 @@ def test_a_warning_names_the_line_of_the_user(model, call):
 
 def test_a_fit_that_ends_at_max_iter_says_so():
     data = np.random.default_rng(0).random((40, 12))
-    with pytest.warns(ConvergenceWarning, match="HALS stopped at max_iter after 2 iter") as caught:
+    with pytest.warns(ConvergenceWarning, match="HALS stopped at max_iter=2") as caught:
         HALS(4, max_iter=2).fit(data)
     assert caught[0].filename == __file__
     with warnings.catch_warnings():

@@ -244,11 +244,11 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """As scikit-learn does: tell who asked for convergence that it was not reached."""
         reason = self.factorization_.stop_reason
         if reason is StopReason.MAX_ITER and getattr(self, "tol", 0.0) > 0:
-            most = len(self.trace_)
+            most = getattr(self, "max_iter", None) or len(self.trace_)
             warn_user(
                 ConvergenceWarning(
-                    f"{type(self).__name__} stopped at max_iter after {most} iterations, before it "
-                    "converged: raise max_iter or tol"
+                    f"{type(self).__name__} stopped at max_iter={most}, before it converged: raise "
+                    "max_iter or tol"
                 )
             )
 
