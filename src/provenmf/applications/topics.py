@@ -1,14 +1,18 @@
 """Topics of a corpus, with anchor words and the weight of each topic in each document.
 
-By anchor words (Nguyen22, Section V-B; Arora13): see `anchor_words`; separable NMF over words in
-2k coordinates finds k anchor words; topics by nonnegative least squares of the co-occurrence on
+From counts (the default): see `counted_words`; separable NMF over words in k coordinates finds k
+anchor words; vertices are averaged around them; topics are probabilities of words, and weights of
+documents their most likely mixtures.
+
+From tf-idf (Nguyen22, Section V-B; Arora13): see `anchor_words`; separable NMF over words in 2k
+coordinates finds k anchor words; topics by nonnegative least squares of the co-occurrence on
 the anchors' rows, each scaled to sum one; weights of documents by nonnegative least squares of
 their features on the topics.
 
 By documents (any other method, such as AND): documents of unit length ≈ weights @ topics.
 
 The Factorization is that of the solver: words (candidates for anchors) in projected coordinates
-for the first, documents × words for the second.
+for the first two, documents × words for the third.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from provenmf.applications.anchor_words import (
     usable_words,
     word_problem,
 )
+from provenmf.applications.counted_words import count_problem, find_number, notes_on_counts
 from provenmf.applications.fitting import (
     check_number,
     fit_matrix,
@@ -46,10 +51,12 @@ from provenmf.applications.words import (
 from provenmf.errors import InvalidInput
 from provenmf.io.notes import counted
 from provenmf.io.texts import Counts
-from provenmf.metrics.topics import similarity_count, top_words, topic_coherence
+from provenmf.metrics.topics import relevance, similarity_count, top_words, topic_coherence
 from provenmf.records import Factorization
 from provenmf.records.answers import Answer, ReadOptions, Words, shares, stored_or_numbered
 from provenmf.records.shapes import Shape
+from provenmf.solvers.topics.documents import infer_documents
+from provenmf.solvers.topics.solver import topics_at
 
 ANCHOR_METHODS = frozenset({"merit", "spa", "xray", "fast_anchor", "fast_gradient"})
 N_TOP_WORDS = 20
@@ -63,6 +70,7 @@ class TopicSettings:
 
     n_topics: int | None = None
     min_anchor_documents: int | None = None
+    features: str = "tf-idf"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,6 +107,16 @@ class Topics(Answer):
         Their first characters, where texts are known.
     rarity : ndarray of shape (words,) or None
         Logarithm of documents over those with the word, if the weights are fitted to tf-idf.
+    prior : ndarray of shape (k,) or None
+        Parameters of the Dirichlet distribution of the documents' weights, if topics come from
+        counts.
+    word_frequency : ndarray of shape (words,) or None
+        Share of each word among all occurrences; likewise.
+    eigenvalues : ndarray of shape (values,) or None
+        Of the words' co-occurrence, largest first; likewise.
+    noise_edge : float
+        The eigenvalue that words drawn at random reach, if the number of topics was to be found;
+        otherwise NaN.
     settings : TopicSettings
         How the matrix was made.
 
@@ -135,6 +153,10 @@ class Topics(Answer):
     example_documents: Annotated[NDArray[np.intp], Shape("k", "examples")] | None = None
     example_texts: Annotated[NDArray[np.str_], Shape("k", "examples")] | None = None
     rarity: Annotated[NDArray[np.float64], Shape("words")] | None = None
+    prior: Annotated[NDArray[np.float64], Shape("k")] | None = None
+    word_frequency: Annotated[NDArray[np.float64], Shape("words")] | None = None
+    eigenvalues: Annotated[NDArray[np.float64], Shape("values")] | None = None
+    noise_edge: float = np.nan
     settings: TopicSettings = TopicSettings()
 
     @property
@@ -170,8 +192,20 @@ class Topics(Answer):
         return shares(self.document_weights)
 
     def top_words(self, n_words: int = 10) -> list[list[str]]:
-        """The words with the largest weight in each topic, largest first."""
-        return [self.vocabulary[row].tolist() for row in top_words(self.topics, n_words)]
+        """The words that say most about each topic, first things first; see `top_columns`."""
+        return [self.vocabulary[row].tolist() for row in self.top_columns(n_words)]
+
+    def top_columns(self, n_words: int = 10) -> NDArray[np.intp]:
+        """Places in the vocabulary of each topic's top words (k, n_words).
+
+        Topics from counts rank words by relevance (see `provenmf.metrics.topics.relevance`), other
+        topics by weight.
+        """
+        return _top_columns(self.topics, self.word_frequency, n_words)
+
+    def largest(self, n: int = 10) -> list[list[str]]:
+        """The top words of each topic."""
+        return self.top_words(n)
 
     def anchor_name(self, component: int) -> str:
         """The anchor word of a topic, or nothing."""
@@ -190,9 +224,10 @@ class Topics(Answer):
         rows, columns = len(self.factorization.weights), self.factorization.components.shape[1]
         if self.anchor_columns is None:
             return f"{rows:,} documents of unit length over {columns:,} words"
+        how = ", moved in by as much as noise may have moved it out"
         return (
             f"{rows:,} words as points, each the scaled co-occurrence of a word in {columns} "
-            "coordinates"
+            f"coordinates{how if self.settings.features == 'counts' else ''}"
         )
 
     def matrix_of(self, data: Any) -> Any:
@@ -206,6 +241,9 @@ class Topics(Answer):
         if self.anchor_columns is None:
             return unit_documents(matrix)
         settings = self.settings
+        if settings.features == "counts":
+            number = settings.n_topics or self.n_components
+            return count_problem(matrix, number, settings.min_anchor_documents).points
         return word_problem(matrix, settings.n_topics, settings.min_anchor_documents).points
 
     def read(self, path: Path, options: ReadOptions) -> Any:
@@ -235,17 +273,20 @@ class Topics(Answer):
             Rows sum to one; a document without any word of the vocabulary has zeros.
         """
         matrix, _ = counts_of_words(data, self.vocabulary, self.word_columns)
+        if self.prior is not None:
+            return infer_documents(matrix, self.topics, self.prior)
         return document_weights(matrix, self.topics, self.rarity)
 
 
 def find_topics(
     documents: Any,
-    n_topics: int | None,
+    n_topics: int | None = None,
     *,
     method: str = "spa",
+    features: str = "counts",
     vocabulary: Any = None,
     min_anchor_documents: int | None = None,
-    weights_from: str = "counts",
+    weights_from: str | None = None,
     random_state: Any = None,
     **options: Any,
 ) -> Topics:
@@ -253,16 +294,28 @@ def find_topics(
 
     Parameters
     ----------
-    documents : texts, as a list or from `read_texts`; their counts, from `count_words` (which has
-        options) or `read_counts`; or a matrix of counts (documents, words).
-    n_topics : how many; None lets the method find out where it can ("spa", "xray").
-    method : "spa", "merit", "xray", "fast_anchor", "fast_gradient" find anchor words; any other
+    documents : texts, Corpus, Counts or matrix of counts (documents, words)
+        Texts as a list or from `read_texts`; their counts, from `count_words` (which has options)
+        or `read_counts`; or a matrix of counts.
+    n_topics : int or None, default None
+        How many. None counts the eigenvalues of the words' co-occurrence above its noise level,
+        up to where they fall most; with other features it is left to the method.
+    method : str, default "spa"
+        "spa", "merit", "xray", "fast_anchor", "fast_gradient" find anchor words; any other
         method, such as "and_descent", factorizes the documents.
-    vocabulary : the words of a matrix, or those to count in texts.
-    min_anchor_documents : a word in fewer documents cannot become an anchor; None takes 1 % of
-        the documents, at least 2. Rare words have noisy co-occurrences (docs/decisions.md).
-    weights_from : "counts" or "tfidf": what the documents' weights are fitted to.
-    random_state, options : passed to the method's estimator.
+    features : {"counts", "tf-idf"}, default "counts"
+        What anchor words are found from: the unbiased co-occurrence of counts, or that of tf-idf
+        as in Nguyen et al. 2022. Methods that factorize documents always take tf-idf.
+    vocabulary : sequence of str, optional
+        The words of a matrix, or those to count in texts.
+    min_anchor_documents : int, optional
+        A word in fewer documents cannot become an anchor. By default the words' standard errors
+        decide; with tf-idf 1 % of the documents, at least 2 (docs/decisions.md).
+    weights_from : {"likelihood", "counts", "tfidf"}, optional
+        How the weights of documents are found: by likelihood with a Dirichlet prior, the default
+        for topics from counts; or by least squares of counts, the default otherwise, or tf-idf.
+    random_state, options
+        Passed to the method's estimator.
 
     Returns
     -------
@@ -274,25 +327,31 @@ def find_topics(
     >>> texts = ["ship sail wave", "bread oven yeast", "sail wave ship", "oven bread yeast"]
     >>> sorted(sorted(words) for words in find_topics(texts, 2).top_words(3))
     [['bread', 'oven', 'yeast'], ['sail', 'ship', 'wave']]
+    >>> from provenmf.datasets.corpora import topic_corpus
+    >>> corpus = topic_corpus(2000, 300, 4, word_concentration=0.05, random_state=0)
+    >>> find_topics(corpus.counts, certify=False)
+    Topics(4 topics of 2,000 documents, method='spa')
     """
-    if weights_from not in ("counts", "tfidf"):
-        raise InvalidInput(f"weights_from={weights_from!r} is not 'counts' or 'tfidf'")
+    by_words = method.lower().replace("-", "_") in ANCHOR_METHODS
+    way = _way(by_words, features)
+    weights_from = _checked_weights(weights_from, way)
     corpus = as_word_counts(documents, vocabulary)
     kept, notes = usable_words(corpus)
     check_number("n_topics", n_topics, corpus.matrix.shape[0], "documents")
     matrix = sp.csr_array(corpus.matrix[:, kept])
-    settings = TopicSettings(n_topics, min_anchor_documents)
-    options = {"random_state": random_state, **options}
-    by_words = method.lower().replace("-", "_") in ANCHOR_METHODS
-    find = _from_words if by_words else _from_documents
-    found = find(matrix, settings, method, options)
+    settings = TopicSettings(n_topics, min_anchor_documents, way)
+    found = WAYS[way](matrix, settings, method, {"random_state": random_state, **options})
     rarity = rarity_of(matrix) if weights_from == "tfidf" else None
-    weights = document_weights(matrix, found.topics, rarity)
-    notes += found_fewer(found.factorization, n_topics, "topics")
+    prior = found.prior if weights_from == "likelihood" else None
+    if prior is not None:
+        weights = infer_documents(matrix, found.topics, prior)
+    else:
+        weights = document_weights(matrix, found.topics, rarity)
+    notes += [*found.notes, *found_fewer(found.factorization, n_topics, "topics")]
     empty = int(np.count_nonzero(matrix.sum(axis=1) == 0))
     if empty:
         notes.append(f"{counted(empty, 'document')} with no word left: no weights there")
-    best = top_words(found.topics, N_TOP_WORDS)
+    best = _top_columns(found.topics, found.frequency, N_TOP_WORDS)
     examples = _example_documents(weights)
     return Topics(
         factorization=found.factorization,
@@ -309,18 +368,74 @@ def find_topics(
         example_documents=examples,
         example_texts=_example_texts(corpus, examples),
         rarity=rarity,
-        settings=settings,
+        prior=prior,
+        word_frequency=found.frequency,
+        eigenvalues=found.eigenvalues,
+        noise_edge=found.noise_edge,
+        settings=replace(settings, n_topics=found.n_topics or n_topics),
     )
+
+
+def _way(by_words: bool, features: str) -> str:
+    """Which of the three ways; "documents" for methods without anchors."""
+    if features not in ("counts", "tf-idf"):
+        raise InvalidInput(f"features={features!r} is not 'counts' or 'tf-idf'")
+    return features if by_words else "documents"
+
+
+def _checked_weights(weights_from: str | None, way: str) -> str:
+    known = ("likelihood", "counts", "tfidf") if way == "counts" else ("counts", "tfidf")
+    if weights_from is None:
+        return known[0]
+    if weights_from not in known:
+        allowed = " or ".join(repr(name) for name in known)
+        raise InvalidInput(f"weights_from={weights_from!r} is not {allowed}")
+    return weights_from
 
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """Topics by one of the two ways; anchors and candidates are columns of the vocabulary."""
+    """Topics by one of the three ways; anchors and candidates are columns of the vocabulary."""
 
     factorization: Factorization
     topics: NDArray[np.float64]
     anchors: NDArray[np.intp] | None = None
     candidates: NDArray[np.intp] | None = None
+    prior: NDArray[np.float64] | None = None
+    frequency: NDArray[np.float64] | None = None
+    eigenvalues: NDArray[np.float64] | None = None
+    noise_edge: float = np.nan
+    n_topics: int | None = None
+    notes: tuple[str, ...] = ()
+
+
+def _from_counts(
+    counts: sp.csr_array, settings: TopicSettings, method: str, options: dict[str, Any]
+) -> _Found:
+    notes = []
+    number, values, edge = settings.n_topics, None, np.nan
+    if number is None:
+        shown = find_number(counts)
+        number, values, edge = shown.number, shown.eigenvalues, shown.noise_edge
+        notes.append(shown.note())
+    problem = count_problem(counts, number, settings.min_anchor_documents)
+    options = {**simplex_weights(method), **options}
+    factorization = fit_matrix(problem.points, number, method, options)
+    assert factorization.anchors is not None  # every method here chooses rows
+    anchors = problem.candidates[factorization.anchors]
+    found = topics_at(counts, problem.spectrum, problem.words, anchors)
+    return _Found(
+        factorization,
+        found.topics,
+        anchors,
+        problem.candidates,
+        prior=found.prior,
+        frequency=found.frequencies,
+        eigenvalues=problem.spectrum.values if values is None else values,
+        noise_edge=edge,
+        n_topics=number,
+        notes=(*notes, *notes_on_counts(counts, problem)),
+    )
 
 
 def _from_words(
@@ -342,6 +457,15 @@ def _from_documents(
     factorization = fit_matrix(unit_documents(counts), settings.n_topics, method, options)
     positive = np.maximum(factorization.components, 0.0).astype(np.float64)
     return _Found(factorization, scaled_to_sum_one(positive))
+
+
+WAYS = {"counts": _from_counts, "tf-idf": _from_words, "documents": _from_documents}
+
+
+def _top_columns(
+    topics: NDArray[np.float64], frequency: NDArray[np.float64] | None, n_words: int
+) -> NDArray[np.intp]:
+    return top_words(topics if frequency is None else relevance(topics, frequency), n_words)
 
 
 def _example_documents(weights: NDArray[np.float64]) -> NDArray[np.intp]:

@@ -26,6 +26,14 @@ def topics(
     ],
     rank: options.Rank = None,
     method: options.Method = "spa",
+    features: Annotated[
+        str,
+        typer.Option(
+            "--features",
+            metavar="NAME",
+            help="counts, or tf-idf as in Nguyen et al. 2022; for methods with anchor words.",
+        ),
+    ] = "counts",
     output: options.Output = None,
     field: options.Field = "text",
     encoding: Annotated[
@@ -65,9 +73,9 @@ def topics(
 ) -> None:
     """Find the topics of a collection of texts, with anchor words and documents as examples.
 
-    Methods that find anchor words: spa (default), merit, xray, fast_anchor,
-    fast_gradient. Any other method, such as and_descent, factorizes the
-    documents.
+    Without -k the number of topics is found too. Methods that find anchor
+    words: spa (default), merit, xray, fast_anchor, fast_gradient. Any other
+    method, such as and_descent, factorizes the documents.
 
     \b
     Examples:
@@ -96,7 +104,13 @@ def topics(
         )
     with fitting(data, method, rank, max_iter) as fit:
         result = find_topics(
-            counts, rank, method=method, random_state=seed, certify=not no_certify, **fit.options
+            counts,
+            rank,
+            method=method,
+            features=features,
+            random_state=seed,
+            certify=not no_certify,
+            **fit.options,
         )
     finish(result, target, as_json=as_json)
 

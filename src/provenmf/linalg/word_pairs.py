@@ -27,7 +27,12 @@ Floats = NDArray[np.float64]
 
 
 class WordPairs:
-    """Q as an operator, and M = D Q D with D = diag(Q 1)^(−1/2), whose largest eigenvalue is 1.
+    """Q as an operator, and M = D Q D with D = diag(Q 1 + mean of Q 1)^(−1/2).
+
+    Without the mean, noise would have the same variance in all entries of M; but rare words then
+    have eigenvectors of their own: a few words that occur together in a few documents and
+    nowhere else have an eigenvalue near one. The mean takes these down, as in regularised
+    spectral clustering (Qin & Rohe 2013), and changes nothing about the span of the topics.
 
     Parameters
     ----------
@@ -72,24 +77,26 @@ class WordPairs:
 
     @cached_property
     def _scales(self) -> Floats:
-        return np.sqrt(inverse_where_positive(self._sums))
+        used = self._sums > 0
+        mean = self._sums.sum() / max(1, np.count_nonzero(used))
+        return np.where(used, 1.0 / np.sqrt(self._sums + max(mean, np.finfo(float).tiny)), 0.0)
 
     @property
     def row_sums(self) -> Floats:
         """Q 1: the frequencies of the words, where documents count by their weights."""
-        return self._as_given(self._sums)
+        return self.as_given(self._sums)
 
     @property
     def scales(self) -> Floats:
         """Diagonal of D; zero for words that never occur beside another one."""
-        return self._as_given(self._scales)
+        return self.as_given(self._scales)
 
     def scaled_product(self, right: Floats) -> Floats:
         """M @ right for a matrix (n_words, m)."""
-        return self._as_given(self.scaled_product_by_frequency(right[self._order]))
+        return self.as_given(self.scaled_product_by_frequency(right[self._order]))
 
     def scaled_product_by_frequency(self, right: Floats) -> Floats:
-        """The same with rows in the order of `by_frequency`, which saves two permutations."""
+        """The same with rows in the order of `to_frequency_order`: saves two permutations."""
         narrow = self._scales[:, None] * right
         contexts = self.per_pair[:, None] * product(self._counts, narrow)
         together = transposed_product(self._counts, contexts)
@@ -103,7 +110,7 @@ class WordPairs:
         """Σ_d (w_d c_dw N_d / pairs_d)^power values_d for each word: its share of each document."""
         shares = (self.per_pair * self.lengths) ** power
         counts = self._counts if power == 1 else self._counts.power(power)
-        return self._as_given(transposed_product(counts, shares[:, None] * values))
+        return self.as_given(transposed_product(counts, shares[:, None] * values))
 
     def trace(self) -> float:
         """Sum of all eigenvalues of M."""
@@ -114,12 +121,11 @@ class WordPairs:
         """Rows of words in the order of `scaled_product_by_frequency`."""
         return rows[self._order]
 
-    def _as_given(self, rows: Floats) -> Floats:
+    def as_given(self, rows: Floats) -> Floats:
+        """Rows of words back in the order of the counts' columns."""
         out = np.empty_like(rows)
         out[self._order] = rows
         return out
-
-    as_given = _as_given
 
 
 def are_whole(counts: sp.csr_array) -> bool:

@@ -21,6 +21,40 @@ def top_words(topics: ArrayLike, n_words: int = 20) -> NDArray[np.intp]:
     return np.argsort(-matrix, axis=1, kind="stable")[:, :n_words]
 
 
+def relevance(topics: ArrayLike, frequency: ArrayLike, *, mix: float = 0.3) -> NDArray[np.float64]:
+    """How much a word says about a topic: λ log p(w | t) + (1 − λ) log(p(w | t) / p(w)).
+
+    Ranked by probability alone, words that are frequent everywhere crowd the list; ranked by the
+    ratio alone, rare words do (Sievert & Shirley 2014).
+
+    Parameters
+    ----------
+    topics : array (k, words)
+        p(word | topic).
+    frequency : array (words,)
+        p(word) over the whole corpus.
+    mix : float, default 0.3
+        λ, between 0 and 1.
+
+    Returns
+    -------
+    array (k, words)
+        Minus infinity where a topic does not have the word.
+
+    Examples
+    --------
+    >>> from provenmf.metrics.topics import relevance
+    >>> relevance([[0.6, 0.4]], [0.9, 0.1], mix=0.0).argmax()
+    np.int64(1)
+    """
+    probability, overall = np.asarray(topics, dtype=float), np.asarray(frequency, dtype=float)
+    if not 0 <= mix <= 1:
+        raise InvalidInput(f"mix={mix} must lie between 0 and 1")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scores = np.log(probability) - (1.0 - mix) * np.log(overall)
+    return np.where(probability > 0, scores, -np.inf)
+
+
 def topic_coherence(
     words: ArrayLike, counts: Any, *, smoothing: float = 0.01
 ) -> NDArray[np.float64]:

@@ -29,7 +29,7 @@ def found(answer: Topics) -> list[Element]:
         f"{answer.n_components} topics in {len(answer.weights):,} documents over "
         f"{answer.components.shape[1]:,} words."
     )
-    caption = "The words with the largest probability in each topic."
+    caption = "The words that say most about each topic, with their probability in it."
     if answer.anchor_columns is not None:
         caption += (
             " A star marks the topic's anchor word: a word that, by the model, occurs in this "
@@ -73,7 +73,7 @@ def _similarity(answer: Topics, leading: list[str]) -> list[Element]:
 def word_bars(answer: Topics, topic: int) -> list[Bar]:
     """The largest entries of one component; the anchor is shown even if it is not among them."""
     values = answer.components[topic]
-    order = np.argsort(-values, kind="stable")[:WORDS]
+    order = answer.top_columns(WORDS)[topic]
     anchor = None if answer.anchor_columns is None else int(answer.anchor_columns[topic])
     if anchor is not None and anchor not in order:
         order = np.append(order, anchor)

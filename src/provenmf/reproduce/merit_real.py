@@ -121,7 +121,7 @@ def fit_words(folder: Path, k: int, method: str, seed: int) -> None:
 
 def topics_of(folder: Path, k: int, seed: int) -> None:
     """Everything that find_topics does on the first trial with k classes, certificate included."""
-    find_topics(Collection.read(folder).trial(k, 1)[0], k, random_state=seed)
+    find_topics(Collection.read(folder).trial(k, 1)[0], k, features="tf-idf", random_state=seed)
 
 
 def community_memory(settings: Settings) -> Outcome:

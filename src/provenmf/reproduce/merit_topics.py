@@ -35,7 +35,7 @@ OPEN_LOOP: dict[str, Any] = {
 }
 
 CONTENDERS = {
-    "find_topics": Contender("find_topics", trials=ALL),
+    "find_topics": Contender("find_topics", {"features": "tf-idf"}, trials=ALL),
     "SPA": Contender("spa", trials=ALL),
     "FastAnchor": Contender("fast_anchor", trials=COMMON),
     "XRAY": Contender("xray", trials=COMMON),

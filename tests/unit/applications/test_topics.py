@@ -6,9 +6,11 @@ from provenmf import load
 from provenmf.applications import Topics, count_words, find_topics
 from provenmf.applications.anchor_words import topics_from_anchors, word_problem
 from provenmf.applications.words import tf_idf
+from provenmf.datasets.corpora import topic_corpus
 from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.io import Corpus
 from provenmf.metrics.clustering import clustering_accuracy
+from provenmf.metrics.topics import match_topics
 
 SUBJECTS = {
     "sea": "fish boat water wave sailor harbour net storm".split(),
@@ -181,3 +183,81 @@ def test_numbers_of_topics():
         result = find_topics(twice, 4)
     assert len(result.topics) == 2
     assert any(note.startswith("2 topics were found instead of 4") for note in result.notes)
+
+
+def error_of(corpus, **options):
+    found = find_topics(corpus.counts, 5, certify=False, **options)
+    topics = np.zeros_like(corpus.topics)
+    topics[:, found.word_columns] = found.topics
+    match = match_topics(topics, corpus.topics)
+    return match.mean_distance, match.weight_distance(found.document_weights, corpus.weights)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_topics_approach_the_truth_with_more_documents(seed):
+    """The former default, co-occurrence of tf-idf, stays where it is."""
+    small, large = (
+        topic_corpus(n, 500, 5, word_concentration=0.05, zipf=1.0, random_state=seed)
+        for n in (400, 6400)
+    )
+    (few, _), (many, weights) = error_of(small), error_of(large)
+    assert many < few / 2
+    assert many < 0.1
+    of_tf_idf, weights_of_tf_idf = error_of(large, features="tf-idf")
+    assert many < of_tf_idf / 4
+    assert weights < weights_of_tf_idf
+
+
+@pytest.mark.parametrize("method", ["spa", "merit", "xray", "fast_anchor"])
+def test_anchors_of_every_method_lead_to_the_same_topics(method):
+    corpus = topic_corpus(1500, 400, 5, word_concentration=0.05, random_state=0)
+    assert error_of(corpus, method=method)[0] < 0.2
+
+
+def test_the_number_of_topics_is_found_and_said():
+    corpus = topic_corpus(2000, 400, 7, word_concentration=0.05, random_state=0)
+    found = find_topics(corpus.counts, certify=False)
+    assert len(found.topics) == found.settings.n_topics == 7
+    assert found.eigenvalues[7] < found.noise_edge * 1.2 < found.eigenvalues[6]
+    assert any(note.startswith("7 topics: ") for note in found.notes)
+    again = found.matrix_of(corpus.counts)
+    rows = again[found.factorization.anchors]
+    np.testing.assert_allclose(rows, found.factorization.components, atol=1e-9)
+
+
+def test_top_words_are_relevant_not_only_frequent():
+    texts = [f"{text} the the the the" for text in small_corpus()[0]]
+    texts[0] = texts[0].replace(" the", "")
+    counts = count_words(texts, stop_words=None, max_share=1.0)
+    result = find_topics(counts, 3)
+    assert result.topics[:, list(result.vocabulary).index("the")].min() > 0.05
+    assert not any("the" in words for words in result.top_words(8))
+
+
+def test_counts_that_say_nothing():
+    one_word = np.eye(4)[[0, 1, 2, 3, 0, 1, 2, 3]]
+    with pytest.raises(InvalidInput, match="no document has two words"):
+        find_topics(one_word, 2)
+    with pytest.raises(InvalidInput, match="no word occurs in two documents but not in all"):
+        find_topics(np.ones((6, 4)), 2)
+    with pytest.raises(InvalidInput, match="negative entries"):
+        find_topics(np.array([[1.0, -1.0], [1.0, 1.0]]), 1)
+    with pytest.raises(InvalidInput, match="n_topics=9 must be at least 1 and at most the 6"):
+        find_topics(np.random.default_rng(0).poisson(1.0, (6, 30)), 9)
+    with pytest.raises(InvalidInput, match="features='words'"):
+        find_topics(one_word, 2, features="words")
+
+
+def test_documents_of_one_word_and_fractions_are_mentioned():
+    corpus = topic_corpus(400, 200, 3, word_concentration=0.05, random_state=0)
+    counts = sp.vstack(
+        [corpus.counts, sp.csr_array(np.eye(200)[corpus.anchor_words[:, 0].repeat(2)[:5]])]
+    ).tocsr()
+    found = find_topics(counts, 3, certify=False)
+    assert any("5 documents of one word" in note for note in found.notes)
+    np.testing.assert_allclose(found.document_weights.sum(axis=1), 1)
+    fractions = find_topics(corpus.counts * 0.7, 3, certify=False)
+    assert any("have fractions" in note for note in fractions.notes)
+    topics = np.zeros_like(corpus.topics)
+    topics[:, fractions.word_columns] = fractions.topics
+    assert match_topics(topics, corpus.topics).mean_distance < 0.35

@@ -6,11 +6,12 @@ vertices V at hand, row x has barycentric coordinates
 
     b = 1/k + (x − v̄) (V − v̄)⁺,   sd(b_j) = e_i s_j,   s_j = length of column j of (V − v̄)⁺.
 
-A row is a member of vertex j if b_j is known well (its error is at most `KNOWN`) and lies between
-1 − inner and 1 + outer standard errors of row and vertex together. The vertex becomes the mean of
-its members, weighted by 1 / e_i². Pure rows lie on both sides of one, mixed rows on the inner side
-only: a narrower inner side keeps them out, but too narrow a one prefers rows that noise has pushed
-outwards, and the vertices then wander off. Anchors are such rows, so the first round is wide.
+A row is a member of vertex j if b_j is known well (its error is at most `KNOWN`), lies between
+1 − inner and 1 + outer standard errors of row and vertex together, and differs from one by less
+than `FARTHEST`. The vertex becomes the mean of its members, weighted by 1 / e_i². Pure rows lie on
+both sides of one, mixed rows on the inner side only: a narrower inner side keeps them out, but too
+narrow a one prefers rows that noise has pushed outwards, and the vertices then wander off. Anchors
+are such rows, so the first round is wide.
 
 Related: smoothed SPA (Nadisic, Gillis & Kervazo 2023) takes the median or mean of the rows nearest
 to each direction, successive vertex search (Jin, Ke & Luo 2024) those of k-means centres, and SPACL
@@ -34,7 +35,8 @@ Floats = NDArray[np.float64]
 
 WIDE = 3.0
 KNOWN = 0.25
-LEAST = 0.5  # a row with less of a vertex than this is never its member
+FARTHEST = 0.4  # a row whose coordinate differs from one by more is never a member
+FLATTEST = 0.25  # of the first simplex's least width; a flatter one has lost a vertex
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +66,7 @@ def average_vertices(
     anchors: ArrayLike,
     errors: ArrayLike | None = None,
     *,
+    anchors_off: float = 1.0,
     inner: float = 1.0,
     outer: float = WIDE,
     max_rounds: int = 10,
@@ -79,6 +82,9 @@ def average_vertices(
     errors : array (n,), optional
         Standard error of each row's coordinates. By default one number for all rows, measured as
         the rows' distance from the affine span of the anchors; needs more columns than k − 1.
+    anchors_off : float, default 1
+        How far from their vertices anchors may be, in standard errors of a coordinate times 3.
+        The most extreme of many rows is farther off than a row taken at random.
     inner, outer : float
         Width of the membership in standard errors, towards the other vertices and away from them.
         The first round takes 3 for both.
@@ -96,10 +102,11 @@ def average_vertices(
             f"{blocks.n_rows} rows"
         )
     precisions = 1.0 / np.maximum(given, 1e-9 * (given.max() or 1.0)) ** 2
-    vertex_errors = given[rows]
+    vertex_errors = anchors_off * given[rows]
     members = np.zeros((blocks.n_rows, len(points)), dtype=bool)
     finished = 0
     widths = (WIDE, WIDE)
+    flattest = FLATTEST * _least_width(points)
     while finished < max_rounds:
         found = _members(blocks, points, given, vertex_errors, widths)
         if finished > 1 and np.array_equal(found, members):
@@ -111,8 +118,13 @@ def average_vertices(
         totals = shares.sum(axis=0)
         sums = blocks.map_reduce(lambda block, s: np.asarray((block.T @ s).T), shares)
         some = totals > 0
-        points = np.where(some[:, None], sums / np.where(some, totals, 1.0)[:, None], points)
-        vertex_errors = np.where(some, 1.0 / np.sqrt(np.where(some, totals, 1.0)), vertex_errors)
+        moved = np.where(some[:, None], sums / np.where(some, totals, 1.0)[:, None], points)
+        if _least_width(moved) < flattest:
+            break
+        points = moved
+        # The members were chosen around the old vertex, so its error is not forgotten at once.
+        averaged = 1.0 / np.sqrt(np.where(some, totals, 1.0))
+        vertex_errors = np.where(some, np.maximum(averaged, vertex_errors / 2), vertex_errors)
     return Vertices(points, vertex_errors, members.sum(axis=0), finished)
 
 
@@ -122,6 +134,11 @@ def barycentric(points: Floats) -> tuple[Floats, Floats]:
     # The k moved vertices span k − 1 directions: rounding must not pass for the last one.
     matrix = np.linalg.pinv(points - centre, rcond=1e-9)
     return matrix, 1.0 / len(points) - centre @ matrix
+
+
+def _least_width(points: Floats) -> float:
+    """Smallest singular value of the simplex moved to its centre."""
+    return float(np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[len(points) - 2])
 
 
 def _members(
@@ -140,7 +157,7 @@ def _members(
         spread = np.maximum(np.hypot(error[:, None], vertex_errors) * lengths, 1e-9)
         beyond = (coordinates - 1.0) / spread
         near = (beyond >= -widths[0]) & (beyond <= widths[1])
-        return known & near & (coordinates > LEAST)
+        return known & near & (np.abs(coordinates - 1.0) < FARTHEST)
 
     return blocks.map_rows(of_block, errors)
 

@@ -20,7 +20,12 @@ from provenmf.solvers.separable.spa import spa
 from provenmf.solvers.separable.vertices import Vertices, average_vertices
 from provenmf.solvers.topics.documents import dirichlet_prior, topic_shares_of_words, topics_of
 from provenmf.solvers.topics.spectrum import WordSpectrum, word_spectrum
-from provenmf.solvers.topics.words import WordPoints, anchor_candidates, word_points
+from provenmf.solvers.topics.words import (
+    WordPoints,
+    anchor_candidates,
+    cautious_points,
+    word_points,
+)
 
 Floats = NDArray[np.float64]
 
@@ -35,6 +40,8 @@ class CountTopics:
         p(word | topic); rows sum to one.
     shares : array (n_words, k)
         p(topic | word); rows sum to one.
+    frequencies : array (n_words,)
+        p(word) over the whole corpus.
     prior : array (k,)
         Dirichlet parameters of the documents' weights.
     anchors : array of int (k,)
@@ -44,19 +51,18 @@ class CountTopics:
 
     topics: Floats
     shares: Floats
+    frequencies: Floats
     prior: Floats
     anchors: NDArray[np.intp]
     vertices: Vertices
 
 
-def topics_from_counts(
-    counts: sp.csr_array, n_topics: int, *, rng: np.random.Generator
-) -> CountTopics:
-    """Topics of a corpus of counts (documents, words)."""
-    spectrum = word_spectrum(counts, n_topics, rng)
+def topics_from_counts(counts: sp.csr_array, n_topics: int) -> CountTopics:
+    """Topics of a corpus of counts (documents, words), with anchor words by SPA."""
+    spectrum = word_spectrum(counts, n_topics)
     words = word_points(spectrum)
     candidates = anchor_candidates(words)
-    found = spa(as_blocks(words.points[candidates]), n_topics).anchors
+    found = spa(as_blocks(cautious_points(words, candidates)), n_topics).anchors
     assert found is not None  # SPA always chooses rows
     return topics_at(counts, spectrum, words, candidates[found])
 
@@ -68,13 +74,20 @@ def topics_at(
     known = np.flatnonzero(np.isfinite(words.errors))
     places = np.searchsorted(known, anchors)
     # Contexts vary most along their vertex, so that the error there is larger than the mean error
-    # of a coordinate: the inner width of 3 is about 2 of its own (docs/decisions.md).
+    # of a coordinate: the inner width of 2.5 is about 1.5 of its own (docs/decisions.md).
     vertices = average_vertices(
-        as_blocks(words.points[known]), places, words.errors[known], inner=3.0
+        as_blocks(words.points[known]),
+        places,
+        words.errors[known],
+        anchors_off=3.0,
+        inner=2.5,
+        max_rounds=20,
     )
-    shares = topic_shares_of_words(words.points, vertices.points)
     frequencies = np.asarray(counts.sum(axis=0), dtype=np.float64)
     frequencies /= max(float(frequencies.sum()), np.finfo(float).tiny)
+    shares = topic_shares_of_words(words.points, vertices.points)
+    # Words that never stand beside another one say nothing: they get the mean of the others.
+    shares[np.isinf(words.errors)] = frequencies[known] @ shares[known] / frequencies[known].sum()
     topics = topics_of(shares, frequencies)
     prior = dirichlet_prior(spectrum, topics, vertices.points, frequencies @ shares)
-    return CountTopics(topics, shares, prior, anchors, vertices)
+    return CountTopics(topics, shares, frequencies, prior, anchors, vertices)

@@ -1,7 +1,6 @@
 """Leading eigenpairs of the words' co-occurrence, and how large noise alone would make them.
 
-M = D Q D (see `linalg.word_pairs`) has the eigenvalue 1 with the vector √(Q 1). With k topics
-its expectation has rank k; the rest is sampling noise, nearly white in this scale.
+With k topics the expectation of M = D Q D (see `linalg.word_pairs`) has rank k; the rest is noise.
 
 Weights of documents. In this scale let a be the expected vector of a document of N words (E[a aᵀ] =
 M) and η its noise, with E‖η‖² = p (1/N + b) over p words: 1/N from drawing the words one by one,
@@ -15,9 +14,12 @@ weights differ between documents is no noise: topics are found from whatever wei
 have. So the best weights are 1 / V(N). κ and b are measured on a first spectrum: p b is the trace
 of M, which pairs of equal words add to, minus κ. Lengths count little beyond 1/b words.
 
+Words that repeat. If the trace exceeds κ `BURSTY` times, words repeat far more than topics explain,
+as in natural language, and counts above `MOST_REPEATS` are taken as that.
+
 Noise level. Words are redrawn at random, every document keeps its length and the corpus its word
-frequencies. Nothing but the first eigenvector is left of the signal; the largest eigenvalue beside
-it is the noise edge.
+frequencies. Nothing but the first eigenvector is left of the signal; the second eigenvalue is the
+noise edge.
 """
 
 from __future__ import annotations
@@ -37,6 +39,9 @@ Floats = NDArray[np.float64]
 SAMPLE_DOCUMENTS = 20_000  # the first spectrum is that of so many documents
 EXTRA = 10  # vectors beyond k, which speed up the last of the k
 ACCURACY = 0.03  # residuals, as a fraction of the k-th eigenvalue; noise is larger
+MOST_TOPICS = 100  # looked for when their number is not given
+BURSTY = 2.0
+MOST_REPEATS = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +55,13 @@ class WordSpectrum:
     values : array (k + 1,)
         Largest first; the last one is the first left out (NaN if there is none).
     vectors : array (n_words, k)
-        Orthonormal columns; the first is √(Q 1).
+        Orthonormal columns.
     accuracy : float
         Largest residual ‖M u − λ u‖ of the k pairs.
     energy, burstiness : float
         κ and b of the documents' weights.
+    capped : bool
+        Whether counts above `MOST_REPEATS` were taken as that.
     """
 
     pairs: WordPairs
@@ -63,27 +70,60 @@ class WordSpectrum:
     accuracy: float
     energy: float
     burstiness: float
+    capped: bool
 
 
-def word_spectrum(counts: sp.csr_array, k: int, rng: np.random.Generator) -> WordSpectrum:
-    """The k leading eigenpairs, documents weighed by what a first spectrum tells."""
+def word_spectrum(counts: sp.csr_array, k: int) -> WordSpectrum:
+    """The k leading eigenpairs, documents weighed by what a first spectrum tells.
+
+    Random numbers have a fixed seed: the same counts give the same answer.
+    """
+    rng = np.random.default_rng(0)
     n_documents, n_words = counts.shape
     k = min(k, n_words)
     sample = counts
     if n_documents > SAMPLE_DOCUMENTS:
         sample = counts[np.sort(rng.choice(n_documents, SAMPLE_DOCUMENTS, replace=False))]
-    first = WordPairs(sample, document_weights(sample, k, energy=3.0, burstiness=0.0))
     start = rng.standard_normal((n_words, min(k + EXTRA, n_words)))
-    guess = _eigenpairs(first, start, k, accuracy=0.1)
-    energy = float(guess.values[:k].sum())
-    own = max(0.0, first.trace() - energy) if first.own_is_count else 0.0
-    burstiness = own / max(1, int(np.count_nonzero(first.row_sums)))
-    weights = document_weights(counts, k, energy=energy, burstiness=burstiness)
+    first = _first_spectrum(sample, start, k)
+    capped = first.trace > BURSTY * first.energy
+    if capped:
+        counts = with_few_repeats(counts)
+        first = _first_spectrum(with_few_repeats(sample), first.vectors, k)
+    weights = document_weights(counts, k, energy=first.energy, burstiness=first.burstiness)
     pairs = WordPairs(counts, weights)
-    found = _eigenpairs(pairs, guess.vectors.T, k, accuracy=ACCURACY)
+    found = _eigenpairs(pairs, first.vectors, k, accuracy=ACCURACY)
     values = np.append(found.values[:k], found.values[k] if len(found.values) > k else np.nan)
     vectors = with_fixed_signs(found.vectors[:k]).T
-    return WordSpectrum(pairs, values, vectors, float(found.errors[:k].max()), energy, burstiness)
+    accuracy = float(found.errors[:k].max())
+    return WordSpectrum(
+        pairs, values, vectors, accuracy, first.energy, first.burstiness, bool(capped)
+    )
+
+
+def with_few_repeats(counts: sp.csr_array) -> sp.csr_array:
+    """Counts of at most `MOST_REPEATS`."""
+    data = np.minimum(counts.data, MOST_REPEATS)
+    return sp.csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class _FirstSpectrum:
+    """What the weights of documents need to know."""
+
+    vectors: Floats
+    energy: float
+    trace: float
+    burstiness: float
+
+
+def _first_spectrum(sample: sp.csr_array, start: Floats, k: int) -> _FirstSpectrum:
+    """Eigenpairs to a low accuracy, with energy and burstiness guessed as 3 and 0."""
+    pairs = WordPairs(sample, document_weights(sample, k, energy=3.0, burstiness=0.0))
+    found = _eigenpairs(pairs, start, k, accuracy=0.1)
+    energy, trace = float(found.values[:k].sum()), pairs.trace()
+    own = max(0.0, trace - energy) / max(1, int(np.count_nonzero(pairs.row_sums)))
+    return _FirstSpectrum(found.vectors.T, energy, trace, own)
 
 
 def document_weights(counts: sp.csr_array, k: int, *, energy: float, burstiness: float) -> Floats:
@@ -94,24 +134,22 @@ def document_weights(counts: sp.csr_array, k: int, *, energy: float, burstiness:
     return weights / max(float(weights.max(initial=0.0)), np.finfo(float).tiny)
 
 
-def noise_edge(pairs: WordPairs, counts: sp.csr_array, rng: np.random.Generator) -> float:
-    """Largest eigenvalue, beside the first, of the same corpus with its words redrawn."""
-    drawn = WordPairs(redrawn(counts, rng), pairs.weights)
-    trivial = np.sqrt(drawn.row_sums)[:, None]
-    trivial /= np.linalg.norm(trivial)
-
-    def product(right: Floats) -> Floats:
-        return drawn.scaled_product(right) - trivial @ (trivial.T @ right)
-
-    start = rng.standard_normal((drawn.n_words, min(8, drawn.n_words)))
-    return float(leading_eigenpairs_of(product, start, 1, tol=0.02).values[0])
+def noise_edge(spectrum: WordSpectrum, counts: sp.csr_array) -> float:
+    """Second eigenvalue of the same corpus with its words redrawn."""
+    rng = np.random.default_rng(1)
+    if spectrum.capped:
+        counts = with_few_repeats(counts)
+    drawn = WordPairs(redrawn(counts, rng), spectrum.pairs.weights)
+    start = rng.standard_normal((drawn.n_words, min(10, drawn.n_words)))
+    values = _eigenpairs(drawn, start, min(2, drawn.n_words), accuracy=0.05).values
+    return float(values[1]) if len(values) > 1 else 0.0
 
 
 def number_of_topics(values: Floats, edge: float) -> int:
     """Where the eigenvalues above the noise edge fall by the largest factor.
 
-    The edge stands for eigenvalues below it. The first eigenvalue is one whatever the corpus, so
-    that its own gap says nothing; one topic is the answer if no other is above the edge.
+    The edge stands for eigenvalues below it. The first eigenvalue is large whatever the corpus,
+    so that its own gap says nothing; one topic is the answer if no other is above the edge.
     """
     above = int(np.count_nonzero(values > edge))
     if above < 2:
@@ -132,11 +170,9 @@ def redrawn(counts: sp.csr_array, rng: np.random.Generator) -> sp.csr_array:
 
 
 def _eigenpairs(pairs: WordPairs, start: Floats, k: int, *, accuracy: float) -> Spectrum:
-    """Leading eigenpairs; the first vector is known."""
-    known = np.sqrt(pairs.row_sums)[:, None]
-    start = np.hstack([known, start[:, 1:]]) if start.shape[1] > 1 else known
+    """Leading eigenpairs, with words in the order of the counts."""
     found = leading_eigenpairs_of(
         pairs.scaled_product_by_frequency, pairs.to_frequency_order(start), k, tol=accuracy
     )
     vectors = pairs.as_given(np.ascontiguousarray(found.vectors.T)).T
-    return Spectrum(found.values, vectors, found.errors, found.converged)
+    return Spectrum(np.maximum(found.values, 0.0), vectors, found.errors, found.converged)

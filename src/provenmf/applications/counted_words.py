@@ -1,0 +1,121 @@
+"""Words as points from counts, and topics around their anchors: the default way of `find_topics`.
+
+The steps are in `solvers.topics`. Any separable method may choose the anchors; vertices, topics and
+weights of documents are then the same for all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from provenmf.applications.anchor_words import turn_to_diagonal
+from provenmf.applications.words import document_frequency
+from provenmf.errors import InvalidInput
+from provenmf.io.notes import counted
+from provenmf.linalg.word_pairs import are_whole
+from provenmf.solvers.topics.spectrum import (
+    MOST_REPEATS,
+    MOST_TOPICS,
+    WordSpectrum,
+    noise_edge,
+    number_of_topics,
+    word_spectrum,
+)
+from provenmf.solvers.topics.words import (
+    WordPoints,
+    anchor_candidates,
+    cautious_points,
+    word_points,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class CountProblem:
+    """Candidate words as points in k coordinates, moved in by their noise; where they come from."""
+
+    points: NDArray[np.float64]
+    candidates: NDArray[np.intp]
+    spectrum: WordSpectrum
+    words: WordPoints
+
+
+def count_problem(
+    counts: sp.csr_array, n_topics: int, min_anchor_documents: int | None = None
+) -> CountProblem:
+    """The matrix that separable NMF works on."""
+    spectrum = word_spectrum(counts, n_topics)
+    words = word_points(spectrum)
+    if not np.isfinite(words.errors).any():
+        raise InvalidInput(
+            "no document has two words: nothing is known about which words occur together; "
+            "use longer documents"
+        )
+    if min_anchor_documents is None:
+        candidates = anchor_candidates(words)
+    else:
+        often = document_frequency(counts) >= min_anchor_documents
+        candidates = np.flatnonzero(often & np.isfinite(words.errors))
+    if len(candidates) < n_topics:
+        raise InvalidInput(
+            f"only {counted(len(candidates), 'word')} can become anchors of n_topics={n_topics} "
+            "topics: ask for fewer topics or lower min_anchor_documents"
+        )
+    points = cautious_points(words, candidates)
+    # All points lie near one plane; its normal becomes the diagonal, so that coordinates sum to
+    # nearly the same number, which is what XRAY divides by.
+    normal = np.linalg.lstsq(points, np.ones(len(points)), rcond=None)[0].astype(np.float64)
+    if np.any(normal):
+        points = points @ turn_to_diagonal(normal)
+    return CountProblem(points, candidates, spectrum, words)
+
+
+@dataclass(frozen=True, eq=False)
+class NumberFound:
+    """The number of topics that the spectrum shows."""
+
+    number: int
+    eigenvalues: NDArray[np.float64]
+    noise_edge: float
+
+    def note(self) -> str:
+        """How the number was found, in words."""
+        values = self.eigenvalues
+        above = int(np.count_nonzero(values > self.noise_edge))
+        more = " or more" if above == len(values) else ""
+        return (
+            f"{counted(self.number, 'topic')}: {counted(above, 'eigenvalue')}{more} of the words' "
+            f"co-occurrence exceed {self.noise_edge:.3g}, the largest that words drawn at random "
+            f"give, and they fall most after the {self.number}th"
+        )
+
+
+def find_number(counts: sp.csr_array) -> NumberFound:
+    """The number of topics, from the eigenvalues against those of words drawn at random."""
+    most = min(MOST_TOPICS, counts.shape[1] - 1, counts.shape[0])
+    spectrum = word_spectrum(counts, max(most, 1))
+    edge = noise_edge(spectrum, counts)
+    values = spectrum.values[:most]
+    return NumberFound(number_of_topics(values, edge), values, edge)
+
+
+def notes_on_counts(counts: sp.csr_array, problem: CountProblem) -> list[str]:
+    """What was done to the counts that their owner should know."""
+    notes = []
+    if not are_whole(counts):
+        notes.append(
+            "the data have fractions and are no counts of words: pairs of a word with itself are "
+            "left out, and the weights of documents take the numbers as if they were counts"
+        )
+    if problem.spectrum.capped:
+        notes.append(
+            "words repeat within documents far more than topics explain: where topics are sought, "
+            f"more than {MOST_REPEATS:.0f} occurrences in a document count as {MOST_REPEATS:.0f}"
+        )
+    short = int(np.count_nonzero(np.asarray(counts.sum(axis=1)) == 1))
+    if short:
+        notes.append(f"{counted(short, 'document')} of one word: no pairs of words there")
+    return notes

@@ -1,0 +1,45 @@
+import math
+
+import numpy as np
+import pytest
+
+from provenmf.errors import InvalidInput
+from provenmf.metrics.topics import match_topics, npmi_coherence, relevance
+
+
+def test_topics_are_matched_by_their_distance():
+    truth = np.random.default_rng(0).dirichlet(np.ones(6), 3)
+    match = match_topics(truth[[2, 0, 1]], truth)
+    assert match.mean_distance == pytest.approx(0)
+    assert match.found_rows.tolist() == [1, 2, 0]
+    weights = np.random.default_rng(1).dirichlet(np.ones(3), 5)
+    assert match.weight_distance(weights[:, [2, 0, 1]], weights) == pytest.approx(0)
+
+
+def test_missing_topics_count_two_and_their_weights_too():
+    truth = np.eye(3)
+    match = match_topics(truth[:2], truth)
+    assert match.distances.tolist() == [0, 0, 2]
+    assert match.weight_distance([[1.0, 0.0]], [[0.5, 0.0, 0.5]]) == pytest.approx(1.0)
+    with pytest.raises(InvalidInput, match="cannot be matched"):
+        match_topics(np.eye(2), np.eye(3))
+
+
+def test_npmi_equals_the_plain_formula():
+    counts = np.random.default_rng(2).poisson(0.7, (40, 5))
+    here = counts > 0
+    expected = []
+    for a, b in [(0, 1), (0, 2), (1, 2)]:
+        both = np.mean(here[:, a] & here[:, b])
+        ratio = both / (here[:, a].mean() * here[:, b].mean())
+        expected.append(math.log(ratio) / -math.log(both))
+    assert npmi_coherence([[0, 1, 2]], counts)[0] == pytest.approx(np.mean(expected))
+
+
+def test_relevance_mixes_probability_and_ratio():
+    topics, overall = np.array([[0.5, 0.3, 0.2, 0.0]]), np.array([0.6, 0.3, 0.05, 0.05])
+    assert np.argsort(-relevance(topics, overall, mix=1.0)[0]).tolist() == [0, 1, 2, 3]
+    assert np.argsort(-relevance(topics, overall, mix=0.0)[0]).tolist() == [2, 1, 0, 3]
+    assert relevance(topics, overall)[0, 3] == -np.inf
+    with pytest.raises(InvalidInput, match="between 0 and 1"):
+        relevance(topics, overall, mix=2)
