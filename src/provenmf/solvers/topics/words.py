@@ -114,11 +114,12 @@ def anchor_candidates(words: WordPoints) -> NDArray[np.intp]:
 def cautious_points(words: WordPoints, candidates: NDArray[np.intp]) -> Floats:
     """Points of candidates moved towards the centre by `reach` times their errors.
 
+    They are moved by half of their distance at most, as in a corpus too small to know any place.
     What is left of a distance is not due to noise. Separable methods look for extreme rows, and
     among many rows of unequal noise the most extreme ones are the noisiest.
     """
     outwards = words.points[candidates] - words.centre
     lengths = np.linalg.norm(outwards, axis=1)
     off = reach(words) * words.errors[candidates]
-    left = np.maximum(0.0, 1.0 - off * inverse_where_positive(lengths))
+    left = np.maximum(1.0 / CLEAR, 1.0 - off * inverse_where_positive(lengths))
     return words.centre + left[:, None] * outwards
