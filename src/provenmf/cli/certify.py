@@ -36,7 +36,6 @@ def certify(
     from provenmf.io import load
     from provenmf.io.strict_json import strict_json
     from provenmf.records.answers import Answer, ReadOptions
-    from provenmf.report.certificate import headline
 
     saved = load(result)
     with Progress(f"Certifying {result.name}"):
@@ -48,8 +47,4 @@ def certify(
     if as_json:
         typer.echo(strict_json(certificate.to_dict()))
         return
-    screen = console()
-    for sentence in headline(certificate):
-        screen.print(sentence, markup=False)
-    screen.print()
-    screen.print(str(certificate), markup=False)
+    console().print(str(certificate), markup=False)
