@@ -86,7 +86,7 @@ def certify(
     asked = fit.factorization.parameters.get("n_components")
     numbers = {fit.n_components, asked if isinstance(asked, int) else fit.n_components}
     if numbers != {clusters.sizes.size} or clusters.strays:
-        same = without_clusters(same)
+        separated, same = without_clusters(separated), without_clusters(same)
     achieved = error_check(error_at_most(fit), bound)
     bounds = {}
     if achieved.status == "holds":
@@ -260,7 +260,7 @@ def lemma_1(
 
 
 def without_clusters(check: Check) -> Check:
-    """Lemma 1 where there is not one cluster for each component that was asked for."""
+    """A condition on the clusters where not every component asked for has one."""
     note = "not every component that was asked for has a cluster, or not every row is in one"
     return replace(check, status="unknown", note=note)
 

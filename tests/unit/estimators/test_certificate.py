@@ -67,6 +67,14 @@ def test_rows_without_a_label_count(data):
     assert "holds" not in [c.status for c in certify(data, forged).checks if "Liu17" in c.theorem]
 
 
+def test_all_rows_in_one_cluster_are_not_three_cones(data):
+    """Labels of zeros left nothing to keep apart."""
+    fitted = make_estimator("cones", 3).fit(data).factorization_
+    forged = replace(fitted, labels=np.zeros_like(fitted.labels))
+    found = {c.name: c.status for c in certify(data, forged).checks}
+    assert found["cones far apart, inequality (1)"] == "unknown"
+
+
 @pytest.mark.parametrize(
     "anchors", [[0, 1, 99], [0, 1, -1], [0.0, 1.0, 2.0], [0, 1], [3, 4, 5]], ids=str
 )
