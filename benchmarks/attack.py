@@ -25,11 +25,11 @@ from statements import BOUNDS, CHECKS, MEASURES, Case, is_consistent
 
 from provenmf.errors import ProvenmfError
 from provenmf.estimators import CATALOGUE, estimator_class
-from provenmf.estimators.certificate import certify
+from provenmf.estimators.certificate import certify, estimator_of
 from provenmf.guarantees import ambiguity
 
 OPTIONS = ({}, {"constraint": "simplex"}, {"scale_rows": True})
-FORGERIES_A_FIT = 2
+FORGERIES_A_FIT = 3
 
 
 class NotRegistered(Exception):
@@ -118,7 +118,7 @@ def one_fit(seed, tally):
             tally,
             place,
             lambda found, seen=seen, changed=changed, place=place: judge(
-                case_of(estimator, seen, changed, found, data), tally, place
+                case_of(seen, changed, found, data), tally, place
             ),
         )
 
@@ -126,29 +126,32 @@ def one_fit(seed, tally):
 def guarded(action, tally, where, then):
     """Do it and go on; refusals of the library are counted, anything else is a crash."""
     try:
-        found = action()
+        then(action())
+    except NotRegistered:
+        raise
     except ProvenmfError:
         tally.refused += 1
     except Exception:
         tally.crashes.append((where, traceback.format_exc(limit=-3)))
-    else:
-        then(found)
 
 
 def judge_fit(fitted, data, tally, where):
-    case = case_of(fitted, data, fitted.factorization_, fitted.certificate_, data)
+    case = case_of(data, fitted.factorization_, fitted.certificate_, data)
     judge(case, tally, where)
 
 
-def case_of(estimator, data, record, certificate, fitted):
-    """What the checkers need to know."""
-    parameters = estimator.get_params()
+def case_of(data, record, certificate, fitted):
+    """What the checkers need to know; `fitted` are the data that the record was made from."""
+    estimator = estimator_of(record)
+    scaled = bool(estimator.get_params().get("scale_rows", False))
+    sums = record.weights.sum(axis=1, dtype=np.float64)
+    simplex = record.weights.min(initial=0.0) >= 0 and np.abs(sums - 1).max() <= 1e-5
     return Case(
         data,
         record,
         certificate,
-        parameters.get("constraint", "nonnegative"),
-        bool(parameters.get("scale_rows", False)) and estimator._method != "and_descent",
+        estimator._constraint if simplex else "nonnegative",
+        scaled and record.method != "and_descent",
         fitted,
     )
 

@@ -124,7 +124,28 @@ def forgeries(rng, record):
             "other labels",
             replace(record, labels=rng.integers(0, k, n).astype(record.labels.dtype)),
         )
+    yield from forged_words(rng, record)
+
+
+def forged_words(rng, record):
+    """What is neither a factor nor a row number: state, parameters, fingerprint, certificate."""
     if record.state is not None:
         for name, value in vars(record.state).items():
-            if isinstance(value, float):
-                yield f"state: {name}", replace(record, state=replace(record.state, **{name: 0.0}))
+            if isinstance(value, float | np.ndarray):
+                state = replace(record.state, **{name: value * 0})
+                yield f"state: {name}", replace(record, state=state)
+    for name, value in record.parameters.items():
+        if isinstance(value, bool):
+            yield f"parameter: {name}", with_parameter(record, name, not value)
+    if "constraint" in record.parameters:
+        other = "simplex" if record.parameters["constraint"] == "nonnegative" else "nonnegative"
+        yield "parameter: constraint", with_parameter(record, "constraint", other)
+    other = str(rng.choice(["spa", "merit", "cones", "hals", "purification", "and_descent"]))
+    yield f"method: {other}", replace(record, method=other)
+    bounds = {name: value * 1e3 for name, value in record.certificate.bounds.items()}
+    boast = replace(record.certificate, bounds=bounds, measures={}, checks=())
+    yield "certificate", replace(record, certificate=boast, trace=type(record.trace)())
+
+
+def with_parameter(record, name, value):
+    return replace(record, parameters={**record.parameters, name: value})

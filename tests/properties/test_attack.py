@@ -68,7 +68,7 @@ def test_a_false_statement_is_found():
     """The attack can fail: a lower bound above the best error, and a margin that is too large."""
     rows = np.vstack([np.eye(3), np.full((2, 3), 1 / 3)])
     fitted = provenmf.SPA(2).fit(rows)
-    case = attack.case_of(fitted, rows, fitted.factorization_, fitted.certificate_, rows)
+    case = attack.case_of(rows, fitted.factorization_, fitted.certificate_, rows)
     best = float(case.best_error)
     assert statements.lower_bound(case, best * 0.999) and not statements.lower_bound(case, 1.0)
     name = "noise_that_all_anchors_survive"
