@@ -108,7 +108,7 @@ class Case:
     def explained(self, row):
         """Distance of a row to the hull of the anchors: at least, at most."""
         points, anchors = self.points, self.record.anchors
-        corners = [points[a] for a in anchors]
+        corners = [points[a] for a in anchors if points[a] is not None]
         return self.between(points[row], corners)
 
     def between(self, point, corners):
@@ -137,6 +137,8 @@ class Case:
         copies = self.certificate.measures.get("rows_near_anchors", 0.0) > 0
         for anchor in self.record.anchors:
             here = points[anchor]
+            if here is None:
+                continue
             others = [
                 row
                 for number, row in enumerate(points)
