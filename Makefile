@@ -8,13 +8,15 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed-
 LOWEST := $(VENV)-lowest
 WHEEL  := $(VENV)-wheel
+FUZZ_SECONDS ?= 1800
+FUZZ_FIRST ?= 100000
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 PYTEST := $(THREADS) $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile
 # A short run that still meets every dependency: arrays, sparse arrays, kernels, files, estimators.
 SHORT  := tests/unit/linalg tests/unit/kernels tests/unit/blocks tests/unit/io tests/estimators \
 	tests/unit/cli/test_commands.py tests/unit/test_records.py tests/unit/test_storage.py tests/unit/test_imports.py
 
-.PHONY: demo test lint types unit bench docs wheel lowest coverage clean help
+.PHONY: demo test lint types unit fuzz bench docs wheel lowest coverage clean help
 
 help:
 	@echo "make demo      own environment; topics, communities and parts without a download"
@@ -66,6 +68,9 @@ wheel: | $(BIN)/python
 	$(PYTHON) -m venv $(WHEEL)
 	$(WHEEL)/bin/python -m pip install --quiet dist/*.whl
 	cd $(WHEEL) && bin/python -P $(CURDIR)/.ci/smoke.py
+
+fuzz: $(STAMP)test
+	$(THREADS) $(BIN)/python tests/fuzz/run.py --seconds $(FUZZ_SECONDS) --first $(FUZZ_FIRST)
 
 bench: $(STAMP)test
 	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script --quick || exit 1; done

@@ -7,6 +7,7 @@ where that would happen and shares the arrays where it cannot.
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -78,3 +79,19 @@ def _checked(matrix: Any, dtype: np.dtype[Any]) -> Any:
         values = matrix.data.astype(dtype, copy=False)
         return sp.coo_array((values, (matrix.row, matrix.col)), shape=matrix.shape)
     return matrix.astype(dtype)
+
+
+def largest_of(block: Any) -> float:
+    """The largest absolute value."""
+    values = stored_values(block)
+    return max(float(values.max()), -float(values.min())) if values.size else 0.0
+
+
+def check_scale(largest: float, where: str = "X") -> None:
+    """Refuse data whose squares of squares leave double precision, by their largest entry."""
+    if largest > 0 and math.isfinite(largest) and not 1e-60 <= largest <= 1e60:
+        exponent = -math.floor(math.log10(largest))
+        raise InvalidInput(
+            f"{where} has entries of the size {largest:.1e}, outside 1e-60 to 1e60: "
+            f"multiply it by 1e{exponent}"
+        )

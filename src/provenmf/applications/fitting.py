@@ -36,8 +36,8 @@ def check_number(name: str, value: int | None, most: int, what: str) -> None:
 
 
 def check_whole(name: str, value: object) -> None:
-    """Refuse 2.5 or "3" components."""
-    if value is not None and not isinstance(value, Integral):
+    """Refuse 2.5, "3" or True components."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, Integral)):
         raise InvalidInput("is not a whole number", argument=name, value=value)
 
 

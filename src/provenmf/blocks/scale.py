@@ -8,16 +8,12 @@ parameters in the units of the data (a start, a noise level) must be scaled alon
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from provenmf.blocks.base import Block, Blocks
-from provenmf.errors import InvalidInput
-from provenmf.storage import stored_values
+from provenmf.blocks.base import Blocks
+from provenmf.storage import check_scale, largest_of
 
 LARGEST_IN_SINGLE = 1e9
-LARGEST_IN_DOUBLE = 1e60
 
 
 def at_safe_scale(blocks: Blocks, largest: float | None = None) -> Blocks:
@@ -26,30 +22,7 @@ def at_safe_scale(blocks: Blocks, largest: float | None = None) -> Blocks:
     `largest` is the largest absolute value, where a pass has found it already.
     """
     if largest is None:
-        largest = largest_entry(blocks)
-    if largest == 0 or not math.isfinite(largest):
-        return blocks
-    if blocks.dtype == np.float32 and not _within(largest, LARGEST_IN_SINGLE):
-        blocks = blocks.in_double_precision()
-    if not _within(largest, LARGEST_IN_DOUBLE):
-        exponent = -math.floor(math.log10(largest))
-        raise InvalidInput(
-            f"X has entries of the size {largest:.1e}, outside 1e-60 to 1e60: "
-            f"multiply it by 1e{exponent}, and divide the components by it afterwards"
-        )
-    return blocks
-
-
-def largest_entry(blocks: Blocks) -> float:
-    """The largest absolute value."""
-    return max((largest for _, _, largest in blocks.each(largest_in)), default=0.0)
-
-
-def largest_in(block: Block) -> float:
-    """The largest absolute value of a block."""
-    values = stored_values(block)
-    return max(float(values.max()), -float(values.min())) if values.size else 0.0
-
-
-def _within(size: float, largest: float) -> bool:
-    return 1.0 / largest <= size <= largest
+        largest = max((size for _, _, size in blocks.each(largest_of)), default=0.0)
+    check_scale(largest)
+    in_reach = largest == 0 or 1 / LARGEST_IN_SINGLE <= largest <= LARGEST_IN_SINGLE
+    return blocks if in_reach or blocks.dtype != np.float32 else blocks.in_double_precision()

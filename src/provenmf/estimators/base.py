@@ -15,7 +15,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from provenmf.blocks import Blocks, as_blocks, at_safe_scale, is_outside_memory
-from provenmf.blocks.scale import largest_in
 from provenmf.errors import InvalidInput, warn_user
 from provenmf.estimators.docstrings import completed
 from provenmf.estimators.parameters import AT_LEAST_ONE, StrOptions, validate_parameters
@@ -27,7 +26,7 @@ from provenmf.parallel import blas_threads_for
 from provenmf.records import Certificate, Factorization, Solution, StopReason
 from provenmf.solvers.interruption import Interruption, OnInterrupt, interruption
 from provenmf.solvers.weights import Constraint, encode
-from provenmf.storage import as_dense, own_rows, stored_values
+from provenmf.storage import as_dense, largest_of, own_rows, stored_values
 
 _OF_ONE_FIT = ("factorization_", "certificate_", "reconstruction_err_", "anchors_", "labels_")
 
@@ -341,4 +340,4 @@ def _examined(block: Any) -> tuple[int, int, float]:
     """How many entries are not finite and below zero, and the largest absolute value."""
     values = stored_values(block)
     invalid = int(np.count_nonzero(~np.isfinite(values)))
-    return invalid, int(np.count_nonzero(values < 0)), largest_in(block)
+    return invalid, int(np.count_nonzero(values < 0)), largest_of(block)

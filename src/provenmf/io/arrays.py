@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput
-from provenmf.storage import NUMBERS, own_rows
+from provenmf.storage import NUMBERS, check_scale, largest_of, own_rows
 
 
 def numbers(array: Any, where: str) -> NDArray[Any]:
@@ -33,4 +33,5 @@ def sparse_numbers(matrix: Any, where: str) -> sp.csr_array:
     rows = own_rows(matrix, where)
     if not np.all(np.isfinite(rows.data)):
         raise InvalidInput(f"{where} has entries that are not finite numbers: remove them")
+    check_scale(largest_of(rows), where)
     return rows.astype(np.float64)

@@ -19,7 +19,11 @@ from provenmf.storage import NUMBERS
 
 def main() -> None:
     """Do the task on standard input."""
-    task = json.load(sys.stdin)
+    run(json.load(sys.stdin))
+
+
+def run(task: dict[str, Any]) -> None:
+    """Read a file as a task says, and write what came of it into the task's folder."""
     module, _, name = task["reader"].partition(":")
     reader = getattr(importlib.import_module(f"provenmf.io.{module}"), name)
     if task["bytes"]:

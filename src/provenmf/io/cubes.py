@@ -17,6 +17,7 @@ from provenmf.io.matrices import choose_array, read_mat
 from provenmf.io.notes import counted
 from provenmf.io.numpy_files import read_npy, read_npz
 from provenmf.io.optional import optional
+from provenmf.storage import check_scale, largest_of
 
 # Names under which the files in circulation keep the cube and the size of its image.
 CUBE_KEYS = ("Y", "V", "cube", "X", "data")
@@ -103,6 +104,7 @@ def as_cube(
     values = values.astype(np.float64)
     band_mask, pixel_mask = _usable(values, where, notes)
     pixels = values[pixel_mask][:, band_mask]
+    check_scale(largest_of(pixels), where)
     negative = int(np.count_nonzero(pixels < 0))
     if negative:
         notes.append(f"negative entries set to zero: {negative}")

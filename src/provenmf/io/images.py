@@ -17,6 +17,7 @@ from provenmf.io.limits import check_unfolded
 from provenmf.io.matrices import choose_array, read_mat
 from provenmf.io.numpy_files import read_npy, read_npz
 from provenmf.io.optional import optional
+from provenmf.storage import check_scale, largest_of
 
 PICTURE_ENDINGS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".pgm"})
 IMAGE_KEYS = ("X", "images", "data")
@@ -106,6 +107,7 @@ def _in_unit_range(
     if not np.all(np.isfinite(pixels)):
         bad = int(np.count_nonzero(~np.isfinite(pixels).all(axis=1)))
         raise InvalidInput(f"{where} has {bad} images with missing pixels: fill or remove them")
+    check_scale(largest_of(pixels), where)
     if pixels.min() < 0:
         raise InvalidInput(f"{where} has negative pixels: shift them to be >= 0")
     if values.dtype == np.uint8:

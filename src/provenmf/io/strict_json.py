@@ -11,6 +11,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 REASONS = {"nan": "not a number", "inf": "infinite", "-inf": "minus infinite"}
 KEY = "not_finite"
 
@@ -41,11 +43,17 @@ def from_exact_json(text: str) -> Any:
     return json.loads(text, object_hook=_number)
 
 
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _is_odd(value: Any) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 
 def _without(value: Any, place: str, reasons: dict[str, str]) -> Any:
+    value = _plain(value)
     if _is_odd(value):
         reasons[place] = REASONS[str(float(value))]
         return None
@@ -58,6 +66,7 @@ def _without(value: Any, place: str, reasons: dict[str, str]) -> Any:
 
 
 def _marked(value: Any) -> Any:
+    value = _plain(value)
     if _is_odd(value):
         return {KEY: str(float(value))}
     if isinstance(value, Mapping):

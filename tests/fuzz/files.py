@@ -1,0 +1,256 @@
+"""Files of every format that we read, and damaged ones made of them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import lzma
+import multiprocessing
+import os
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import scipy.io
+import scipy.sparse as sp
+from matrices import Rng
+from oracles import hold, is_allowed
+
+from provenmf import SPA, load
+from provenmf import io as readers
+from provenmf.io import child, guarded
+
+SECONDS = 5.0  # for a guarded reader; damaged HDF5 files can keep it busy for ever
+X = sp.random(12, 6, 0.5, random_state=0, format="csr")
+TOKENS = (
+    *(b"nan", b"inf", b"-1", b"1e999", b"\x00", b"\xff" * 4, b"\x7f\xff\xff\xff", b"\n", b","),
+    *(b'"', b"99999999999", b"{", b"[" * 40, b"\xef\xbb\xbf", b"%", b"e"),
+)
+
+
+def _npy() -> bytes:
+    return _written(lambda file: np.save(file, X.toarray()))
+
+
+def _written(write: Callable[[Any], Any]) -> bytes:
+    file = io.BytesIO()
+    write(file)
+    return file.getvalue()
+
+
+def _through_path(name: str, write: Callable[[Path], Any]) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        write(path)
+        return path.read_bytes()
+
+
+def _h5ad(path: Path) -> None:
+    import h5py
+
+    with h5py.File(path, "w") as file:
+        group = file.create_group("X")
+        group.attrs["shape"] = X.shape
+        for part in ("data", "indices", "indptr"):
+            group.create_dataset(part, data=getattr(X, part))
+        file.create_group("obs").create_dataset("_index", data=[f"c{i}" for i in range(12)])
+
+
+def _matlab_7_3(path: Path) -> None:
+    _h5ad(path)
+    import h5py
+
+    with h5py.File(path, "a") as file:
+        file["M"] = X.toarray()
+    head = (b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM").ljust(512, b"\0")
+    path.write_bytes(head + path.read_bytes())
+
+
+def _parquet(path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {f"c{j}": X.toarray()[:, j] for j in range(4)}
+    pq.write_table(pa.table({"text": [f"red green {i}" for i in range(12)], **columns}), path)
+
+
+def _graphml(path: Path) -> None:
+    import networkx
+
+    networkx.write_graphml(networkx.karate_club_graph(), path)
+
+
+def _cube(file: Any) -> None:
+    np.savez(file, Y=X.toarray() + 1, nrow=3, ncol=4)
+
+
+def _picture(path: Path) -> None:
+    from PIL import Image
+
+    Image.fromarray((X.toarray() * 255).astype(np.uint8)).save(path)
+
+
+LINES = [json.dumps({"text": f"red green blue {i}", "id": i}) + "\n" for i in range(9)]
+TEXTS = "".join(LINES).encode()
+TABLE = b"name,a,b,c\n" + b"".join(b"r%d,%d,2.5,1e-3\n" % (i, i) for i in range(9))
+EDGES = b"".join(b"%d %d 1.5\n" % (i, (i * 7 + 1) % 11) for i in range(20))
+HEADER = (
+    b"ENVI\nsamples = 4\nlines = 3\nbands = 5\nheader offset = 0\ndata type = 4\n"
+    b"interleave = bsq\nbyte order = 0\nwavelength = {1, 2, 3, 4, 5}\n"
+)
+DENSE = X.toarray()
+
+
+def _result(path: Path) -> None:
+    SPA(2).fit(DENSE).factorization_.save(path)
+
+
+def _matlab(**options: Any) -> bytes:
+    content = {"X": DENSE, "S": X.tocsc(), "t": "a"}
+    return _written(lambda file: scipy.io.savemat(file, content, **options))
+
+
+# name of the file: how to make a good one, how to read it
+FORMATS: dict[str, tuple[Callable[[], bytes], Callable[[Path], Any]]] = {
+    "m.npy": (_npy, readers.read_matrix),
+    "m.npz": (lambda: _written(lambda f: np.savez_compressed(f, X=DENSE)), readers.read_matrix),
+    "sparse.npz": (lambda: _written(lambda f: sp.save_npz(f, X)), readers.read_matrix),
+    "m.csv": (lambda: TABLE, readers.read_table),
+    "m.tsv.gz": (lambda: gzip.compress(TABLE.replace(b",", b"\t"), mtime=0), readers.read_table),
+    "m.mtx": (lambda: _written(lambda f: scipy.io.mmwrite(f, X)), readers.read_matrix),
+    "dense.mtx": (lambda: _written(lambda f: scipy.io.mmwrite(f, DENSE)), readers.read_matrix),
+    "m.mat": (_matlab, lambda path: readers.read_matrix(path, "S")),
+    "packed.mat": (lambda: _matlab(do_compression=True), lambda p: readers.read_matrix(p, "X")),
+    "new.mat": (lambda: _through_path("m", _matlab_7_3), lambda p: readers.read_matrix(p, "M")),
+    "m.h5ad": (lambda: _through_path("m", _h5ad), readers.read_matrix),
+    "m.parquet": (lambda: _through_path("m", _parquet), readers.read_matrix),
+    "t.parquet": (lambda: _through_path("m", _parquet), readers.read_texts),
+    "t.jsonl": (lambda: TEXTS, readers.read_texts),
+    "t.jsonl.xz": (lambda: lzma.compress(TEXTS), readers.read_texts),
+    "t.csv": (lambda: b"text,other\n" + b"red green,1\n" * 9, readers.read_texts),
+    "t.txt": (lambda: "one two\nthree föur\n".encode() * 5, readers.read_texts),
+    "g.txt": (lambda: EDGES, readers.read_graph),
+    "g.graphml": (lambda: _through_path("g.graphml", _graphml), readers.read_graph),
+    "cube.npz": (lambda: _written(_cube), readers.read_cube),
+    "cube.hdr": (lambda: HEADER, readers.read_cube),
+    "pictures/p.png": (lambda: _through_path("p.png", _picture), readers.read_images),
+    "pictures/p.jpg": (lambda: _through_path("p.jpg", _picture), readers.read_images),
+    "result.npz": (lambda: _through_path("r.npz", _result), load),
+    "record.npz": (lambda: _through_path("r.npz", _result), load),
+}
+
+
+@cache
+def good(name: str) -> bytes:
+    return FORMATS[name][0]()
+
+
+def damaged(rng: Rng, content: bytes) -> bytes:
+    """A few bytes changed, cut, doubled, or replaced by tokens that parsers dislike."""
+    out = bytearray(content)
+    for _ in range(int(rng.choice([1, 1, 2, 4, 16]))):
+        place = int(rng.integers(len(out) or 1))
+        how = rng.integers(6)
+        if how == 0:
+            out[place : place + 1] = bytes([rng.integers(256)])
+        elif how == 1 and out:
+            out[place] ^= 1 << int(rng.integers(8))
+        elif how == 2:
+            token = TOKENS[rng.integers(len(TOKENS))]
+            out[place : place + int(rng.choice([0, len(token)]))] = token
+        elif how == 3 and rng.random() < 0.3:
+            del out[place:]
+        elif how == 4:
+            del out[place : place + int(rng.integers(1, 9))]
+        else:
+            other = int(rng.integers(len(out) or 1))
+            out[place:place] = out[other : other + int(rng.integers(1, 33))]
+    return bytes(out)
+
+
+def damaged_inside(rng: Rng, content: bytes) -> bytes:
+    """An archive whose members are damaged, not its own structure."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    chosen = list(members)[rng.integers(len(members))]
+    if rng.random() < 0.1:
+        del members[chosen]
+    else:
+        head = 128 if rng.random() < 0.7 else 0  # keep numpy's header more often than not
+        members[chosen] = members[chosen][:head] + damaged(rng, members[chosen][head:])
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, member in members.items():
+            archive.writestr(name, member)
+    return out.getvalue()
+
+
+def mutant(rng: Rng, name: str) -> bytes:
+    content = good(name)
+    if name.endswith(".npz") and (name == "record.npz" or rng.random() < 0.5):
+        return damaged_inside(rng, content)
+    if name.endswith((".gz", ".xz")) and rng.random() < 0.5:
+        pack = gzip.compress if name.endswith(".gz") else lzma.compress
+        unpack = gzip.decompress if name.endswith(".gz") else lzma.decompress
+        return pack(damaged(rng, unpack(content)))
+    return damaged(rng, content)
+
+
+def run_forked(command: Any, *, input: bytes, timeout: float, **options: Any) -> Any:
+    """In the place of subprocess.run: the same child, as a copy of this process and faster."""
+    process = multiprocessing.get_context("fork").Process(target=_quiet_child, args=(input,))
+    process.start()
+    process.join(SECONDS)
+    if process.is_alive():
+        process.kill()
+        process.join()
+        raise subprocess.TimeoutExpired(command, timeout)
+    return subprocess.CompletedProcess(command, process.exitcode or 0)
+
+
+def _quiet_child(task: bytes) -> None:
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.dup2(null, 2)
+    child.run(json.loads(task))
+
+
+def read_mutant(name: str, content: bytes) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+        if name == "cube.hdr":
+            (Path(folder) / "cube.img").write_bytes(np.arange(60, dtype="f4").tobytes())
+        run = run_forked if hasattr(os, "fork") else subprocess.run
+        try:
+            with mock.patch.object(guarded.subprocess, "run", run):
+                FORMATS[name][1](path.parent if name.startswith("pictures") else path)
+        except Exception as error:
+            if not is_allowed(error):
+                raise
+            if str(path.name).partition(".")[0] not in str(error):
+                raise AssertionError(f"the message does not name the file: {error}") from error
+            return "refused"
+    return "read"
+
+
+def case(rng: Rng) -> str:
+    """One damaged file of a random format."""
+    name = sorted(FORMATS)[rng.integers(len(FORMATS))]
+    return f"{name} {read_mutant(name, mutant(rng, name))}"
+
+
+def corpus(rng: Rng) -> str:
+    """All files that once broke a reader; their names begin with that of the format."""
+    for file in sorted(Path(__file__).with_name("corpus").iterdir()):
+        outcome = read_mutant(file.name.partition("~")[0], file.read_bytes())
+        hold(outcome == "refused", f"{file.name} was {outcome}")
+    return "refused"

@@ -1,0 +1,109 @@
+"""Run cases in a process of their own: one that crashes, hangs or eats the memory is a failure."""
+
+from __future__ import annotations
+
+import collections
+import multiprocessing
+import time
+import traceback
+import warnings
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib import import_module
+from multiprocessing.connection import Connection
+
+import numpy as np
+
+SECONDS = 60.0  # for one case; a compiled kernel may have to be made first
+GIGABYTES = 8
+
+
+@dataclass
+class Outcome:
+    """How many cases of each kind ended in which way, and the failures."""
+
+    counts: collections.Counter[tuple[str, str]] = field(default_factory=collections.Counter)
+    failures: list[str] = field(default_factory=list)
+
+
+def generator(kind: str, number: int) -> np.random.Generator:
+    """The random numbers of a case depend on its kind and number only."""
+    return np.random.default_rng([number, zlib.crc32(kind.encode())])
+
+
+def run_case(kind: str, number: int) -> str:
+    module, _, function = kind.partition(":")
+    return getattr(import_module(module), function or "case")(generator(kind, number))
+
+
+def work(pipe: Connection) -> None:
+    """Do cases as they are asked for."""
+    try:
+        import resource
+
+        limit = GIGABYTES * 2**30
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    except (ImportError, ValueError, OSError):
+        pass  # this system has no such limits
+    warnings.simplefilter("ignore")
+    while True:
+        kind, number = pipe.recv()
+        started = time.process_time()
+        try:
+            answer = ("ok", run_case(kind, number))
+        except BaseException as error:
+            answer = ("failed", "".join(traceback.format_exception(error))[-1500:])
+        pipe.send((*answer, time.process_time() - started))
+
+
+class Worker:
+    """A process that does one case after the other, and is replaced when it is lost."""
+
+    def __init__(self) -> None:
+        self.cpu_seconds = 0.0
+        self._start()
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, other = context.Pipe()
+        self.process = context.Process(target=work, args=(other,))
+        self.process.start()
+        other.close()
+
+    def ask(self, kind: str, number: int) -> tuple[str, str]:
+        """("ok", what happened) or ("failed", why)."""
+        self.pipe.send((kind, number))
+        try:
+            if self.pipe.poll(SECONDS):
+                status, text, seconds = self.pipe.recv()
+                self.cpu_seconds += seconds
+                return status, text
+            why = f"it took more than {SECONDS:.0f} s"
+        except (EOFError, ConnectionError):
+            why = "the process died"
+        self.close()
+        self._start()
+        return "failed", why
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.join()
+
+
+def run(cases: Iterator[tuple[str, int]], *, cpu_seconds: float) -> Outcome:
+    """Run cases until they or the CPU seconds are used up."""
+    outcome, worker = Outcome(), Worker()
+    try:
+        for kind, number in cases:
+            status, text = worker.ask(kind, number)
+            outcome.counts[kind, text if status == "ok" else "FAILED"] += 1
+            if status != "ok":
+                outcome.failures.append(f"{kind} {number}: {text}")
+            if worker.cpu_seconds > cpu_seconds:
+                break
+    finally:
+        worker.close()
+    outcome.counts["all", "CPU seconds"] = round(worker.cpu_seconds)
+    return outcome
