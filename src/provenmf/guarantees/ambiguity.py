@@ -196,18 +196,23 @@ def _first_step(entries: Entries, pairs: Pairs, direction: Array) -> Array | Non
 def _turn(
     entries: Entries, pairs: Pairs, component: int, start: Array, best: Ambiguity
 ) -> Ambiguity:
-    """Turn one component as far as some moves take it, towards the others and away from them."""
+    """Turn one component as far as some moves take it, towards the others and away from them.
+
+    Moves of the other components in between open up more room; they are k times as many, and only
+    made where few components leave programs for them.
+    """
     k = entries.k
     rng = np.random.default_rng(component)
     others = np.delete(np.arange(k), component)
     home = entries.plain[component]
     for sign in (1.0, -1.0):
         transition = start
-        for number in range(max(1, PROGRAMS // (2 * k * k)) if PROGRAMS else 0):
+        rounds = PROGRAMS // (2 * k * k)
+        for number in range(max(1, rounds) if PROGRAMS else 0):
             towards = sign * entries.plain[others[number % len(others)]]
             transition = _move(entries, pairs, transition, component, towards, home, SHARE)
             best = _better(entries, transition, best)
-            for other in others.tolist():
+            for other in others.tolist() if rounds else ():
                 there = np.asarray(rng.standard_normal(entries.plain.shape[1]))
                 transition = _move(entries, pairs, transition, other, there, home, 0.5)
     return best

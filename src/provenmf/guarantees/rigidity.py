@@ -43,7 +43,7 @@ ROUNDS = 40
 # What one linear program may take.
 SECONDS = 10.0
 # Entries times squared unknowns beyond which each unknown gets no linear program of its own.
-FARKAS_SIZE = 2_000_000
+FARKAS_SIZE = 250_000
 # What a linear program calls zero.
 NEGLIGIBLE = 1e-8
 
