@@ -40,6 +40,7 @@ from provenmf.applications.node_vertices import (
 )
 from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
+from provenmf.estimators import methods
 from provenmf.estimators.provenance import versions
 from provenmf.io.graphs import as_graph, read_graph
 from provenmf.linalg.nnls import simplex_least_squares
@@ -55,7 +56,8 @@ if TYPE_CHECKING:
     import pandas
 
 HowMemberships = Literal["scaled", "simplex", "floored"]
-METHODS = ("spa", "merit", "fast_anchor", "fast_gradient", "geo_nmf", "spoc")
+# Rows of an embedding may be negative, and pure nodes are rows.
+METHODS = (*methods(anchors=True, negative_data=True), "geo_nmf", "spoc")
 LEAST_WEIGHT = 0.02
 DRAWN_NODES = 500
 ROUNDING = 1e-12

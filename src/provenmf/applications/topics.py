@@ -49,6 +49,7 @@ from provenmf.applications.words import (
     rarity_of,
 )
 from provenmf.errors import InvalidInput
+from provenmf.estimators import estimator_class
 from provenmf.io.notes import counted
 from provenmf.io.texts import Counts
 from provenmf.metrics.topics import relevance, similarity_count, top_words, topic_coherence
@@ -58,7 +59,6 @@ from provenmf.records.shapes import Shape
 from provenmf.solvers.topics.documents import infer_documents
 from provenmf.solvers.topics.solver import topics_at
 
-ANCHOR_METHODS = frozenset({"merit", "spa", "xray", "fast_anchor", "fast_gradient"})
 N_TOP_WORDS = 20
 N_EXAMPLES = 3
 SNIPPET = 400
@@ -332,7 +332,7 @@ def find_topics(
     >>> find_topics(corpus.counts, certify=False)
     Topics(4 topics of 2,000 documents, method='spa')
     """
-    by_words = method.lower().replace("-", "_") in ANCHOR_METHODS
+    by_words = estimator_class(method).traits.anchors
     way = _way(by_words, features)
     weights_from = _checked_weights(weights_from, way)
     corpus = as_word_counts(documents, vocabulary)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import dask
 import numpy as np
 import scipy.sparse as sp
+from dask.base import compute
+from dask.delayed import delayed
 from numpy.typing import NDArray
 
 from provenmf.blocks.base import Block, Blocks, Progress
@@ -63,10 +64,10 @@ class ClusterBlocks(Blocks):
         """Apply `function` to all chunks in parallel; results come back in row order."""
         ranges = list(self.ranges())
         tasks = [
-            dask.delayed(function)(chunk, *(a[start:stop] for a in row_arrays))
+            delayed(function)(chunk, *(a[start:stop] for a in row_arrays))
             for (start, stop), chunk in zip(ranges, self._array.to_delayed()[:, 0])
         ]
-        for (start, stop), result in zip(ranges, dask.compute(*tasks)):
+        for (start, stop), result in zip(ranges, compute(*tasks)):
             if self.progress is not None:
                 self.progress(stop, self.n_rows)
             yield start, stop, result

@@ -12,7 +12,7 @@ from provenmf.cli.outcome import finish
 from provenmf.cli.progress import fitting, reading
 from provenmf.cli.target import plan
 
-METHODS = "spa, merit, fast_anchor, fast_gradient, geo_nmf, spoc."
+METHODS = "merit, spa, fast_anchor, fast_gradient, geo_nmf, spoc."
 
 
 def communities(

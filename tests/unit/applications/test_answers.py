@@ -13,9 +13,9 @@ from sklearn.datasets import load_digits
 
 from provenmf import applications, load
 from provenmf.applications import count_words, find_communities, find_parts, find_topics, unmix
-from provenmf.applications.topics import ANCHOR_METHODS
 from provenmf.cli.outcome import as_dict
 from provenmf.errors import InvalidInput, MissingExtra
+from provenmf.estimators import methods
 from provenmf.estimators.certificate import certify
 from provenmf.io import Corpus
 from provenmf.io.cubes import as_cube
@@ -68,7 +68,7 @@ def test_topics_from_texts_and_from_counts(texts):
         result.matrix_of(np.ones((3, 2)))
 
 
-@pytest.mark.parametrize("method", [*sorted(ANCHOR_METHODS), "and_descent"])
+@pytest.mark.parametrize("method", [*methods(anchors=True), "and_descent"])
 def test_topics_by_every_method_can_be_certified_again(method):
     rng = np.random.default_rng(0)
     topics = rng.dirichlet(np.full(30, 0.2), 3)

@@ -105,6 +105,20 @@ def test_unknown_option_is_explained(run, separable):
     assert "--colour" in ran.err
 
 
+def test_a_bug_is_shown_as_a_bug(run, separable, monkeypatch):
+    """A ValueError from inside is not the user's fault."""
+
+    def broken(*arguments, **options):
+        raise ValueError("shapes (3,) and (4,) are not aligned")
+
+    monkeypatch.setattr("provenmf.estimators.spa.spa", broken)
+    ran = run("fit", separable, "-k", 2, "-m", "spa")
+    assert ran.code == 1
+    assert "Traceback" in ran.err and "not aligned" in ran.err
+    assert "This is a bug in provenmf" in ran.err
+    assert not [line for line in ran.err.splitlines() if line.startswith("Error: ")]
+
+
 def test_debug_shows_the_traceback(run, separable):
     from provenmf.errors import InvalidInput
 
