@@ -46,7 +46,31 @@ def found(answer: Topics) -> list[Element]:
             height=110 + 24 * answer.n_components,
         ),
         *_similarity(answer, leading),
+        *_spectrum(answer),
     ]
+
+
+def _spectrum(answer: Topics) -> list[Element]:
+    """Eigenvalues against the noise level, where the number of topics was read off them."""
+    if answer.eigenvalues is None or not np.isfinite(answer.noise_edge):
+        return []
+    places = np.arange(1, len(answer.eigenvalues) + 1)
+    noise = "largest of words drawn at random"
+    figure = figures.lines(
+        [
+            ("eigenvalues", places, answer.eigenvalues),
+            (noise, places[[0, -1]], np.full(2, answer.noise_edge)),
+        ],
+        "number",
+        "eigenvalue",
+        log_y=True,
+        dotted=("eigenvalues",),
+    )
+    caption = (
+        "Eigenvalues of the words' co-occurrence. Above the noise level they fall most "
+        f"after number {answer.n_components}: hence the number of topics."
+    )
+    return [Chart("How many topics", figure, caption, height=340)]
 
 
 def _similarity(answer: Topics, leading: list[str]) -> list[Element]:
