@@ -37,7 +37,7 @@ class MemoryBlocks(Blocks):
     @property
     def stored_entries(self) -> int:
         """Nonzeros of a sparse matrix, all entries of a dense one."""
-        return self._matrix.nnz if self.is_sparse else self._matrix.size
+        return int(self._matrix.nnz if self.is_sparse else self._matrix.size)
 
     def read(self, start: int, stop: int) -> Block:
         """Rows start … stop−1, a view where the matrix is dense."""

@@ -81,7 +81,8 @@ def _function(model: str) -> Callable[..., Any]:
     from importlib import import_module
 
     module, name = GENERATORS[model]
-    return getattr(import_module(module), name)
+    function: Callable[..., Any] = getattr(import_module(module), name)
+    return function
 
 
 def _show_models() -> None:

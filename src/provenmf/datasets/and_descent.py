@@ -160,7 +160,7 @@ def start_nearby(
     mixing = np.eye(k) + rng.uniform(-bound, bound, (k, k))
     outside = rng.uniform(-1.0, 1.0, (k, d)) * math.sqrt(3.0 / d)
     lengths = np.linalg.norm(components, axis=1, keepdims=True)
-    return mixing @ components + out_of_span * lengths * outside
+    return np.asarray(mixing @ components + out_of_span * lengths * outside)
 
 
 def mixed(
@@ -195,4 +195,4 @@ def fresh_covariance_weights(n_rows: int, k: int, rng: np.random.Generator) -> A
 def softmax(logits: NDArray[np.floating]) -> Array:
     """exp(logits) divided by its row sums, without overflow."""
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))

@@ -84,7 +84,7 @@ def section_4_direction(axis: NDArray[np.float64]) -> NDArray[np.float64]:
     others = float(axis @ axis - axis[smallest] ** 2)
     direction = -axis[smallest] / others * axis
     direction[smallest] = 1.0
-    return direction / np.linalg.norm(direction)
+    return np.asarray(direction / np.linalg.norm(direction))
 
 
 def orthogonal_directions(
@@ -93,7 +93,7 @@ def orthogonal_directions(
     """For each unit row a random unit vector orthogonal to it."""
     directions = rng.standard_normal(axes.shape)
     directions -= np.einsum("ij,ij->i", directions, axes)[:, None] * axes
-    return directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    return np.asarray(directions / np.linalg.norm(directions, axis=1, keepdims=True))
 
 
 def equiangular_axes(

@@ -174,7 +174,7 @@ def _correlated_weights(
     second *= np.sqrt(1.0 - correlation**2)
     second += correlation * normal[:, 0 : 2 * second.shape[1] : 2]
     weights = np.exp(2.0 * normal)
-    return weights / weights.sum(axis=1, keepdims=True)
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def _draw_words(

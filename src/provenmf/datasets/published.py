@@ -38,7 +38,7 @@ class Published:
         return arrays
 
 
-def checksum(arrays: Mapping[str, NDArray[Any]]) -> str:
+def checksum(arrays: Mapping[str, NDArray[np.generic]]) -> str:
     """SHA-256 of arrays and their names: numbers as doubles, text in lines."""
     content = hashlib.sha256()
     for name, array in sorted(arrays.items()):

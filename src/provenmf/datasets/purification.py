@@ -188,7 +188,7 @@ def adversarial_noise(
         inverse = left_inverse(components, against).rows
         pushed = np.sign(weights @ np.roll(inverse, -1, axis=0))
         directions = np.where(pushed != 0, pushed, directions)
-    return level * directions
+    return np.asarray(level * directions)
 
 
 def warm_start(

@@ -32,4 +32,4 @@ class Sample:
     @property
     def n_components(self) -> int:
         """How many components the truth has."""
-        return self.components.shape[0]
+        return int(self.components.shape[0])

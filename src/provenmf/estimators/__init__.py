@@ -42,7 +42,8 @@ def estimator_class(method: str) -> type[Factorizer]:
             value=method,
             remedy=f"choose one of {', '.join(CATALOGUE)}",
         )
-    return getattr(import_module(f"provenmf.estimators.{stem}"), CATALOGUE[stem])
+    found: type[Factorizer] = getattr(import_module(f"provenmf.estimators.{stem}"), CATALOGUE[stem])
+    return found
 
 
 def methods(**wanted: object) -> tuple[str, ...]:

@@ -180,7 +180,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise InvalidInput(
                 f"X has shape {weights.shape}: give weights of shape (n, {self.n_components_})"
             )
-        return weights @ self.components_
+        return np.asarray(weights @ self.components_)
 
     def _forget(self) -> None:
         """Drop what an earlier fit found and the next one may not: it would speak of other data."""

@@ -65,7 +65,8 @@ def certify(X: Any, factorization: Factorization | Answer) -> Certificate:
     bare = replace(factorization, trace=Trace(), certificate=None)
     fit = estimator._measured(blocks, bare)
     recognized = _same_data(fit, factorization.fingerprint)
-    return estimator._statements(fit).join(recognized)
+    certificate: Certificate = estimator._statements(fit).join(recognized)
+    return certificate
 
 
 def _check_factors(factorization: Factorization, shape: tuple[int, int]) -> None:

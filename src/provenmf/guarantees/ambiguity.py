@@ -177,7 +177,7 @@ def angles(entries: Entries, transition: Array) -> Array:
     """How far each component has turned, in degrees."""
     home, moved = _unit(entries.plain), _unit(np.linalg.solve(transition, entries.plain))
     half_chords = np.linalg.norm(moved - home, axis=1) / 2
-    return np.degrees(2 * np.arcsin(np.minimum(half_chords, 1.0)))
+    return np.asarray(np.degrees(2 * np.arcsin(np.minimum(half_chords, 1.0))))
 
 
 def _unit(rows: NDArray[np.floating[Any]]) -> Array:
@@ -189,7 +189,7 @@ def _first_step(entries: Entries, pairs: Pairs, direction: Array) -> Array | Non
     for step in 0.5 ** np.arange(40):
         transition = np.eye(entries.k) + step * direction
         if is_factorization(entries, pairs, transition):
-            return transition
+            return np.asarray(transition)
     return None
 
 

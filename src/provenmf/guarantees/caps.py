@@ -115,4 +115,4 @@ def direction_sums(
     ) -> NDArray[np.float64]:
         return combine_rows(block, label, factor, n_clusters)
 
-    return blocks.map_reduce(sums, labels, inverse)
+    return np.asarray(blocks.map_reduce(sums, labels, inverse))

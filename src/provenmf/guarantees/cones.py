@@ -172,7 +172,7 @@ def centroid_angles(fit: Fit) -> NDArray[np.float64]:
 
     among = [(centroids[j] @ centroids[:j].T).max() for j in range(1, len(rows))]
     last = fit.blocks.map_rows(nearest, fit.lengths).min()
-    return np.arccos(np.clip([0.0, *among, last], 0.0, 1.0))
+    return np.asarray(np.arccos(np.clip([0.0, *among, last], 0.0, 1.0)))
 
 
 def gap_of_the_angles(angles: NDArray[np.float64]) -> dict[str, Measure]:

@@ -82,7 +82,7 @@ class Explanation:
             excess = self.weights.sum(axis=1) - 1
             off = np.abs(excess) if self.model == "hull" else np.maximum(excess, 0.0)
             slack += off * corners.max()
-        return slack
+        return np.asarray(slack)
 
     @property
     def scale(self) -> float:

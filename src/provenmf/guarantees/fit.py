@@ -195,8 +195,8 @@ class Fit:
         size = 1 + float(np.linalg.norm(self.weights) * np.linalg.norm(self.components)) / self.norm
         rounding = (k + d + 8) * np.finfo(np.float64).eps * size
         if not self.blocks.is_sparse:
-            return rounding
-        return rounding * size / max(self.relative_error, math.sqrt(rounding * size))
+            return float(rounding)
+        return float(rounding * size / max(self.relative_error, math.sqrt(rounding * size)))
 
     @property
     def squared_norm(self) -> float:

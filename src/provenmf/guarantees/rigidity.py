@@ -254,4 +254,4 @@ def _violated(entries: Entries, allowed: Indices, direction: Array) -> Indices:
             split + np.arange(k) * by_row.shape[1] + by_row.argmin(axis=1),
         ]
     )
-    return worst[slack[worst] < -NEGLIGIBLE * np.abs(direction).max()]
+    return np.asarray(worst[slack[worst] < -NEGLIGIBLE * np.abs(direction).max()])

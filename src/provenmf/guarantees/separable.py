@@ -149,7 +149,7 @@ def robustness(components: NDArray[np.float64]) -> float:
         distance = np.linalg.norm(orthogonal_part(components[row] - others[0], basis))
         slack = 4 * rounding * values[0] / values[-1] * lengths.max()
         distances.append(float(distance) - slack)
-    return max(0.0, min(distances))
+    return float(max(0.0, min(distances)))
 
 
 def smallest_singular_value(components: NDArray[np.float64]) -> float:

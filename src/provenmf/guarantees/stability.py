@@ -79,7 +79,7 @@ def least_stretch(fit: Fit) -> float:
     seen = _on_differences(components / unit, fit.constraint)
     if len(seen) == 0:
         # one component on the simplex: no difference, whatever the number
-        return float(np.linalg.norm(components / unit)) * unit * (1 - 8 * d * EPS)
+        return float(np.linalg.norm(components / unit) * unit * (1 - 8 * d * EPS))
     alike = unit_rows(components) if fit.constraint == "nonnegative" else components / size
     apart = np.linalg.svd(_on_differences(alike, fit.constraint), compute_uv=False)
     if apart[-1] <= 4 * np.sqrt(k * EPS):

@@ -91,4 +91,4 @@ def _orthonormal(columns: Floats) -> Floats:
     columns = columns[:, lengths > 0] / lengths[lengths > 0]
     values, turn = eigh(columns.T @ columns)
     kept = values > 1e-10
-    return columns @ (turn[:, kept] / np.sqrt(values[kept]))
+    return np.asarray(columns @ (turn[:, kept] / np.sqrt(values[kept])))

@@ -54,7 +54,7 @@ def combine_rows(
         rows = np.flatnonzero(labels >= 0)
         shape = (n_clusters, block.shape[0])
         combined = sp.csr_array((factors[rows], (labels[rows], rows)), shape=shape) @ block
-        return combined.toarray().astype(np.float64, copy=False)
+        return np.asarray(combined.toarray().astype(np.float64, copy=False))
     from provenmf.kernels.cones.clusters import add_scaled_rows
 
     sums = np.zeros((n_clusters, block.shape[1]))

@@ -37,7 +37,7 @@ class Cooccurrence:
 
     def __matmul__(self, right: NDArray[np.float64]) -> NDArray[np.float64]:
         """P @ right, for a vector or a matrix."""
-        return self._transposed @ (self._counts @ right) / self._counts.shape[0]
+        return np.asarray(self._transposed @ (self._counts @ right) / self._counts.shape[0])
 
     def row_sums(self) -> NDArray[np.float64]:
         """P 1 = Fᵀ(F 1)/n."""
@@ -46,7 +46,7 @@ class Cooccurrence:
     def rows(self, index: ArrayLike) -> NDArray[np.float64]:
         """P[index, :] as a dense array."""
         chosen = self._transposed[np.atleast_1d(np.asarray(index, dtype=np.intp))]
-        return (chosen @ self._counts).toarray() / self._counts.shape[0]
+        return np.asarray((chosen @ self._counts).toarray() / self._counts.shape[0])
 
     def scaled_spectrum(self, k: int) -> Spectrum:
         """Squared singular values and right vectors of P̄: P with its rows scaled to sum one."""

@@ -36,7 +36,7 @@ def decoder_of(components: NDArray[np.floating]) -> tuple[NDArray[np.float64], f
 def _divided(rows: NDArray[np.floating], singular: NDArray[np.floating]) -> NDArray[np.floating]:
     keep = singular > RANK_TOLERANCE * singular[0]
     inverse = np.divide(1.0, singular, out=np.zeros_like(singular), where=keep)
-    return inverse[:, None] * rows
+    return np.asarray(inverse[:, None] * rows)
 
 
 def real_matrix(values: Any, name: str) -> NDArray[np.float64]:

@@ -152,7 +152,7 @@ def _pivot_in_place(
     row = inverses[programs, leaving] / change[programs, leaving][:, None]
     change[programs, leaving] -= 1.0
     inverses -= change[:, :, None] * row[:, None, :]
-    return leaving
+    return np.asarray(leaving)
 
 
 def _exact_solutions(
@@ -204,4 +204,4 @@ def _inverses(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _multipliers(inverses: NDArray[np.float64], signs: NDArray[np.float64]) -> NDArray[np.float64]:
     """y = C_S⁻ᵀ s of each program."""
-    return np.matmul(signs[:, None, :], inverses)[:, 0]
+    return np.asarray(np.matmul(signs[:, None, :], inverses)[:, 0])

@@ -19,4 +19,4 @@ def minimum_norm_weights(gram: NDArray[np.float64]) -> NDArray[np.float64]:
     target = np.zeros(size + 1)
     target[-1] = 1.0
     solution, _ = nnls(np.vstack([root, np.ones(size)]), target, maxiter=100 * size)
-    return solution / solution.sum()
+    return np.asarray(solution / solution.sum())

@@ -152,7 +152,7 @@ class UnconstrainedSolver:
 def _pseudo_inverse(gram: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
     values, vectors = eigh(gram)
     kept = values > max(floor, floor * values[-1])
-    return (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+    return np.asarray((vectors[:, kept] / values[kept]) @ vectors[:, kept].T)
 
 
 def _checked(gram: Array, cross: Array, start: Array | None) -> tuple[Array, Array]:

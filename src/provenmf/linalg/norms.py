@@ -31,7 +31,7 @@ def squared_row_norms(block: Any) -> NDArray[np.float64]:
         squares = block.data.astype(np.float64) ** 2
         squared = sp.csr_array((squares, block.indices, block.indptr), shape=block.shape)
         return np.asarray(squared.sum(axis=1)).reshape(-1)
-    return np.einsum("ij,ij->i", block, block, dtype=np.float64)
+    return np.asarray(np.einsum("ij,ij->i", block, block, dtype=np.float64))
 
 
 def row_lengths(block: Any) -> NDArray[np.float64]:
@@ -77,7 +77,7 @@ def squared_residual_rows(
     """
     if not sp.issparse(block):
         residual = block - weights @ components
-        return np.einsum("ij,ij->i", residual, residual, dtype=np.float64)
+        return np.asarray(np.einsum("ij,ij->i", residual, residual, dtype=np.float64))
     components = components.astype(np.float64, copy=False)
     cross = np.asarray(block @ components.T, dtype=np.float64)
     wide = weights.astype(np.float64, copy=False)
@@ -91,7 +91,7 @@ def squared_residual_rows(
     for start in range(0, len(cancelled), step):
         rows = cancelled[start : start + step]
         squared[rows] = squared_residual_rows(block[rows].toarray(), wide[rows], components)
-    return squared
+    return np.asarray(squared)
 
 
 def largest_row_sum(matrix: NDArray[Any]) -> float:

@@ -25,7 +25,7 @@ def orthonormal_rows(matrix: NDArray[np.floating]) -> NDArray[np.float64]:
     if matrix.shape[0] == 0:
         return np.zeros(matrix.shape)
     _, singular, right = np.linalg.svd(np.asarray(matrix, dtype=np.float64), full_matrices=False)
-    return right[singular > np.sqrt(ROUNDING) * max(singular[0], np.finfo(float).tiny)]
+    return np.asarray(right[singular > np.sqrt(ROUNDING) * max(singular[0], np.finfo(float).tiny)])
 
 
 def first_largest(scores: NDArray[np.float64], slack: NDArray[np.float64] | float) -> int:

@@ -53,7 +53,7 @@ def transposed_product(block: Matrix, left: NDArray[np.floating]) -> NDArray[Any
 
     bounds[-1] = block.shape[0]
     for_row_slices(work, threads, slice_rows=1)
-    return sums.sum(axis=0) if threads > 1 else sums[0]
+    return np.asarray(sums.sum(axis=0) if threads > 1 else sums[0])
 
 
 def _worth_threads(block: Matrix, narrow: NDArray[np.floating]) -> TypeGuard[sp.csr_array]:

@@ -15,4 +15,4 @@ def unit_rows(matrix: NDArray[np.floating]) -> NDArray[np.float64]:
     """Rows scaled to unit length; zero rows stay zero."""
     wide = np.asarray(matrix, dtype=np.float64)
     lengths = np.linalg.norm(wide, axis=1, keepdims=True)
-    return np.divide(wide, lengths, out=np.zeros_like(wide), where=lengths > 0)
+    return np.asarray(np.divide(wide, lengths, out=np.zeros_like(wide), where=lengths > 0))

@@ -23,4 +23,4 @@ def project_to_simplex(rows: Array) -> Array:
     last = np.count_nonzero(ordered > shifts, axis=1) - 1
     projected = np.maximum(work - shifts[np.arange(len(work)), last][:, None], 0.0)
     projected /= projected.sum(axis=1, keepdims=True)
-    return projected.reshape(values.shape).astype(values.dtype)
+    return np.asarray(projected.reshape(values.shape).astype(values.dtype))

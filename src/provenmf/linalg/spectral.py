@@ -95,7 +95,7 @@ def with_fixed_signs(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _lanczos(product: Callable[[Any], Any], size: int, k: int) -> Spectrum:
     def multiply(vector: NDArray[np.float64]) -> NDArray[np.float64]:
-        return product(vector.reshape(size, -1)).reshape(vector.shape)
+        return np.asarray(product(vector.reshape(size, -1)).reshape(vector.shape))
 
     operator = LinearOperator((size, size), matvec=multiply, matmat=multiply, dtype=np.float64)
     start = np.random.default_rng(0).standard_normal(size)  # fixed: the same answer twice

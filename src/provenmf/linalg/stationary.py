@@ -43,7 +43,9 @@ def after_all_gradient_steps(start: Array, cross: Array, gram: Array) -> Array:
     known = values > NULL_DIRECTION * values[-1] if values[-1] > 0 else values > 0
     basis = vectors[:, known]
     residual = inverse[:, None] * (cross - gram @ start)
-    return start + inverse[:, None] * (basis @ ((basis.T @ residual) / values[known, None]))
+    return np.asarray(
+        start + inverse[:, None] * (basis @ ((basis.T @ residual) / values[known, None]))
+    )
 
 
 def _geometric_sum(x: Array, terms: int) -> Array:

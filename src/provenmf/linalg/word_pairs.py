@@ -62,7 +62,7 @@ class WordPairs:
     @property
     def n_words(self) -> int:
         """Q has so many rows and columns."""
-        return self._counts.shape[1]
+        return int(self._counts.shape[1])
 
     @cached_property
     def _own(self) -> Floats:

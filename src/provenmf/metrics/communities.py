@@ -34,4 +34,4 @@ def _standard_ranks(memberships: ArrayLike) -> NDArray[np.float64]:
     ranks = rankdata(np.asarray(memberships), axis=0)
     ranks -= ranks.mean(axis=0)
     lengths = np.linalg.norm(ranks, axis=0)
-    return np.divide(ranks, lengths, out=np.zeros_like(ranks), where=lengths > 0)
+    return np.asarray(np.divide(ranks, lengths, out=np.zeros_like(ranks), where=lengths > 0))

@@ -27,7 +27,7 @@ def correlation_errors(
     best = np.abs(cosine_table(truth, found)).argmax(axis=1)
     directions = unit_rows(found[best])
     along = np.einsum("ij,ij->i", truth, directions)
-    return np.linalg.norm(truth - along[:, None] * directions, axis=1)
+    return np.asarray(np.linalg.norm(truth - along[:, None] * directions, axis=1))
 
 
 def total_correlation_error(found: NDArray[np.floating], truth: NDArray[np.floating]) -> float:

@@ -72,7 +72,7 @@ def topic_coherence(
     together, position = _documents_with_both(words, counts)
     logarithms = np.log((together + smoothing) / np.diagonal(together)[None, :])
     later, earlier = np.tril_indices(position.shape[1], k=-1)
-    return logarithms[position[:, later], position[:, earlier]].sum(axis=1)
+    return np.asarray(logarithms[position[:, later], position[:, earlier]].sum(axis=1))
 
 
 def npmi_coherence(words: ArrayLike, counts: Any) -> NDArray[np.float64]:
@@ -102,7 +102,7 @@ def npmi_coherence(words: ArrayLike, counts: Any) -> NDArray[np.float64]:
         scores = np.log(both / np.outer(alone, alone)) / -np.log(both)
     scores = np.where(both == 0, -1.0, np.where(both == 1, 1.0, scores))
     first, second = np.triu_indices(position.shape[1], k=1)
-    return scores[position[:, first], position[:, second]].mean(axis=1)
+    return np.asarray(scores[position[:, first], position[:, second]].mean(axis=1))
 
 
 def _documents_with_both(

@@ -174,12 +174,15 @@ def _against_merit(
 
 def _fewest_trials(common: Sequence[Measurement], corpora: Sequence[str]) -> int:
     """Trials of MERIT for the corpus and K that have fewest."""
-    return min(
-        sum(
-            row["method"] == "MERIT" and row["corpus"] == corpus and row["K"] == k for row in common
+    return int(
+        min(
+            sum(
+                row["method"] == "MERIT" and row["corpus"] == corpus and row["K"] == k
+                for row in common
+            )
+            for corpus in corpora
+            for k in published.TOPIC_SIZES
         )
-        for corpus in corpora
-        for k in published.TOPIC_SIZES
     )
 
 
@@ -197,7 +200,7 @@ def _judged(
 
     def place(measure_name: str, corpus: str) -> int:
         gaps = [row[corpus] for row in against[measure_name] if row[corpus] is not None]
-        return 1 + sum(gap < 0 for gap in gaps)
+        return int(1 + sum(gap < 0 for gap in gaps))
 
     claimed = [
         ("ClustAcc", "tdt2", 1),

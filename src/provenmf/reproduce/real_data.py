@@ -52,7 +52,7 @@ class Collection:
 
     def n_words(self, k: int, number: int) -> int:
         """How many words a trial has."""
-        return self.counts.shape[1] - len(self.splits[f"zero_diff_{k}_{number}"])
+        return int(self.counts.shape[1] - len(self.splits[f"zero_diff_{k}_{number}"]))
 
     def trial(self, k: int, number: int) -> tuple[sp.csr_array, NDArray[np.integer]]:
         """Counts and classes of one trial: documents of k classes, words in at least two."""

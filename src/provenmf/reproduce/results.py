@@ -51,7 +51,8 @@ class Result:
             "tables": outcome.tables,
             "figures": [asdict(figure) for figure in outcome.figures],
         }
-        return json.loads(json.dumps(content, default=_plain))
+        stored: Stored = json.loads(json.dumps(content, default=_plain))
+        return stored
 
 
 def _plain(value: object) -> object:
@@ -98,7 +99,8 @@ def read_results(folder: Path) -> dict[str, Stored]:
 def read_record() -> dict[str, Stored]:
     """The outcomes that come with the package, of which docs/reproduction.md has the tables."""
     text = resources.files("provenmf.reproduce").joinpath(RECORD).read_text("utf-8")
-    return json.loads(text)
+    record: dict[str, Stored] = json.loads(text)
+    return record
 
 
 def record_of(results: Mapping[str, Stored]) -> str:

@@ -97,7 +97,7 @@ def others_largest(
     column: int, row: int, first: Floats, second: Floats, holder: NDArray[np.int64]
 ) -> float:
     """Largest entry of a column outside the given row."""
-    return second[column] if holder[column] == row else first[column]
+    return float(second[column] if holder[column] == row else first[column])
 
 
 @kernel

@@ -135,7 +135,7 @@ def improve_row_in_place(
         moved = sweep_in_place(x, features, sums, w, u, floor, 1.0 / np.sqrt(least))
         if moved <= tol * w.max():
             break
-    return divergence_of_row(x, u, np.dot(w, sums))
+    return float(divergence_of_row(x, u, np.dot(w, sums)))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -25,7 +25,7 @@ def digamma_exponential(x: float) -> float:
         x += 1.0
     inverse = 1.0 / (x * x)
     series = inverse * (1 / 12 - inverse * (1 / 120 - inverse * (1 / 252 - inverse / 240)))
-    return x * np.exp(-0.5 / x - series - shift)
+    return float(x * np.exp(-0.5 / x - series - shift))
 
 
 @kernel

@@ -83,4 +83,4 @@ def _squared_column_norms(block: Block) -> NDArray[np.float64]:
         values = block.data.astype(np.float64) ** 2
         sums = np.bincount(block.indices, weights=values, minlength=block.shape[1])
         return np.asarray(sums, dtype=np.float64)
-    return np.einsum("ij,ij->j", block, block, dtype=np.float64)
+    return np.asarray(np.einsum("ij,ij->j", block, block, dtype=np.float64))

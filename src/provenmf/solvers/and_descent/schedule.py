@@ -46,7 +46,7 @@ def decoded_movement(change: Array, sums: StageSums) -> Array:
     """Root mean square move of each decoded weight when raw weights r become r @ change."""
     step = change - np.eye(len(change))
     squared = np.einsum("li,lm,mi->i", step, sums.raw_gram, step)
-    return np.sqrt(np.maximum(squared, 0.0) / sums.rows)
+    return np.asarray(np.sqrt(np.maximum(squared, 0.0) / sums.rows))
 
 
 def components_to_watch(
@@ -78,4 +78,4 @@ def components_to_watch(
 def negative_size(sums: StageSums) -> Array:
     """Root mean square of the negative decoded weights of each component."""
     count, _, squares = sums.negative
-    return np.sqrt(squares / np.maximum(count, 1.0))
+    return np.asarray(np.sqrt(squares / np.maximum(count, 1.0)))

@@ -169,7 +169,7 @@ def affordable(components: Array) -> int:
     A pass takes 4ndk operations, watching a component up to nk², less where it is rarely used.
     """
     k, d = components.shape
-    return max((k + 1) // 2, 4 * d // k)
+    return int(max((k + 1) // 2, 4 * d // k))
 
 
 def updated_components(components: Array, sums: StageSums, rule: StageRule) -> Array:

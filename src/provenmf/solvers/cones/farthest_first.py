@@ -102,7 +102,7 @@ def raised_similarity(
     def raised(
         block: Block, length: NDArray[np.floating], old: NDArray[np.floating]
     ) -> NDArray[np.float64]:
-        return np.maximum(old, (block @ centroids.T).max(axis=1) / length)
+        return np.asarray(np.maximum(old, (block @ centroids.T).max(axis=1) / length))
 
     return blocks.map_rows(raised, lengths, similarity)
 
@@ -149,4 +149,4 @@ def nearest_centroid(
 def unit_row(blocks: Blocks, row: int, length: float) -> NDArray[np.floating]:
     """One row as a dense vector of unit length."""
     dense = as_dense(blocks.take(np.array([row])))[0]
-    return dense / dense.dtype.type(length)
+    return np.asarray(dense / dense.dtype.type(length))

@@ -84,7 +84,7 @@ def cluster_images(
     def images(block: Block, label: NDArray[np.intp]) -> NDArray[np.float64]:
         return gram_products(block, label, vectors)
 
-    return blocks.map_reduce(images, labels)
+    return np.asarray(blocks.map_reduce(images, labels))
 
 
 def cluster_sums(blocks: Blocks, labels: NDArray[np.intp], n_clusters: int) -> NDArray[np.float64]:
@@ -93,4 +93,4 @@ def cluster_sums(blocks: Blocks, labels: NDArray[np.intp], n_clusters: int) -> N
     def sums(block: Block, label: NDArray[np.intp]) -> NDArray[np.float64]:
         return combine_rows(block, label, np.ones(block.shape[0]), n_clusters)
 
-    return blocks.map_reduce(sums, labels)
+    return np.asarray(blocks.map_reduce(sums, labels))

@@ -195,7 +195,7 @@ def row_lengths(blocks: Blocks) -> NDArray[np.float64]:
     if not np.isfinite(lengths).all():
         row = int(np.flatnonzero(~np.isfinite(lengths))[0])
         raise InvalidInput(f"row {row} of X is too large to be squared: divide X by its maximum")
-    return lengths
+    return np.asarray(lengths)
 
 
 def first_centroid(

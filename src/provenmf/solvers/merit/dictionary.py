@@ -87,7 +87,7 @@ def representatives(X: NDArray[Any], rows: Rows, radius: float) -> Rows:
         if near.any():  # the expanded square is inexact where it matters: measure again
             away = np.linalg.norm(points[undecided] - points[first], axis=1)
             undecided = undecided[~near | (away > radius)]
-    return rows[np.sort(kept)]
+    return np.asarray(rows[np.sort(kept)])
 
 
 def overlooked_rows(mixture: Mixture, lam: float, radius: float) -> NDArray[np.intp]:

@@ -71,7 +71,7 @@ def dictionary_gap(mixture: Mixture, penalties: Penalties) -> float:
 
 def own_products(mixture: Mixture) -> Floats:
     """<x_l, r_l> of every row."""
-    return np.einsum("ij,ij->i", mixture.X, mixture.fitted - mixture.X)
+    return np.asarray(np.einsum("ij,ij->i", mixture.X, mixture.fitted - mixture.X))
 
 
 def lowest_products(mixture: Mixture) -> Floats:
@@ -111,7 +111,9 @@ def single_precision_error(mixture: Mixture) -> Floats:
     """Largest rounding error of <x_n, r_l> in single precision: (d + 4) eps ||x_n|| ||r_l||."""
     X = mixture.X
     longest = float(np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64).max()))
-    return (X.shape[1] + 4) * SINGLE_EPS * longest * np.sqrt(mixture.squared_residuals())
+    return np.asarray(
+        (X.shape[1] + 4) * SINGLE_EPS * longest * np.sqrt(mixture.squared_residuals())
+    )
 
 
 def lowest_outside_bound(mixture: Mixture) -> Floats:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.parallel import for_row_slices
@@ -74,7 +75,7 @@ class Mixture:
         """The largest entry of each column of C: what anchors are read off."""
         from provenmf.kernels.merit.pairs import column_maxima
 
-        return column_maxima(self.index, self.value, self.count, len(self.dictionary))
+        return np.asarray(column_maxima(self.index, self.value, self.count, len(self.dictionary)))
 
     def squared_residuals(self) -> NDArray[np.float64]:
         """||x - c X||^2 of every row."""
@@ -138,7 +139,7 @@ class Mixture:
         eps = SINGLE_EPS if self._search_type == np.float32 and not self._exact else DOUBLE_EPS
         longest = float(np.sqrt(np.einsum("ij,ij->i", self.atoms, self.atoms).max()))
         lengths = np.sqrt(self.squared_residuals())
-        return eps * ((self.X.shape[1] + 4) * longest * lengths + 4 * penalties.lam)
+        return np.asarray(eps * ((self.X.shape[1] + 4) * longest * lengths + 4 * penalties.lam))
 
     def _search_exactly(
         self, penalties: Penalties
@@ -197,10 +198,8 @@ class Mixture:
             self.fitted[rows] = self.weights(rows) @ self.atoms
         return made
 
-    def weights(self, rows: slice) -> Array:
+    def weights(self, rows: slice) -> sp.csr_array:
         """Rows of C, sparse, over the dictionary."""
-        import scipy.sparse as sp
-
         index, value, count = self.index[rows], self.value[rows], self.count[rows]
         stored = np.arange(index.shape[1]) < count[:, None]
         starts = np.concatenate([[0], np.cumsum(count)])

@@ -29,7 +29,7 @@ def dense_rows(blocks: Blocks, rows: Sequence[int] | NDArray[np.integer]) -> NDA
 
 def dense_row(blocks: Blocks, row: int) -> NDArray[np.float64]:
     """One row as a dense vector in double precision."""
-    return dense_rows(blocks, [row])[0].astype(np.float64)
+    return np.asarray(dense_rows(blocks, [row])[0].astype(np.float64))
 
 
 def row_scales(blocks: Blocks) -> NDArray[np.float64]:

@@ -218,7 +218,7 @@ def at_most_square(data: Any) -> NDArray[np.float64]:
     if not sp.issparse(wide):
         return np.asarray(scipy.linalg.qr(wide.T, mode="r")[0])[:n].T
     values, vectors = np.linalg.eigh((wide @ wide.T).toarray())
-    return vectors * np.sqrt(np.maximum(values, 0.0))
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def squared_largest_singular_value(data: NDArray[np.float64]) -> float:

@@ -136,7 +136,7 @@ def _exterior_row(
 
 def _per_sum(products: NDArray[np.float64], sums: NDArray[np.float64]) -> NDArray[np.float64]:
     """r·x_j / p·x_j; a row without mass is no ray and never wins."""
-    return np.divide(products, sums, out=np.full(len(sums), -np.inf), where=sums > 0)
+    return np.asarray(np.divide(products, sums, out=np.full(len(sums), -np.inf), where=sums > 0))
 
 
 def _projected(

@@ -29,7 +29,7 @@ def topics_of(shares: Floats, frequencies: Floats) -> Floats:
     """p(word | topic) (k, n_words) = p(topic | word) p(word) / p(topic); rows sum to one."""
     joint = (shares * frequencies[:, None]).T
     sums = joint.sum(axis=1, keepdims=True)
-    return np.divide(joint, sums, out=np.zeros_like(joint), where=sums > 0)
+    return np.asarray(np.divide(joint, sums, out=np.zeros_like(joint), where=sums > 0))
 
 
 def dirichlet_prior(
