@@ -157,7 +157,7 @@ def _members(
         spread = np.maximum(np.hypot(error[:, None], vertex_errors) * lengths, 1e-9)
         beyond = (coordinates - 1.0) / spread
         near = (beyond >= -widths[0]) & (beyond <= widths[1])
-        return known & near & (np.abs(coordinates - 1.0) < FARTHEST)
+        return np.asarray(known & near & (np.abs(coordinates - 1.0) < FARTHEST))
 
     return blocks.map_rows(of_block, errors)
 
