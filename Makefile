@@ -25,6 +25,7 @@ help:
 	@echo "make lowest    a short run of the tests with the lowest stated versions"
 	@echo "make wheel     build the wheel, install it elsewhere, try it from outside the tree"
 	@echo "make coverage  all tests, and the lines that none of them reaches"
+	@echo "make fuzz      hostile input for some minutes"
 	@echo "make bench     side-by-side tables at small sizes"
 	@echo "make docs      the documentation, warnings are errors"
 	@echo "make clean     remove what the others made"

@@ -119,10 +119,16 @@ def test_auto_penalty_does_not_grow_with_the_number_of_rows():
     assert lams[1] == pytest.approx(lams[0], rel=0.25)
 
 
+def project_to_simplex(rows):
+    """The nearest point of the simplex to each row: its entries above a common level."""
+    ordered = -np.sort(-rows, axis=1)
+    levels = (np.cumsum(ordered, axis=1) - 1) / np.arange(1, rows.shape[1] + 1)
+    last = np.count_nonzero(ordered > levels, axis=1) - 1
+    return np.maximum(rows - levels[np.arange(len(rows)), last][:, None], 0)
+
+
 def optimum(X, lam):
     """min f for mu -> 0 by accelerated projected gradient on a finely smoothed penalty."""
-    from provenmf.linalg.simplex import project_to_simplex
-
     n = len(X)
     gram = X @ X.T
     best = np.inf
