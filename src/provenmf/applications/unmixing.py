@@ -8,7 +8,11 @@ pixel can then not become an endmember, and noise is averaged. With scaling, the
 spectrum divided by its sum: a dark material, such as water, is a corner of the data by its shape
 but lies among the mixtures by its length.
 
-The Factorization is that of the solver on pixels or group means, scaled or not.
+Where noise explains all that k materials leave (see `band_noise`), neither noise nor odd pixels are
+a reason to group: pixels are projected onto the k directions that stand out from the noise, and
+endmembers are means over the pixels that lie at a corner within their noise.
+
+The Factorization is that of the solver on pixels, group means or projected pixels, scaled or not.
 """
 
 from __future__ import annotations
@@ -16,11 +20,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.applications.band_noise import (
+    BandNoise,
+    averaged_spectra,
+    band_noise,
+    counted_materials,
+)
 from provenmf.applications.fitting import (
     check_number,
     fit_matrix,
@@ -30,6 +40,7 @@ from provenmf.applications.fitting import (
 from provenmf.applications.grouping import Groups, group_rows
 from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
+from provenmf.estimators import estimator_class
 from provenmf.io.cubes import Cube, as_cube, read_cube
 from provenmf.metrics.unmixing import Agreement, compare_endmembers
 from provenmf.records import Factorization
@@ -46,6 +57,7 @@ class UnmixingSettings:
     group: bool = True
     group_radius: float | None = None
     scale: bool = True
+    project: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,6 +83,11 @@ class Unmixing(Answer):
         Place in the image of the pixel behind each endmember; for a group, its first pixel.
     group_sizes : ndarray of shape (rows,) or None
         Pixels behind each row of the factorization, with grouping.
+    n_averaged : ndarray of shape (k,) or None
+        How many pixels each endmember is the mean of; None without averaging.
+    noise : ndarray of shape (bands,) or None
+        Standard deviation of the noise in each usable band, by which abundances are weighted;
+        None if they are not.
     agreement : Agreement or None
         With the reference, if one was given.
     settings : UnmixingSettings
@@ -105,6 +122,8 @@ class Unmixing(Answer):
     group_sizes: Annotated[NDArray[np.intp], Shape("rows")] | None = None
     agreement: Agreement | None = None
     settings: UnmixingSettings = UnmixingSettings()
+    n_averaged: Annotated[NDArray[np.intp], Shape("k")] | None = None
+    noise: Annotated[NDArray[np.float64], Shape("bands")] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -164,14 +183,16 @@ class Unmixing(Answer):
         return scores
 
     def factorized(self) -> str:
-        """Means of groups, or nothing where the pixels themselves were factorized."""
+        """Means of groups, projections, or nothing where the pixels themselves were factorized."""
+        rows, columns = len(self.factorization.weights), self.factorization.components.shape[1]
+        if self.settings.project:
+            return f"{rows:,} pixels, cleared of noise outside the materials' span, {columns} bands"
         if self.group_sizes is None:
             return ""
-        rows, columns = len(self.factorization.weights), self.factorization.components.shape[1]
         return f"{rows:,} means of groups of near-identical pixels, {columns} bands"
 
     def matrix_of(self, data: object) -> NDArray[np.float64]:
-        """Pixels or means of groups, scaled or not, from the cube."""
+        """Pixels, means of groups or projected pixels, scaled or not, from the cube."""
         pixels = as_cube(data, shape=self.image_shape).pixels
         return pixel_problem(pixels, self.settings).points
 
@@ -196,8 +217,9 @@ class Unmixing(Answer):
         known = np.isfinite(pixels).all(axis=1)
         found = np.full((len(pixels), self.n_components), np.nan)
         if known.any():
-            rows = as_blocks(np.maximum(pixels[known], 0.0))
-            found[known] = encode(rows, self.endmembers, constraint="simplex")
+            found[known] = abundances_of(
+                np.maximum(pixels[known], 0.0), self.endmembers, self.noise
+            )
         return found
 
     def _usable_bands(self, data: object) -> NDArray[np.float64]:
@@ -220,13 +242,14 @@ class Unmixing(Answer):
 
 def unmix(
     cube: object,
-    n_endmembers: int | None,
+    n_endmembers: int | None = None,
     *,
     method: str = "spa",
     shape: tuple[int, int] | None = None,
     group: bool = True,
     group_radius: float | None = None,
     scale: bool = True,
+    vertices: bool | Literal["auto"] = "auto",
     true_endmembers: object = None,
     true_abundances: object = None,
     random_state: Any = None,
@@ -238,8 +261,10 @@ def unmix(
     ----------
     cube : Cube or array
         From `read_cube`, or an array (rows, columns, bands), or pixels and bands in a matrix.
-    n_endmembers : int or None
-        How many; None lets the method find out where it can ("spa", "xray").
+    n_endmembers : int, optional
+        How many. None counts the directions that stand out from the noise of the bands; where
+        these end without a gap, or nothing is known of the noise, the method finds out where it
+        can ("spa", "xray"). The notes say which.
     method : str, default="spa"
         "spa", "merit", "xray", "fast_anchor" or "fast_gradient".
     shape : tuple of int, optional
@@ -251,6 +276,12 @@ def unmix(
         None takes 5 %, or more where the noise is larger.
     scale : bool, default=True
         Whether to look for endmembers by the shape of the spectra, not their brightness.
+    vertices : bool or "auto", default="auto"
+        Whether endmembers are means over all pixels that lie at a corner within their noise,
+        sought in place of groups among pixels projected onto the directions of the materials, and
+        abundances are weighted by the noise of the bands. "auto" does so where noise explains what
+        the materials leave, no `group_radius` is given, and the method is one for many rows
+        ("spa", "xray", "fast_anchor").
     true_endmembers, true_abundances : array of shape (k, bands) and (all pixels, k), optional
         Reference to compare with.
     random_state, **options
@@ -279,8 +310,14 @@ def unmix(
     notes = list(cube.notes)
     options = {**simplex_weights(method), "random_state": random_state, **options}
     check_number("n_endmembers", n_endmembers, len(cube.pixels), "pixels")
-    settings = UnmixingSettings(n_endmembers, group, group_radius, scale)
-    problem = pixel_problem(cube.pixels, settings)
+    noise = None if vertices is False else band_noise(cube.pixels)
+    if n_endmembers is None and noise is not None:
+        n_endmembers, counted = counted_materials(noise)
+        notes.append(counted)
+    if not _averages(vertices, noise, n_endmembers, method, group_radius):
+        noise = None
+    settings = UnmixingSettings(n_endmembers, group, group_radius, scale, noise is not None)
+    problem = pixel_problem(cube.pixels, settings, noise)
     groups = problem.groups
     rows = "pixels" if groups is None else "groups of pixels ({:group=False} has more)"
     check_number("n_endmembers", n_endmembers, len(problem.points), rows)
@@ -288,8 +325,13 @@ def unmix(
         notes.append(groups.note)
     factorization = fit_matrix(problem.points, n_endmembers, method, options)
     notes += found_fewer(factorization, n_endmembers, "endmembers")
-    endmembers = problem.spectra(factorization)
-    abundances = encode(as_blocks(cube.pixels), endmembers, constraint="simplex")
+    endmembers, n_averaged = problem.spectra(factorization), None
+    if noise is not None and factorization.anchors is not None:
+        anchors = factorization.anchors
+        endmembers, n_averaged = averaged_spectra(noise, cube.pixels, problem.scales, anchors)
+        notes.append(averaging_note(n_averaged))
+    deviations = None if noise is None else noise.deviations
+    abundances = abundances_of(cube.pixels, endmembers, deviations)
     agreement = None
     if true_endmembers is not None:
         agreement = _agreement(cube, endmembers, abundances, true_endmembers, true_abundances)
@@ -306,34 +348,107 @@ def unmix(
         group_sizes=None if groups is None else groups.sizes,
         agreement=agreement,
         settings=settings,
+        n_averaged=n_averaged,
+        noise=deviations,
     )
+
+
+def _averages(
+    vertices: bool | Literal["auto"],
+    noise: BandNoise | None,
+    n_endmembers: int | None,
+    method: str,
+    group_radius: float | None,
+) -> bool:
+    """Whether endmembers are averaged over the pixels at the corners."""
+    if vertices not in (True, False, "auto"):
+        raise InvalidInput(
+            "is unknown", argument="vertices", value=vertices, remedy='choose True, False or "auto"'
+        )
+    traits = estimator_class(method).traits
+    if vertices is True:
+        remedy = "leave it out"
+        if noise is None:
+            problem = "needs the noise of the bands: twice as many pixels as bands, none exact"
+        elif n_endmembers is None:
+            problem, remedy = "needs the number of endmembers", "give n_endmembers"
+        elif not traits.anchors:
+            problem = f"needs a method that chooses pixels, which {method} does not"
+        else:
+            return 1 < n_endmembers < len(noise.deviations)
+        raise InvalidInput(problem, argument="vertices", value=vertices, remedy=remedy)
+    if vertices is False or noise is None or n_endmembers is None or group_radius is not None:
+        return False
+    return traits.anchors and traits.block_by_block and noise.explains(n_endmembers)
+
+
+def abundances_of(
+    pixels: NDArray[np.float64],
+    endmembers: NDArray[np.float64],
+    deviations: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    """Abundances on the simplex by least squares, bands weighted by their noise if it is known."""
+    if deviations is not None:
+        pixels, endmembers = pixels / deviations, endmembers / deviations
+    return np.asarray(encode(as_blocks(pixels), endmembers, constraint="simplex"), dtype=np.float64)
+
+
+def averaging_note(n_averaged: NDArray[np.intp]) -> str:
+    """Over how many pixels endmembers were averaged, and which ones rest on one pixel."""
+    note = (
+        f"noise explains what {len(n_averaged)} materials leave: endmembers are means over "
+        f"{', '.join(str(n) for n in n_averaged)} pixels that lie at the corners within their noise"
+    )
+    alone = [str(j + 1) for j in np.flatnonzero(n_averaged <= 1)]
+    if alone:
+        note += f"; with one pixel only, an odd pixel may pass for material {', '.join(alone)}"
+    return note
 
 
 @dataclass(frozen=True, eq=False)
 class PixelProblem:
-    """Points for the search of endmembers, each a pixel or group mean divided by its scale."""
+    """Points for the search of endmembers, each divided by its scale.
+
+    They are pixels, group means, or pixels projected and in units of the noise of their bands.
+    """
 
     points: NDArray[np.float64]
     scales: NDArray[np.float64]
     groups: Groups | None
+    noise: BandNoise | None = None
 
     def spectra(self, factorization: Factorization) -> NDArray[np.float64]:
         """Endmembers at their own brightness."""
         components = np.asarray(factorization.components, dtype=np.float64)
+        if self.noise is not None:
+            components = components * self.noise.deviations
         if factorization.anchors is None:  # scaled to sum one, of unknown brightness: the mean one
             return components * float(self.scales.mean())
         return components * self.scales[factorization.anchors, None]
 
 
-def pixel_problem(pixels: NDArray[np.float64], settings: UnmixingSettings) -> PixelProblem:
-    """The matrix in which endmembers are sought."""
+def pixel_problem(
+    pixels: NDArray[np.float64], settings: UnmixingSettings, noise: BandNoise | None = None
+) -> PixelProblem:
+    """The matrix in which endmembers are sought; `noise` is that of the pixels, if at hand."""
+    if settings.project:
+        noise = noise or band_noise(pixels)
+    if noise is not None and settings.project and settings.n_endmembers is not None:
+        scales = _scales(pixels, settings)
+        points = noise.whitened(noise.coordinates(pixels, settings.n_endmembers))
+        return PixelProblem(points / scales[:, None], scales, None, noise)
     groups = None
     if settings.group:
         groups = group_rows(pixels, settings.n_endmembers, radius=settings.group_radius)
     points = pixels if groups is None else groups.means
-    scales = points.sum(axis=1) if settings.scale else np.ones(len(points))
-    scales = np.where(scales > 0, scales, 1.0)
+    scales = _scales(points, settings)
     return PixelProblem(points / scales[:, None], scales, groups)
+
+
+def _scales(points: NDArray[np.float64], settings: UnmixingSettings) -> NDArray[np.float64]:
+    """What each point is divided by: the sum of its spectrum, or one."""
+    scales = points.sum(axis=1) if settings.scale else np.ones(len(points))
+    return np.where(scales > 0, scales, 1.0)
 
 
 def _anchor_pixels(

@@ -53,12 +53,15 @@ class Vertices:
         How many rows each is the mean of; 0 where the start stayed.
     n_rounds : int
         Rounds made until the members did not change any more.
+    members : array (n, k) of bool
+        Which rows each vertex is the mean of.
     """
 
     points: Floats
     errors: Floats
     n_members: NDArray[np.intp]
     n_rounds: int
+    members: NDArray[np.bool_]
 
 
 def average_vertices(
@@ -93,8 +96,9 @@ def average_vertices(
     """
     rows = np.asarray(anchors, dtype=np.intp)
     points = as_dense(blocks.take(rows)).astype(np.float64)
+    members = np.zeros((blocks.n_rows, len(points)), dtype=bool)
     if len(points) < 2:
-        return Vertices(points, np.zeros(len(points)), np.zeros(len(points), np.intp), 0)
+        return Vertices(points, np.zeros(len(points)), members.sum(axis=0), 0, members)
     given = _span_errors(blocks, points) if errors is None else np.asarray(errors, dtype=float)
     if given.shape != (blocks.n_rows,) or not np.all(given >= 0):
         raise InvalidInput(
@@ -103,7 +107,6 @@ def average_vertices(
         )
     precisions = 1.0 / np.maximum(given, 1e-9 * (given.max() or 1.0)) ** 2
     vertex_errors = anchors_off * given[rows]
-    members = np.zeros((blocks.n_rows, len(points)), dtype=bool)
     finished = 0
     widths = (WIDE, WIDE)
     flattest = FLATTEST * _least_width(points)
@@ -125,7 +128,7 @@ def average_vertices(
         # The members were chosen around the old vertex, so its error is not forgotten at once.
         averaged = 1.0 / np.sqrt(np.where(some, totals, 1.0))
         vertex_errors = np.where(some, np.maximum(averaged, vertex_errors / 2), vertex_errors)
-    return Vertices(points, vertex_errors, members.sum(axis=0), finished)
+    return Vertices(points, vertex_errors, members.sum(axis=0), finished, members)
 
 
 def barycentric(points: Floats) -> tuple[Floats, Floats]:
