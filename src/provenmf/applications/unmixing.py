@@ -37,8 +37,8 @@ from provenmf.applications.fitting import (
     found_fewer,
     simplex_weights,
 )
-from provenmf.applications.grouping import Groups, group_rows
-from provenmf.blocks import as_blocks
+from provenmf.applications.grouping import Groups
+from provenmf.applications.pixel_points import UnmixingSettings, abundances_of, pixel_problem
 from provenmf.errors import InvalidInput
 from provenmf.estimators import estimator_class
 from provenmf.io.cubes import Cube, as_cube, read_cube
@@ -46,18 +46,6 @@ from provenmf.metrics.unmixing import Agreement, compare_endmembers
 from provenmf.records import Factorization
 from provenmf.records.answers import Answer, ReadOptions, Words, shares
 from provenmf.records.shapes import Shape
-from provenmf.solvers.weights import encode
-
-
-@dataclass(frozen=True)
-class UnmixingSettings:
-    """What is needed, besides the cube, to build the factorized matrix again."""
-
-    n_endmembers: int | None = None
-    group: bool = True
-    group_radius: float | None = None
-    scale: bool = True
-    project: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -310,7 +298,8 @@ def unmix(
     notes = list(cube.notes)
     options = {**simplex_weights(method), "random_state": random_state, **options}
     check_number("n_endmembers", n_endmembers, len(cube.pixels), "pixels")
-    noise = None if vertices is False else band_noise(cube.pixels)
+    needed = vertices is not False or n_endmembers is None
+    noise = band_noise(cube.pixels) if needed else None
     if n_endmembers is None and noise is not None:
         n_endmembers, counted = counted_materials(noise)
         notes.append(counted)
@@ -329,7 +318,7 @@ def unmix(
     if noise is not None and factorization.anchors is not None:
         anchors = factorization.anchors
         endmembers, n_averaged = averaged_spectra(noise, cube.pixels, problem.scales, anchors)
-        notes.append(averaging_note(n_averaged))
+        notes.append(averaging_note(n_averaged, noise.left_by(len(anchors))))
     deviations = None if noise is None else noise.deviations
     abundances = abundances_of(cube.pixels, endmembers, deviations)
     agreement = None
@@ -382,73 +371,17 @@ def _averages(
     return traits.anchors and traits.block_by_block and noise.explains(n_endmembers)
 
 
-def abundances_of(
-    pixels: NDArray[np.float64],
-    endmembers: NDArray[np.float64],
-    deviations: NDArray[np.float64] | None,
-) -> NDArray[np.float64]:
-    """Abundances on the simplex by least squares, bands weighted by their noise if it is known."""
-    if deviations is not None:
-        pixels, endmembers = pixels / deviations, endmembers / deviations
-    return np.asarray(encode(as_blocks(pixels), endmembers, constraint="simplex"), dtype=np.float64)
-
-
-def averaging_note(n_averaged: NDArray[np.intp]) -> str:
+def averaging_note(n_averaged: NDArray[np.intp], left: float) -> str:
     """Over how many pixels endmembers were averaged, and which ones rest on one pixel."""
     note = (
-        f"noise explains what {len(n_averaged)} materials leave: endmembers are means over "
+        f"{len(n_averaged)} materials leave {left:.3g} times the variance of the noise; endmembers "
+        f"are means over "
         f"{', '.join(str(n) for n in n_averaged)} pixels that lie at the corners within their noise"
     )
     alone = [str(j + 1) for j in np.flatnonzero(n_averaged <= 1)]
     if alone:
         note += f"; with one pixel only, an odd pixel may pass for material {', '.join(alone)}"
     return note
-
-
-@dataclass(frozen=True, eq=False)
-class PixelProblem:
-    """Points for the search of endmembers, each divided by its scale.
-
-    They are pixels, group means, or pixels projected and in units of the noise of their bands.
-    """
-
-    points: NDArray[np.float64]
-    scales: NDArray[np.float64]
-    groups: Groups | None
-    noise: BandNoise | None = None
-
-    def spectra(self, factorization: Factorization) -> NDArray[np.float64]:
-        """Endmembers at their own brightness."""
-        components = np.asarray(factorization.components, dtype=np.float64)
-        if self.noise is not None:
-            components = components * self.noise.deviations
-        if factorization.anchors is None:  # scaled to sum one, of unknown brightness: the mean one
-            return components * float(self.scales.mean())
-        return components * self.scales[factorization.anchors, None]
-
-
-def pixel_problem(
-    pixels: NDArray[np.float64], settings: UnmixingSettings, noise: BandNoise | None = None
-) -> PixelProblem:
-    """The matrix in which endmembers are sought; `noise` is that of the pixels, if at hand."""
-    if settings.project:
-        noise = noise or band_noise(pixels)
-    if noise is not None and settings.project and settings.n_endmembers is not None:
-        scales = _scales(pixels, settings)
-        points = noise.whitened(noise.coordinates(pixels, settings.n_endmembers))
-        return PixelProblem(points / scales[:, None], scales, None, noise)
-    groups = None
-    if settings.group:
-        groups = group_rows(pixels, settings.n_endmembers, radius=settings.group_radius)
-    points = pixels if groups is None else groups.means
-    scales = _scales(points, settings)
-    return PixelProblem(points / scales[:, None], scales, groups)
-
-
-def _scales(points: NDArray[np.float64], settings: UnmixingSettings) -> NDArray[np.float64]:
-    """What each point is divided by: the sum of its spectrum, or one."""
-    scales = points.sum(axis=1) if settings.scale else np.ones(len(points))
-    return np.where(scales > 0, scales, 1.0)
 
 
 def _anchor_pixels(

@@ -32,7 +32,10 @@ def _spectra(answer: Unmixing) -> Chart:
     caption = "Each curve is the spectrum of one material."
     if answer.anchor_pixels is not None:
         places = "; ".join(f"{name}: {answer.anchor_name(i)}" for i, name in enumerate(names))
-        caption += f" It was found at a pixel that is nearly pure. {places}."
+        averaged = answer.n_averaged is not None
+        caption += " It was found at a pixel that is nearly pure"
+        caption += ", and is the mean of all pixels like it within their noise" if averaged else ""
+        caption += f". {places}."
     return Chart(
         "Spectra of the materials",
         figures.lines(series, "wavelength" if known else "band", "signal"),
