@@ -64,6 +64,43 @@ def explore(entries: Entries) -> Ambiguity | None:
     return None
 
 
+def other_factors(
+    weights: NDArray[Any], components: NDArray[Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Another nonnegative factorization of weights @ components; None if none was found.
+
+    The one that turned a component farthest, in the scale of the given components.
+
+    Parameters
+    ----------
+    weights, components : ndarray of shape (n, k) and (k, d)
+        Factors without negative entries.
+
+    Returns
+    -------
+    tuple of ndarray, or None
+        Weights (n, k) and components (k, d) with the same product up to rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf.guarantees.ambiguity import other_factors
+    >>> weights, components = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([[2.0, 1], [1, 2]])
+    >>> others = other_factors(weights, components)
+    >>> np.allclose(others[0] @ others[1], weights @ components)
+    True
+    """
+    entries = Entries(weights, components)
+    found = explore(entries)
+    if found is None:
+        return None
+    sizes = components.max(axis=1) / entries.plain.max(axis=1)
+    transition = found.transition * np.outer(sizes, 1 / sizes)
+    moved = np.linalg.solve(transition, components.astype(np.float64))
+    # entries that must be zero are zero up to rounding
+    return np.maximum(weights @ transition, 0.0), np.maximum(moved, 0.0)
+
+
 def nested_supports(entries: Entries) -> tuple[Pairs, Pairs]:
     """Pairs (i, j) that can always be mixed, for components and for weights.
 

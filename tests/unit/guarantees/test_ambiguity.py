@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from provenmf.guarantees.ambiguity import angles, explore, nested_supports
+from provenmf.guarantees.ambiguity import angles, explore, nested_supports, other_factors
 from provenmf.guarantees.rigidity import Entries
 
 
@@ -102,3 +102,17 @@ def test_nested_supports_can_always_be_mixed():
 def test_rigid_factors_have_no_other():
     entries = Entries(np.vstack([np.eye(3), np.ones(3)]), np.hstack([np.eye(3), np.ones((3, 1))]))
     assert explore(entries) is None
+
+
+@pytest.mark.parametrize("sizes", [(1.0, 1.0, 1.0), (1e8, 1.0, 1e-8)])
+def test_other_factors_have_the_same_product(sizes):
+    rng = np.random.default_rng(0)
+    weights = rng.random((12, 3)) * (rng.random((12, 3)) > 0.1) / np.array(sizes)
+    components = rng.random((3, 7)) * (rng.random((3, 7)) > 0.1) * np.array(sizes)[:, None]
+    others, parts = other_factors(weights, components)
+    product = weights @ components
+    assert np.linalg.norm(others @ parts - product) <= 1e-12 * np.linalg.norm(product)
+    assert others.min() >= 0 and parts.min() >= 0
+    turned = parts / np.linalg.norm(parts, axis=1, keepdims=True)
+    before = components / np.linalg.norm(components, axis=1, keepdims=True)
+    assert np.abs(turned - before).max() > 1e-3
