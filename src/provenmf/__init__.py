@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from provenmf.advisor.automatic import factorize
     from provenmf.advisor.diagnose import Diagnosis, diagnose
     from provenmf.advisor.new_rows import conformal_residual
     from provenmf.applications.communities import Communities, find_communities
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
         TooLarge,
         UnreadableFile,
     )
-    from provenmf.estimators import factorize
     from provenmf.estimators.and_descent import AND
     from provenmf.estimators.anls import ANLS
     from provenmf.estimators.certificate import certify
@@ -56,7 +56,7 @@ _PUBLIC = {
     "HALS": "estimators.hals",
     "ANLS": "estimators.anls",
     "PoissonNMF": "estimators.poisson",
-    "factorize": "estimators",
+    "factorize": "advisor.automatic",
     "certify": "estimators.certificate",
     "Traits": "estimators.traits",
     "load": "io",

@@ -13,7 +13,10 @@ from provenmf.estimators import CATALOGUE, estimator_class
 from provenmf.guarantees.uniqueness import EVERYWHERE, NEARBY
 from provenmf.io.notes import counted
 from provenmf.records import Certificate
-from provenmf.records.certificate import finite_or_none
+from provenmf.records.certificate import Measure, finite_or_none
+
+# Data with so many times more columns than rows may be turned.
+WIDE = 5
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,10 @@ class Diagnosis:
 
     @property
     def recommended(self) -> str | None:
-        """The first method whose theory holds here, or None."""
-        return next((m for m, c in self.certificates.items() if _applies(c)), None)
+        """The first method whose theory holds here, or None; one component is no advice."""
+        if self.n_components == 1 and not self.agreed:
+            return None
+        return next((m for m, c in self.certificates.items() if applies(c)), None)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -74,7 +79,9 @@ class Diagnosis:
         }
 
     def __str__(self) -> str:
-        lines = [f"{self.shape[0]} rows, {self.shape[1]} columns", "", "Number of components"]
+        lines = [f"{self.shape[0]:,} rows (data points), {self.shape[1]:,} columns"]
+        lines += [turned_note(self.shape)] if turned_note(self.shape) else []
+        lines += ["", "Number of components"]
         for item in self.rank:
             clear = "clear" if item.is_clear else "not clear"
             lines.append(
@@ -83,11 +90,20 @@ class Diagnosis:
         sure = "the clear ones agree" if self.agreed else "not settled by the data"
         lines += [f"  used below: {self.n_components} ({sure})", ""]
         lines.append(
-            f"{'method':14}{'holds':>6}{'fails':>6}{'unknown':>8}{'error':>10}{'bound':>10}"
+            f"{'method':14}{'holds':>6}{'fails':>6}{'unknown':>8}{'error':>10}{'floor':>10}"
+            f"{'bound':>10}"
         )
         for method, certificate in self.certificates.items():
             lines.append(_row(method, certificate))
         lines += [f"{method:14}{reason}" for method, reason in self.refusals.items()]
+        lines += ["", "error: relative error; floor: no factorization of this rank is below;"]
+        lines += ["bound: proved for the method on these data"]
+        lines += [
+            f"{estimator_class(m).__name__} fits worse than a product of zeros (error above 1): "
+            "do not use it here."
+            for m, c in self.certificates.items()
+            if _number(c.measures.get("relative_error")) > 1
+        ]
         lines += ["", self._advice()]
         return "\n".join(lines)
 
@@ -148,7 +164,7 @@ def diagnose(
     evidence = rank_evidence(blocks)
     agreed = agreed_number(evidence)
     if n_components is None:
-        clearest = max(evidence, key=lambda item: item.drop)
+        clearest = max(evidence, key=lambda item: (item.drop, item.n_components > 1))
         n_components = agreed or clearest.n_components
     certificates, refusals = {}, {}
     for method, estimator in estimators.items():
@@ -172,7 +188,7 @@ def advised_methods() -> list[str]:
     return sorted((s for s in places if places[s] is not None), key=lambda s: places[s] or 0)
 
 
-def _applies(certificate: Certificate) -> bool:
+def applies(certificate: Certificate) -> bool:
     """A bound is proved, or every condition of the method is established."""
     statuses = _statuses(certificate)
     return bool(certificate.bounds.get("relative_error")) or (
@@ -191,6 +207,22 @@ def _row(method: str, certificate: Certificate) -> str:
         f"{statuses.count(status):>{width}}"
         for status, width in (("holds", 6), ("fails", 6), ("unknown", 8))
     )
-    error = certificate.measures.get("relative_error", float("nan"))
+    error = _number(certificate.measures.get("relative_error"))
+    floor = certificate.bounds.get("relative_error_lower_bound")
     bound = certificate.bounds.get("relative_error")
-    return f"{method:14}{counts}{error:>10.3g}{'-' if bound is None else f'{bound:.3g}':>10}"
+    shown = "".join(f"{'-' if b is None else f'{b:.3g}':>10}" for b in (floor, bound))
+    return f"{method:14}{counts}{error:>10.3g}{shown}"
+
+
+def _number(value: Measure | None) -> float:
+    return value if isinstance(value, float) else float("nan")
+
+
+def turned_note(shape: tuple[int, int]) -> str:
+    """A hint that data points may be the columns; empty if there are more rows than columns."""
+    if shape[1] < WIDE * shape[0]:
+        return ""
+    return (
+        f"There are {shape[1]:,} columns for {shape[0]:,} rows. If the columns are the data "
+        "points,\nuse --transpose (X.T in Python)."
+    )

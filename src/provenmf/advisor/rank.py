@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
+from provenmf.errors import InvalidInput
 from provenmf.estimators import estimator_class
 from provenmf.linalg.spectral import GRAM_COLUMNS, gram_of_columns, leading_eigenpairs
 from provenmf.records.states import AnchorState, ConeState
@@ -22,6 +23,8 @@ from provenmf.storage import stored_values
 
 # A drop by less than this factor is what noise shows too.
 CLEAR_DROP = 2.0
+# A drop by more than this factor leaves nothing but rounding.
+ROUNDING_DROP = 1e4
 # Singular values looked at.
 MOST_DIRECTIONS = 50
 
@@ -47,11 +50,24 @@ def rank_evidence(blocks: Blocks) -> list[RankEvidence]:
     evidence = [*_from_singular_values(blocks, nonnegative=nonnegative), anchors]
     if nonnegative:
         evidence.append(_from_cones(blocks))
-    # As many components as rows or columns explain any data: such a drop says nothing.
-    return [
-        replace(item, drop=1.0) if item.n_components >= min(blocks.shape) else item
-        for item in evidence
-    ]
+    return [replace(item, drop=1.0) if _says_nothing(item, blocks) else item for item in evidence]
+
+
+def settled_number(blocks: Blocks) -> tuple[int, str]:
+    """The number that the data settle, with a sentence that says how; otherwise refuse."""
+    evidence = rank_evidence(blocks)
+    number = agreed_number(evidence)
+    if number is None:
+        raise InvalidInput(
+            f"The data do not settle how many components there are ({_suggestions(evidence)})",
+            argument="n_components",
+            remedy="give {argument}; `provenmf diagnose` shows what speaks for which number",
+        )
+    agreeing = [item for item in evidence if item.is_clear and item.n_components == number]
+    doubt = [item for item in evidence if item.n_components != number]
+    note = f"Number of components chosen automatically: {number} ({_suggestions(agreeing)} agree"
+    note += f"; but {_suggestions(doubt)}" if doubt else ""
+    return number, f"{note}); give the number if you know it"
 
 
 def agreed_number(evidence: list[RankEvidence]) -> int | None:
@@ -59,6 +75,25 @@ def agreed_number(evidence: list[RankEvidence]) -> int | None:
     votes = Counter(item.n_components for item in evidence if item.is_clear)
     number, count = votes.most_common(1)[0] if votes else (0, 0)
     return number if count >= 2 else None
+
+
+def _suggestions(evidence: list[RankEvidence]) -> str:
+    """Each suggestion in a few words."""
+    return ", ".join(
+        f"{item.source} suggest {item.n_components} "
+        + (f"by a drop of {item.drop:.2g}" if item.is_clear else "unclearly")
+        for item in evidence
+    )
+
+
+def _says_nothing(item: RankEvidence, blocks: Blocks) -> bool:
+    """As many components as rows or columns explain any data; one is the mean of any data.
+
+    Only if all else is rounding do the data have one component.
+    """
+    if item.n_components >= min(blocks.shape):
+        return True
+    return item.n_components == 1 and item.drop < ROUNDING_DROP
 
 
 def largest_ratio(values: NDArray[np.float64], *, first: int = 1) -> tuple[int, float]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from provenmf.advisor.rank import settled_number
+from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.estimators import estimator_class, make_estimator
 from provenmf.estimators.xray import XRAY, SignedXRAY
@@ -18,12 +21,19 @@ from provenmf.records import Factorization
 def fit_matrix(
     matrix: Any, n_components: int | None, method: str, options: Mapping[str, Any]
 ) -> Factorization:
-    """Factorize with one of the estimators; options that are None keep its defaults."""
+    """Factorize with one of the estimators; options that are None keep its defaults.
+
+    A number that is not given must be settled by the data; the notes of the result say how.
+    """
+    notes: tuple[str, ...] = ()
+    if n_components is None:
+        n_components, note = settled_number(as_blocks(matrix))
+        notes = (note,)
     given = {name: value for name, value in options.items() if value is not None}
     estimator = make_estimator(method, n_components, **given)
     if type(estimator) is XRAY and np.all(matrix.sum(axis=1) > 0):
         estimator = SignedXRAY(**estimator.get_params())
-    return estimator.fit(matrix).factorization_
+    return replace(estimator.fit(matrix).factorization_, notes=notes)
 
 
 def check_number(name: str, value: int | None, most: int, what: str) -> None:
@@ -42,8 +52,10 @@ def check_whole(name: str, value: object) -> None:
 
 
 def found_fewer(factorization: Factorization, wanted: int | None, what: str) -> list[str]:
-    """A note if the method found fewer components than were asked for."""
-    if wanted is None or factorization.n_components == wanted:
+    """Notes if the number was not given, or if fewer components were found than asked for."""
+    if wanted is None:
+        return list(factorization.notes)
+    if factorization.n_components == wanted:
         return []
     return [
         f"{factorization.n_components} {what} were found instead of {wanted}: "

@@ -22,7 +22,7 @@ def fit(
         Path, typer.Argument(help="Matrix: npy, npz, csv, tsv, mtx, mat, parquet, h5ad.")
     ],
     rank: options.Rank = None,
-    method: options.Method = "merit",
+    method: options.AnyMethod = "auto",
     output: options.Output = None,
     key: options.Key = None,
     transpose: options.Transpose = False,
@@ -36,6 +36,8 @@ def fit(
 ) -> None:
     """Factorize any matrix: rows are data points, X ≈ weights × components.
 
+    The method auto takes hals, a polished fit, or cones or spa where all
+    conditions of their theory hold and they fit as well; it says which and why.
     A matrix in an .npy file is read block by block, unless the method needs
     all of it at once, as merit does.
     Ctrl-C ends an iterative method early and keeps the best answer so far.

@@ -18,6 +18,9 @@ KnownRank = Annotated[int, typer.Option("--rank", "-k", metavar="K", help="How m
 Method = Annotated[
     str, typer.Option("--method", "-m", metavar="NAME", help=f"{', '.join(CATALOGUE)}.")
 ]
+AnyMethod = Annotated[
+    str, typer.Option("--method", "-m", metavar="NAME", help=f"auto, {', '.join(CATALOGUE)}.")
+]
 Output = Annotated[
     Path | None,
     typer.Option(

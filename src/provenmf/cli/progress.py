@@ -200,7 +200,8 @@ def fitting(path: Path, method: str, rank: int | None, max_iter: int | None) -> 
     from provenmf.errors import InvalidInput
     from provenmf.estimators import estimator_class
 
-    estimator = estimator_class(method)
+    # The automatic choice begins with HALS, the only one of its methods that takes long.
+    estimator = estimator_class("hals" if method == "auto" else method)
     known = estimator().get_params()
     if max_iter is not None and "max_iter" not in known:
         raise InvalidInput(

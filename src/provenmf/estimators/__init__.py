@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from provenmf.estimators.base import Factorizer
-    from provenmf.records import Factorization
 
     RandomState = int | np.random.RandomState | None
 
@@ -68,51 +67,3 @@ def make_estimator(
     if "random_state" in estimator.get_params(deep=False):
         estimator.set_params(random_state=random_state)
     return estimator
-
-
-def factorize(
-    X: Any,
-    n_components: int | str | None = None,
-    *,
-    method: str = "merit",
-    random_state: RandomState = None,
-    **options: Any,
-) -> Factorization:
-    """Factorize a matrix in one call and return the `Factorization`.
-
-    Parameters
-    ----------
-    X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
-        Rows are data points.
-    n_components : int, "auto" or None, default=None
-        How many components; None or "auto" lets the method find out where it can.
-    method : str, default="merit"
-        Such as "merit", "spa", "cones" or "and_descent"; see `provenmf.estimators.CATALOGUE`.
-    random_state : int, RandomState instance or None, default=None
-        Where random numbers start; a method that draws none does not need it.
-    **options
-        Parameters of the method's estimator.
-
-    Returns
-    -------
-    Factorization
-        Weights, components and certificate as one record.
-
-    See Also
-    --------
-    diagnose : which method's theory applies to a matrix.
-    find_topics, find_communities, unmix, find_parts : the same for texts, graphs, spectra, images.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from provenmf import factorize
-    >>> X = np.array([[4.0, 0.0], [0.0, 3.0], [2.0, 1.5], [1.0, 2.25]])
-    >>> result = factorize(X, 2, method="spa")
-    >>> (result.weights @ result.components).round(6).tolist() == X.tolist()
-    True
-    >>> result.certificate.checks[0].status
-    'holds'
-    """
-    estimator = make_estimator(method, n_components, random_state=random_state, **options)
-    return estimator.fit(X).factorization_

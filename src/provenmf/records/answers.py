@@ -222,7 +222,7 @@ class Answer:
 
 def as_answer(result: Factorization | Answer) -> Answer:
     """The answer itself, or the plain answer of a factorization."""
-    return result if isinstance(result, Answer) else Answer(result)
+    return result if isinstance(result, Answer) else Answer(result, notes=result.notes)
 
 
 def shares(weights: NDArray[Any]) -> NDArray[np.float64]:

@@ -63,6 +63,8 @@ class Factorization:
     fingerprint : str
         What the data are recognized by: shape, precision and a hash of the entries. Version 0.1
         had none.
+    notes : tuple of str
+        What was chosen automatically and why, one sentence each.
 
     Examples
     --------
@@ -88,6 +90,7 @@ class Factorization:
     row_names: Annotated[NDArray[np.str_], Shape("n")] | None = None
     column_names: Annotated[NDArray[np.str_], Shape("d")] | None = None
     fingerprint: str = ""
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stop_reason", StopReason(self.stop_reason))

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from provenmf import diagnose
+from provenmf.advisor.diagnose import Diagnosis
 from provenmf.advisor.rank import RankEvidence, agreed_number, largest_ratio, rank_evidence
 from provenmf.blocks import as_blocks
 from provenmf.errors import DegenerateData, InvalidInput
+from provenmf.records import Certificate
 
 
 def narrow_cones(k=4, per_cone=20, d=12, spread=1e-3):
@@ -29,8 +31,38 @@ def test_planted_cones_are_found_by_all_evidence_and_certified():
 
 def test_pure_noise_is_not_settled():
     diagnosis = diagnose(np.random.default_rng(1).random((60, 10)), methods=("cones",))
-    assert not diagnosis.agreed
-    assert "with 1 component, a number\nthat the data do not settle" in str(diagnosis)
+    assert not diagnosis.agreed and diagnosis.n_components > 1
+    assert diagnosis.recommended is None
+    assert "not settled by the data" in str(diagnosis)
+
+
+def test_one_component_is_no_advice():
+    """The mean of nonnegative rows outweighs the rest: that is no evidence for one component."""
+    rng = np.random.default_rng(0)
+    X = 5 + rng.random((40, 12))
+    assert all(item.n_components > 1 or not item.is_clear for item in rank_evidence(as_blocks(X)))
+    assert diagnose(X, methods=("cones", "spa")).recommended is None
+
+
+def test_the_floor_and_errors_above_one_are_shown():
+    certificates = {
+        "spa": Certificate(
+            "spa",
+            bounds={"relative_error_lower_bound": 0.125},
+            measures={"relative_error": 2.62},
+        )
+    }
+    text = str(Diagnosis((60, 10), (), 3, False, certificates, {}))
+    assert "floor" in text and "0.125" in text
+    assert "SPA fits worse than a product of zeros" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_wide_data_are_noticed():
+    wide = Diagnosis((156, 9025), (), 3, False, {}, {})
+    assert "--transpose" in str(wide)
+    assert max(map(len, str(wide).splitlines())) <= 80
+    assert "--transpose" not in str(Diagnosis((9025, 156), (), 3, False, {}, {}))
 
 
 def test_trivial_numbers_are_no_evidence():

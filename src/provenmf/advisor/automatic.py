@@ -1,0 +1,151 @@
+"""Factorize in one call: the number and the method are chosen where they are not given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from provenmf.advisor.diagnose import applies
+from provenmf.advisor.rank import settled_number
+from provenmf.blocks import as_blocks
+from provenmf.errors import InvalidInput
+from provenmf.estimators import CATALOGUE, estimator_class, make_estimator
+from provenmf.records import Certificate, Factorization, StopReason
+
+if TYPE_CHECKING:
+    from provenmf.estimators import RandomState
+
+AUTO = "auto"
+# What every choice is measured against: it fits any nonnegative matrix, with no condition.
+POLISHED = "hals"
+# A recovery method must fit as well as the polished factorization, up to where that stops.
+ALLOWANCE = 1e-3
+ROUNDING = 1e-6
+# Options that all methods have; the others belong to the polished factorization.
+SHARED = ("certify", "on_interrupt", "verbose")
+
+
+def factorize(
+    X: Any,
+    n_components: int | str | None = None,
+    *,
+    method: str = AUTO,
+    random_state: RandomState = None,
+    **options: Any,
+) -> Factorization:
+    """Factorize a matrix in one call and return the `Factorization`.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, frame, blocks or path
+        Rows are data points, in memory or on disk.
+    n_components : int, "auto" or None, default=None
+        How many components. If it is left out, it is looked for in the data; where the data do not
+        settle it, `InvalidInput` says what they suggest.
+    method : str, default="auto"
+        "auto" takes HALS, or ConeNMF or SPA if all conditions of its theory hold on X and it fits
+        as well. Or a method by name: "merit", "spa", "cones", "and_descent", …
+    random_state : int, RandomState or None, default=None
+        Seed of the random numbers; a method that draws none does not need it.
+    **options
+        Parameters of the method's estimator; with "auto" those of HALS.
+
+    Returns
+    -------
+    Factorization
+        Weights, components and certificate as one record; its `notes` say what was chosen and why.
+
+    Raises
+    ------
+    InvalidInput
+        The data cannot be used, or they do not settle the number of components.
+
+    See Also
+    --------
+    diagnose : which method's theory applies to a matrix.
+    find_topics, find_communities, unmix, find_parts : the same for texts, graphs, spectra, images.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import factorize
+    >>> X = np.array([[4.0, 0.0], [0.0, 3.0], [2.0, 1.5], [1.0, 2.25]])
+    >>> result = factorize(X, 2, method="spa")
+    >>> (result.weights @ result.components).round(6).tolist() == X.tolist()
+    True
+    >>> rng = np.random.default_rng(0)
+    >>> result = factorize(rng.random((30, 8)), 3, random_state=0)
+    >>> result.method, result.notes[0][:27]
+    ('hals', 'Method chosen automatically')
+    """
+    notes: tuple[str, ...] = ()
+    if n_components is None or n_components == AUTO:
+        n_components, note = settled_number(as_blocks(X))
+        notes = (note,)
+    if method.lower() == AUTO:
+        found = _automatic(X, n_components, random_state, options)
+    else:
+        estimator = make_estimator(method, n_components, random_state=random_state, **options)
+        found = estimator.fit(X).factorization_
+    return replace(found, notes=(*notes, *found.notes))
+
+
+def _automatic(
+    X: Any, n_components: int | str, random_state: RandomState, options: dict[str, Any]
+) -> Factorization:
+    """The polished factorization, or that of a method whose theory holds and that fits as well."""
+    polished = _polished(X, n_components, random_state, options)
+    if not options.get("certify", True) or polished.stop_reason is StopReason.INTERRUPTED:
+        return _because(polished, "conditions of other methods were not looked at")
+    tried = []
+    for name in recovery_methods():
+        shared = {option: options[option] for option in SHARED if option in options}
+        estimator = make_estimator(name, n_components, random_state=random_state, **shared)
+        try:
+            found = estimator.fit(X).factorization_
+        except InvalidInput:
+            continue
+        if found.certificate is None or not applies(found.certificate):
+            tried.append(f"not all conditions of {CATALOGUE[name]} are established")
+        elif _error(found.certificate) > _error(polished.certificate) * (1 + ALLOWANCE) + ROUNDING:
+            tried.append(f"{CATALOGUE[name]}, whose theory holds, fits less well")
+        else:
+            return _because(found, "all conditions of its theory hold on these data")
+    return _because(polished, "; ".join(tried) or "it has no conditions")
+
+
+def _polished(
+    X: Any, n_components: int | str, random_state: RandomState, options: dict[str, Any]
+) -> Factorization:
+    unknown = options.keys() - estimator_class(POLISHED)().get_params()
+    if unknown:
+        name = min(unknown)
+        raise InvalidInput(
+            f"is no option of {CATALOGUE[POLISHED]}, which method='auto' begins with",
+            argument=name,
+            value=options[name],
+            remedy="name the {:method} that it belongs to",
+        )
+    estimator = make_estimator(POLISHED, n_components, random_state=random_state, **options)
+    return estimator.fit(X).factorization_
+
+
+def recovery_methods() -> list[str]:
+    """Methods that establish their own conditions on data, and that read them block by block."""
+    traits = {name: estimator_class(name).traits for name in CATALOGUE}
+    advised = [
+        (known.advised, name)
+        for name, known in traits.items()
+        if known.advised is not None and known.finds_number and known.block_by_block
+    ]
+    return [name for _, name in sorted(advised)]
+
+
+def _because(found: Factorization, reason: str) -> Factorization:
+    note = f"Method chosen automatically: {CATALOGUE[found.method]} ({reason})"
+    return replace(found, notes=(note, *found.notes))
+
+
+def _error(certificate: Certificate | None) -> float:
+    error = None if certificate is None else certificate.measures.get("relative_error")
+    return error if isinstance(error, float) else float("inf")

@@ -1,0 +1,59 @@
+"""Automatic choices: a good fit by default, announced with the reason; doubt is not hidden."""
+
+import numpy as np
+import pytest
+from sklearn.decomposition import NMF
+
+from provenmf import factorize
+from provenmf.errors import InvalidInput
+
+
+def separable(k=3, noise=0.0):
+    rng = np.random.default_rng(0)
+    weights = np.vstack([np.eye(k), rng.dirichlet(np.ones(k), 40)])
+    return weights @ rng.random((k, 9)) + noise * rng.random((40 + k, 9))
+
+
+def relative_error(X, found):
+    return np.linalg.norm(X - found.weights @ found.components) / np.linalg.norm(X)
+
+
+def test_the_default_fits_no_worse_than_nmf():
+    X = np.random.default_rng(1).gamma(0.5, size=(50, 15))
+    found = factorize(X, 4, random_state=0)
+    peer = NMF(4, init="nndsvda", max_iter=500, random_state=0, tol=1e-6)
+    weights = peer.fit_transform(X)
+    error = np.linalg.norm(X - weights @ peer.components_) / np.linalg.norm(X)
+    assert found.method == "hals"
+    assert relative_error(X, found) <= error * 1.001
+    assert "Method chosen automatically: HALS" in found.notes[0]
+
+
+def test_a_method_whose_theory_holds_is_taken_and_says_so():
+    found = factorize(separable(), 3, random_state=0)
+    assert found.method == "spa" and sorted(found.anchors) == [0, 1, 2]
+    assert "all conditions of its theory hold" in found.notes[0]
+
+
+def test_without_a_certificate_nothing_else_is_tried():
+    assert factorize(separable(), 3, certify=False, random_state=0).method == "hals"
+
+
+def test_an_option_of_another_method_is_refused():
+    with pytest.raises(InvalidInput, match="constraint='simplex' is no option of HALS"):
+        factorize(separable(), 3, constraint="simplex")
+
+
+@pytest.mark.parametrize("method", ["auto", "spa"])
+def test_a_number_that_the_data_settle_is_announced(method):
+    found = factorize(separable(noise=1e-4), method=method, random_state=0)
+    assert found.n_components == 3
+    assert "Number of components chosen automatically: 3" in found.notes[0]
+    assert "drop" in found.notes[0]
+
+
+@pytest.mark.parametrize("shape", [(38, 60), (200, 30)])
+def test_an_unclear_number_is_refused_with_what_to_do(shape):
+    X = np.random.default_rng(0).random(shape)
+    with pytest.raises(InvalidInput, match="do not settle .* give n_components"):
+        factorize(X)
