@@ -10,7 +10,7 @@ from provenmf.errors import InvalidInput
 def test_noise_has_no_number_of_topics():
     counts = np.random.default_rng(0).poisson(1.0, (60, 40))
     with pytest.raises(InvalidInput, match="do not settle"):
-        find_topics(counts, None)
+        find_topics(counts, None, features="tf-idf")
 
 
 def test_a_clear_number_of_materials_is_announced():
