@@ -52,7 +52,13 @@ from provenmf.errors import InvalidInput
 from provenmf.estimators import estimator_class
 from provenmf.io.notes import counted
 from provenmf.io.texts import Counts
-from provenmf.metrics.topics import relevance, similarity_count, top_words, topic_coherence
+from provenmf.metrics.topics import (
+    npmi_coherence,
+    relevance,
+    similarity_count,
+    top_words,
+    topic_coherence,
+)
 from provenmf.records import Factorization
 from provenmf.records.answers import Answer, ReadOptions, Words, shares, stored_or_numbered
 from provenmf.records.shapes import Shape
@@ -93,6 +99,9 @@ class Topics(Answer):
         Share of each topic in each document; rows sum to one, or are zero without any word.
     coherence : ndarray of shape (k,)
         Of the 20 top words of each topic, see `provenmf.metrics.topics`.
+    npmi : ndarray of shape (k,) or None
+        Normalised pointwise mutual information of the same words, from −1 to 1; a file of version
+        0.1 has none.
     similarity_count : int
         How many words the topics' 20 top words share.
     anchor_columns : ndarray of shape (k,) or None
@@ -102,7 +111,7 @@ class Topics(Answer):
     document_names : ndarray of shape (documents,) or None
         Names of the documents, where they have names.
     example_documents : ndarray of shape (k, examples) or None
-        Documents with the largest weight of each topic, −1 where there are no more.
+        Documents that show each topic best (weight and length), −1 where there are no more.
     example_texts : ndarray of shape (k, examples) or None
         Their first characters, where texts are known.
     rarity : ndarray of shape (words,) or None
@@ -153,6 +162,7 @@ class Topics(Answer):
     example_documents: Annotated[NDArray[np.intp], Shape("k", "examples")] | None = None
     example_texts: Annotated[NDArray[np.str_], Shape("k", "examples")] | None = None
     rarity: Annotated[NDArray[np.float64], Shape("words")] | None = None
+    npmi: Annotated[NDArray[np.float64], Shape("k")] | None = None
     prior: Annotated[NDArray[np.float64], Shape("k")] | None = None
     word_frequency: Annotated[NDArray[np.float64], Shape("words")] | None = None
     eigenvalues: Annotated[NDArray[np.float64], Shape("values")] | None = None
@@ -214,6 +224,9 @@ class Topics(Answer):
     def scores(self) -> dict[str, float]:
         """Coherence and shared words."""
         scores = {"top words shared between topics (fewer is better)": float(self.similarity_count)}
+        if self.npmi is not None and np.isfinite(self.npmi).any():
+            meaning = "mean coherence of the topics (NPMI, from -1 to 1; higher is better)"
+            return {meaning: float(np.nanmean(self.npmi)), **scores}
         if np.isfinite(self.coherence).any():
             mean = float(np.nanmean(self.coherence))
             scores = {"mean coherence of the topics (closer to 0 is better)": mean, **scores}
@@ -352,7 +365,7 @@ def find_topics(
     if empty:
         notes.append(f"{counted(empty, 'document')} with no word left: no weights there")
     best = _top_columns(found.topics, found.frequency, N_TOP_WORDS)
-    examples = _example_documents(weights)
+    examples = _example_documents(weights, np.asarray(matrix.sum(axis=1)))
     return Topics(
         factorization=found.factorization,
         notes=tuple(notes),
@@ -361,6 +374,7 @@ def find_topics(
         word_columns=kept,
         document_weights=weights,
         coherence=topic_coherence(best, matrix),
+        npmi=npmi_coherence(best, matrix),
         similarity_count=int(similarity_count(best)),
         anchor_columns=found.anchors,
         candidate_words=found.candidates,
@@ -468,9 +482,17 @@ def _top_columns(
     return top_words(topics if frequency is None else relevance(topics, frequency), n_words)
 
 
-def _example_documents(weights: NDArray[np.float64]) -> NDArray[np.intp]:
-    """The documents in which each topic weighs most, −1 where it is in no more."""
-    order = np.argsort(-weights, axis=0, kind="stable")[:N_EXAMPLES].T
+def _example_documents(
+    weights: NDArray[np.float64], lengths: NDArray[np.float64]
+) -> NDArray[np.intp]:
+    """The documents that show each topic best, −1 where it is in no more.
+
+    Weight times n / (n + median n) for a document of n words: hundreds of short documents have a
+    weight of one, and what a few words say is uncertain.
+    """
+    typical = float(np.median(lengths)) or 1.0
+    certain = weights * (lengths / (lengths + typical))[:, None]
+    order = np.argsort(-certain, axis=0, kind="stable")[:N_EXAMPLES].T
     has_topic = np.take_along_axis(weights.T, order, axis=1) > 0
     return np.where(has_topic, order, -1)
 

@@ -11,6 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import CountVectorizer
 
+from provenmf.applications.stop_words import stop_words_of, without_contractions
+from provenmf.applications.text_notices import text_notices
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Corpus, Counts, as_counts
 
@@ -37,7 +39,8 @@ def count_words(
     corpus : from `read_texts`, or a list of texts.
     min_documents : words in fewer documents are left out.
     max_share : words in a larger share of the documents are left out.
-    stop_words : "english", a list of words, or None.
+    stop_words : "english", "german", "french", "spanish", "italian", "portuguese", "dutch", a list
+        of words, or None.
     max_words : keep only the most frequent words.
     vocabulary : count these words, in this order, and ignore the options above.
 
@@ -60,7 +63,7 @@ def count_words(
             "for example one a line or one a file"
         )
     vectorizer = _counter(
-        stop_words=stop_words if stop_words in (None, "english") else list(stop_words),
+        stop_words=stop_words_of(stop_words),
         min_df=min(min_documents, len(corpus.texts)),
         max_df=max(max_share, min_documents / len(corpus.texts)),
         max_features=max_words,
@@ -75,12 +78,22 @@ def count_words(
         ) from error
     words = np.array(vectorizer.get_feature_names_out(), dtype=np.str_)
     counts = sp.csr_array(matrix).astype(np.float64)
-    return Counts(counts, words, corpus.texts, corpus.names, corpus.notes)
+    notes = (*corpus.notes, *text_notices(corpus.texts, counts, words))
+    return Counts(counts, words, corpus.texts, corpus.names, notes)
 
 
-def _counter(**options: object) -> CountVectorizer:
-    """Splits texts into words as all counts here do."""
-    return CountVectorizer(lowercase=True, token_pattern=WORD, **options)
+def _counter(*, vocabulary: list[str] | None = None, **options: Any) -> CountVectorizer:
+    """Splits texts into words as all counts here do.
+
+    Contractions are taken apart unless they are words of the vocabulary.
+    """
+    whole = any(without_contractions(word) != word.lower() for word in vocabulary or ())
+    return CountVectorizer(
+        preprocessor=str.lower if whole else without_contractions,
+        token_pattern=WORD,
+        vocabulary=vocabulary,
+        **options,
+    )
 
 
 def as_word_counts(documents: Any, vocabulary: Sequence[str] | None = None) -> Counts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -37,30 +37,40 @@ def topics(
     output: options.Output = None,
     field: options.Field = "text",
     encoding: Annotated[
-        str, typer.Option("--encoding", metavar="NAME", help="Of text files.")
+        str,
+        typer.Option("--encoding", metavar="NAME", help="Character encoding of the text files."),
     ] = "utf-8",
     vocabulary: options.Vocabulary = None,
     key: options.Key = None,
     min_documents: Annotated[
         int,
-        typer.Option("--min-documents", metavar="N", help="Leave out words in fewer documents."),
+        typer.Option(
+            "--min-documents", metavar="N", help="Leave out words that occur in fewer documents."
+        ),
     ] = 2,
     max_share: Annotated[
         float,
-        typer.Option("--max-share", metavar="SHARE", help="Drop words in a larger share."),
+        typer.Option(
+            "--max-share",
+            metavar="SHARE",
+            help="Leave out words that occur in a larger share of documents.",
+        ),
     ] = 0.5,
     max_words: Annotated[
         int | None,
-        typer.Option("--max-words", metavar="N", help="Keep only the most frequent words."),
+        typer.Option("--max-words", metavar="N", help="Keep only the N most frequent words."),
     ] = None,
     stop_words: Annotated[
         str,
         typer.Option(
-            "--stop-words", metavar="WORDS", help="english, none, or a file with a word a line."
+            "--stop-words",
+            metavar="WORDS",
+            help="english, german, french, spanish, italian, portuguese, dutch, none, or a file "
+            "with one word per line.",
         ),
     ] = "english",
     skip_unreadable: Annotated[
-        bool, typer.Option("--skip-unreadable", help="Leave out files that are no text.")
+        bool, typer.Option("--skip-unreadable", help="Skip files of a folder that are not text.")
     ] = False,
     mail: options.Mail = False,
     max_iter: options.MaxIter = None,
@@ -132,6 +142,7 @@ def read_corpus(
     """Word counts from texts or from a matrix file, whichever the path holds."""
     from dataclasses import replace
 
+    from provenmf.applications.stop_words import LANGUAGES
     from provenmf.applications.words import count_words, is_count_matrix
     from provenmf.io import read_counts, read_texts
     from provenmf.io.mail import body_of
@@ -141,8 +152,8 @@ def read_corpus(
     corpus = read_texts(path, field=field, encoding=encoding, skip_unreadable=skip_unreadable)
     if mail:
         corpus = replace(corpus, texts=[body_of(text) for text in corpus.texts])
-    words: Any = {"english": "english", "none": None}.get(stop_words, stop_words)
-    if words == stop_words and words != "english":
+    words: str | list[str] | None = None if stop_words == "none" else stop_words
+    if words is not None and words not in LANGUAGES:
         words = [w for line in read_texts(Path(stop_words)).texts for w in line.lower().split()]
     return count_words(
         corpus,

@@ -35,7 +35,9 @@ def found(answer: Topics) -> list[Element]:
             " A star marks the topic's anchor word: a word that, by the model, occurs in this "
             "topic only."
         )
-    caption += " Examples are the documents with the largest share of the topic."
+    caption += " Examples are documents with a large share of the topic, long ones first."
+    if answer.npmi is not None:
+        caption += " Coherence is NPMI, from -1 (top words never together) to 1 (always together)."
     leading = [f"{name}: {card.bars[0].label}" for name, card in zip(answer.component_names, cards)]
     return [
         Paragraph(summary),
@@ -114,8 +116,10 @@ def word_bars(answer: Topics, topic: int) -> list[Bar]:
 
 
 def _subtitle(answer: Topics, topic: int) -> str:
-    share, coherence = answer.share[topic], answer.coherence[topic]
-    return f"{share:.1%} of the collection, coherence {coherence:.4g}"
+    share = f"{answer.share[topic]:.1%} of the collection"
+    if answer.npmi is None:
+        return f"{share}, coherence {answer.coherence[topic]:.4g}"
+    return f"{share}, coherence {answer.npmi[topic]:.2f}"
 
 
 def _examples(answer: Topics, topic: int) -> list[Example]:

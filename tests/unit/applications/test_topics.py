@@ -261,3 +261,14 @@ def test_documents_of_one_word_and_fractions_are_mentioned():
     topics = np.zeros_like(corpus.topics)
     topics[:, fractions.word_columns] = fractions.topics
     assert match_topics(topics, corpus.topics).mean_distance < 0.35
+
+
+def test_examples_are_long_documents_and_coherence_is_npmi():
+    """Many short documents have a weight of one; the longest among them shows a topic best."""
+    sea, kitchen = ["ship", "sail", "wave", "mast"], ["bread", "oven", "flour", "yeast"]
+    texts = [" ".join(words[:3]) for words in (sea, kitchen)] * 20
+    texts += [" ".join(words * 5) for words in (sea, kitchen)]
+    found = find_topics(texts, 2)
+    assert sorted(found.example_documents[:, 0].tolist()) == [40, 41]
+    assert np.all((found.npmi >= -1) & (found.npmi <= 1))
+    assert any("NPMI" in meaning for meaning in found.scores())

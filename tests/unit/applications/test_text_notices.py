@@ -1,0 +1,50 @@
+"""Contractions, stop words of other languages, and notices about texts."""
+
+import pytest
+
+from provenmf.applications import count_words
+from provenmf.applications.stop_words import LANGUAGES, stop_words_of, without_contractions
+from provenmf.applications.text_notices import looks_like_code, looks_like_mail
+from provenmf.errors import InvalidInput
+
+WORDS = "ship sail harbour storm wave anchor deck mast rope crew"
+
+
+def test_contractions_are_no_words():
+    texts = ["I'm sure the ship's crew doesn't sail", "I\u2019m on the ship, they've a crew, sail"]
+    assert count_words(texts, max_share=1.0).vocabulary.tolist() == ["crew", "sail", "ship"]
+    assert without_contractions("L'\u00e9t\u00e9 o'clock").split() == ["\u00e9t\u00e9", "o'clock"]
+
+
+def test_a_vocabulary_with_contractions_is_counted_as_it_is():
+    counts = count_words(["don't sail", "sail, don't"], vocabulary=["don't", "sail"])
+    assert counts.matrix.toarray().tolist() == [[1, 1], [1, 1]]
+
+
+def test_stop_words_of_other_languages():
+    texts = ["das Schiff und der Hafen", "der Hafen und das Schiff"]
+    found = count_words(texts, stop_words="german", max_share=1.0).vocabulary.tolist()
+    assert found == ["hafen", "schiff"]
+    assert all(stop_words_of(language) for language in LANGUAGES)
+    with pytest.raises(InvalidInput, match="stop_words='klingon'.*german"):
+        count_words(texts, stop_words="klingon")
+
+
+def test_mails_are_noticed():
+    mail = f"From: a@b.c\nSubject: boats\n\n{WORDS}"
+    assert looks_like_mail(mail) and not looks_like_mail(f"Note: {WORDS}")
+    notes = count_words([mail] * 3, max_share=1.0).notes
+    assert any("--mail" in note for note in notes)
+    assert count_words([WORDS] * 3, max_share=1.0).notes == ()
+
+
+def test_short_texts_are_noticed():
+    notes = count_words(["ship sail", "ship sail", "sail ship"], max_share=1.0).notes
+    assert any("at most 2 counted words" in note for note in notes)
+
+
+def test_codes_are_noticed():
+    assert looks_like_code("mxjqzk") and looks_like_code("m3405871")
+    assert not looks_like_code("rhythm") and not looks_like_code("harbour")
+    notes = count_words([f"{WORDS} mxjqzk bhjxx g9v0q82"] * 3, max_share=1.0).notes
+    assert any("look like codes, such as" in note for note in notes)
