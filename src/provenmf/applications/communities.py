@@ -206,7 +206,7 @@ def find_communities(
     scale: bool = True,
     vertices: bool | Literal["auto"] = "auto",
     memberships: HowMemberships = "scaled",
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
     **options: Any,
 ) -> Communities:
     """Find communities and the memberships of every node.

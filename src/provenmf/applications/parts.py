@@ -138,7 +138,7 @@ def find_parts(
     *,
     method: str = "hals",
     shape: tuple[int, int] | None = None,
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
     **options: object,
 ) -> Parts:
     """Find the parts of which images are made.

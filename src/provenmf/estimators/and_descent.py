@@ -119,7 +119,7 @@ class AND(Factorizer):
             "scale_rows": False,
         },
     )
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[dict[str, object]] = {
         **Factorizer._parameter_constraints,
         "init": [str, "array-like"],
         "schedule": [StrOptions({"adaptive", "paper"})],
@@ -151,7 +151,7 @@ class AND(Factorizer):
         max_iter: int = 200,
         tol: float = 1e-10,
         forget: float = 0.5,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         certify: bool = True,
         verbose: int = 0,
         callback: Callback | None = None,

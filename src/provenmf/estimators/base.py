@@ -56,7 +56,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     _method: ClassVar[str]
     traits: ClassVar[Traits]
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[dict[str, object]] = {
         "n_components": [AT_LEAST_ONE, StrOptions({"auto"}), None],
         "random_state": ["random_state"],
         "certify": ["boolean"],

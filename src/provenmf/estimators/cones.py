@@ -96,7 +96,7 @@ class ConeNMF(Factorizer):
 
     _method = "cones"
     traits = Traits(finds_number=True, advised=0)
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[dict[str, object]] = {
         **Factorizer._parameter_constraints,
         "first": [StrOptions({"longest", "random"}), Interval(Integral, 0, None, closed="left")],
         "max_components": [Interval(Integral, 2, None, closed="left")],
@@ -114,7 +114,7 @@ class ConeNMF(Factorizer):
         refine: Refine | None = None,
         max_iter: int = 500,
         tol: float = 1e-4,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         certify: bool = True,
         verbose: int = 0,
         callback: Callback | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -73,7 +73,7 @@ class FastAnchor(Factorizer):
 
     _method = "fast_anchor"
     traits = Traits(negative_data=True, finds_number=True, anchors=True)
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[dict[str, object]] = {
         **Factorizer._parameter_constraints,
         "refine": ["boolean"],
         "scale_rows": ["boolean"],
@@ -89,7 +89,7 @@ class FastAnchor(Factorizer):
         scale_rows: bool = False,
         n_projections: int | None = None,
         constraint: Constraint = "simplex",
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         certify: bool = True,
         verbose: int = 0,
         callback: Callback | None = None,

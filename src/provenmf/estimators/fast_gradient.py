@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -79,7 +79,7 @@ class FastGradient(Factorizer):
     traits = Traits(
         negative_data=True, finds_number=True, anchors=True, random="always", block_by_block=False
     )
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[dict[str, object]] = {
         **Factorizer._parameter_constraints,
         "mu": [NOT_NEGATIVE, StrOptions({"auto"})],
         "price_spread": [Interval(Real, 0, 1, closed="both")],
@@ -97,7 +97,7 @@ class FastGradient(Factorizer):
         max_iter: int = 500,
         tol: float = 1e-6,
         memory_limit: float = 8e9,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         certify: bool = True,
         verbose: int = 0,
         callback: Callback | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -108,7 +108,7 @@ class MERIT(Factorizer):
         block_by_block=False,
         advised=2,
     )
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[dict[str, object]] = {
         **Factorizer._parameter_constraints,
         "step": [StrOptions({"pairwise", "open-loop"})],
         "lam": [NOT_NEGATIVE, StrOptions({"auto", "paper", "authors"})],
@@ -132,7 +132,7 @@ class MERIT(Factorizer):
         tol: float = 1e-3,
         group_duplicates: float | Literal["auto"] = "auto",
         constraint: Constraint = "simplex",
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         certify: bool = True,
         verbose: int = 0,
         callback: Callback | None = None,

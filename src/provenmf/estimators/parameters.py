@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import Any
 
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import (
@@ -41,7 +40,7 @@ class InvalidParameter(InvalidInput, InvalidParameterError):
         return self._text if naming is as_in_python else super().sentence(naming)
 
 
-def validate_parameters(estimator: BaseEstimator, constraints: Mapping[str, Any]) -> None:
+def validate_parameters(estimator: BaseEstimator, constraints: Mapping[str, object]) -> None:
     """Refuse the first parameter that is not among its legal values."""
     for name, value in estimator.get_params(deep=False).items():
         try:

@@ -70,7 +70,7 @@ class PoissonNMF(Factorizer):
 
     traits = Traits(random="with options", block_by_block=False)
     _method = "poisson"
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[dict[str, object]] = {
         **Factorizer._parameter_constraints,
         "init": [str, "array-like"],
         "max_iter": [AT_LEAST_ONE],
@@ -84,7 +84,7 @@ class PoissonNMF(Factorizer):
         init: Init = "cones",
         max_iter: int = 500,
         tol: float = 1e-6,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         certify: bool = True,
         verbose: int = 0,
         callback: Callback | None = None,

@@ -114,7 +114,7 @@ class Purification(Factorizer):
 
     _method = "purification"
     traits = Traits(negative_data=True)
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[dict[str, object]] = {
         **Factorizer._parameter_constraints,
         "init": [str, "array-like"],
         "pseudo_inverse": [StrOptions({"min-inf", "moore-penrose"})],
@@ -140,7 +140,7 @@ class Purification(Factorizer):
         batch_size: int | None = None,
         max_iter: int = 100,
         tol: float = 1e-6,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         certify: bool = True,
         verbose: int = 0,
         callback: Callback | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -69,7 +69,7 @@ class SPA(Factorizer):
 
     _method = "spa"
     traits = Traits(negative_data=True, finds_number=True, anchors=True, random="never", advised=1)
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[dict[str, object]] = {
         **Factorizer._parameter_constraints,
         "scale_rows": ["boolean"],
         "constraint": [CONSTRAINT],

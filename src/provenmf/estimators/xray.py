@@ -66,7 +66,7 @@ class XRAY(Factorizer):
 
     _method = "xray"
     traits = Traits(finds_number=True, anchors=True)
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[dict[str, object]] = {
         **Factorizer._parameter_constraints,
         "variant": [StrOptions({"rand", "max", "dist", "greedy"})],
     }
@@ -76,7 +76,7 @@ class XRAY(Factorizer):
         n_components: int | str | None = None,
         *,
         variant: Variant = "max",
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         certify: bool = True,
         verbose: int = 0,
         callback: Callback | None = None,

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.storage import stored_values
+from provenmf.storage import Matrix, is_sparse, stored_values
 
 # Between these lengths a square neither underflows by a digit nor overflows.
 SAFE_LENGTHS = (1e-140, 1e150)
@@ -17,7 +17,7 @@ CANCELLED = 1e-6
 DENSE_ENTRIES = 1 << 18  # entries of a sparse block made dense at a time: 2 MB
 
 
-def squared_frobenius_norm(block: Any) -> float:
+def squared_frobenius_norm(block: Matrix) -> float:
     """‖block‖²_F of a dense or sparse block, summed in double precision."""
     flat = np.ascontiguousarray(stored_values(block)).reshape(-1)
     if flat.dtype == np.float64:
@@ -25,16 +25,16 @@ def squared_frobenius_norm(block: Any) -> float:
     return float(np.einsum("i,i->", flat, flat, dtype=np.float64))
 
 
-def squared_row_norms(block: Any) -> NDArray[np.float64]:
+def squared_row_norms(block: Matrix) -> NDArray[np.float64]:
     """Squared length of each row of a dense or sparse block."""
-    if sp.issparse(block):
+    if is_sparse(block):
         squares = block.data.astype(np.float64) ** 2
         squared = sp.csr_array((squares, block.indices, block.indptr), shape=block.shape)
         return np.asarray(squared.sum(axis=1)).reshape(-1)
     return np.asarray(np.einsum("ij,ij->i", block, block, dtype=np.float64))
 
 
-def row_lengths(block: Any) -> NDArray[np.float64]:
+def row_lengths(block: Matrix) -> NDArray[np.float64]:
     """Length of each row; rows whose squares leave the range of numbers are scaled first."""
     with np.errstate(over="ignore"):
         lengths = np.sqrt(squared_row_norms(block))
@@ -55,18 +55,18 @@ def power_of_two(values: Any) -> Any:
     return np.ldexp(1.0, np.clip(exponents, -1000, 1000))
 
 
-def row_sums(block: Any) -> NDArray[np.float64]:
+def row_sums(block: Matrix) -> NDArray[np.float64]:
     """Sum of each row of a dense or sparse block."""
     return np.asarray(block @ np.ones(block.shape[1]), dtype=np.float64)
 
 
-def absolute_row_sums(block: Any) -> NDArray[np.float64]:
+def absolute_row_sums(block: Matrix) -> NDArray[np.float64]:
     """Sum of the absolute values in each row of a dense or sparse block."""
     return np.asarray(np.abs(block).sum(axis=1), dtype=np.float64).reshape(-1)
 
 
 def squared_residual_rows(
-    block: Any, weights: NDArray[Any], components: NDArray[Any]
+    block: Matrix, weights: NDArray[np.floating], components: NDArray[np.floating]
 ) -> NDArray[np.float64]:
     """Squared length of each row of `block − weights @ components`.
 
@@ -75,7 +75,7 @@ def squared_residual_rows(
     Its rounding error is about 1e-16 (‖x‖ + Σ|w_k|‖c_k‖)²; rows with less than CANCELLED of that
     left are subtracted directly, a few at a time.
     """
-    if not sp.issparse(block):
+    if not is_sparse(block):
         residual = block - weights @ components
         return np.asarray(np.einsum("ij,ij->i", residual, residual, dtype=np.float64))
     components = components.astype(np.float64, copy=False)
@@ -94,11 +94,11 @@ def squared_residual_rows(
     return np.asarray(squared)
 
 
-def largest_row_sum(matrix: NDArray[Any]) -> float:
+def largest_row_sum(matrix: NDArray[np.floating]) -> float:
     """‖M‖_∞: the largest sum of absolute values in a row."""
     return float(np.abs(matrix).sum(axis=1).max(initial=0.0))
 
 
-def largest_column_sum(matrix: NDArray[Any]) -> float:
+def largest_column_sum(matrix: NDArray[np.floating]) -> float:
     """‖M‖_1: the largest sum of absolute values in a column."""
     return float(np.abs(matrix).sum(axis=0).max(initial=0.0))

@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+# A figure as plotly reads it.
+Plotly = dict[str, Any]
+
 # Colours that are told apart by colour-blind readers (after Okabe & Ito 2008), on white and black.
 COLOURS = ("#0a7abf", "#e08a00", "#009e73", "#cc6aa2", "#3fb0e8", "#d55e00", "#8c6bb1", "#8a8a8a")
 DASHES = ("solid", "dash", "dot", "dashdot")
@@ -54,7 +57,7 @@ def lines(
     log_x: bool = False,
     log_y: bool = False,
     dotted: Sequence[str] = (),
-) -> dict[str, Any]:
+) -> Plotly:
     """Curves (name, x, y) with a legend; the names in `dotted` get markers and a dotted line."""
     data = []
     for number, (name, x, y) in enumerate(series):
@@ -82,7 +85,7 @@ def lines(
     }
 
 
-def bars(names: Sequence[object], values: Any, value_label: str) -> dict[str, Any]:
+def bars(names: Sequence[object], values: Any, value_label: str) -> Plotly:
     """Horizontal bars, the first name on top."""
     labels = [plain(shortened(name)) for name in names]
     return {
@@ -111,7 +114,7 @@ def bars(names: Sequence[object], values: Any, value_label: str) -> dict[str, An
 
 
 def heat_map(
-    values: NDArray[Any],
+    values: NDArray[np.floating],
     row_names: Sequence[object],
     column_names: Sequence[object],
     *,
@@ -121,7 +124,7 @@ def heat_map(
     show_rows: bool = True,
     row_ticks: Sequence[str] | None = None,
     column_ticks: Sequence[str] | None = None,
-) -> dict[str, Any]:
+) -> Plotly:
     """A matrix as colours; hovering tells row, column and value.
 
     row_ticks, column_ticks : short labels for the axes in place of the names.
@@ -164,7 +167,7 @@ def heat_map(
     }
 
 
-def image(values: NDArray[Any], *, value_label: str, largest: float) -> dict[str, Any]:
+def image(values: NDArray[np.floating], *, value_label: str, largest: float) -> Plotly:
     """A map (rows, columns) in colours, pixels square, no axes."""
     hidden = {"visible": False, "constrain": "domain"}
     return {
@@ -189,17 +192,17 @@ def image(values: NDArray[Any], *, value_label: str, largest: float) -> dict[str
 
 
 def network(
-    positions: NDArray[Any],
-    edges: NDArray[Any],
+    positions: NDArray[np.floating],
+    edges: NDArray[np.integer],
     names: Sequence[str],
-    groups: NDArray[Any],
-    corners: NDArray[Any],
+    groups: NDArray[np.integer],
+    corners: NDArray[np.floating],
     corner_names: Sequence[str],
-) -> dict[str, Any]:
+) -> Plotly:
     """Nodes at given positions, coloured by group, edges as faint lines, named corners."""
     ends = np.full((len(edges), 3, 2), np.nan)
     ends[:, 0], ends[:, 1] = positions[edges[:, 0]], positions[edges[:, 1]]
-    data: list[dict[str, Any]] = [
+    data: list[Plotly] = [
         {
             "type": "scatter",
             "mode": "lines",

@@ -21,12 +21,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks import Blocks
+from provenmf.blocks import Block, Blocks
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.linalg.angles import similarity_decimals
 from provenmf.linalg.norms import squared_row_norms
@@ -162,7 +162,7 @@ def nearest_component_weights(
     safe_lengths = np.where(lengths > 0, lengths, 1.0)
     units = components / safe_lengths[:, None]
 
-    def weights_of(block: Any) -> NDArray[np.floating]:
+    def weights_of(block: Block) -> NDArray[np.floating]:
         products = block @ units.T
         rows, nearest = np.arange(block.shape[0]), products.argmax(axis=1)
         weights = np.zeros(products.shape, dtype=blocks.dtype)

@@ -8,8 +8,6 @@ rest is not forgotten: see `gap.py` for what leaving it out can cost.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,7 +21,7 @@ SLICE_ROWS = 2048
 
 
 def candidate_rows(
-    X: NDArray[Any],
+    X: NDArray[np.floating],
     anchors: Rows,
     squared_residuals: NDArray[np.float64],
     size: int,
@@ -42,7 +40,7 @@ def candidate_rows(
     return np.sort(chosen[np.sort(order)][:size])
 
 
-def extreme_counts(X: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
+def extreme_counts(X: NDArray[np.floating], rng: np.random.Generator) -> NDArray[np.int64]:
     """In how many of the random directions, both ways, each row is the extreme one."""
     directions = rng.standard_normal((X.shape[1], DIRECTIONS))
     directions = directions.astype(np.float32)
@@ -65,7 +63,7 @@ def extreme_counts(X: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int6
     return np.bincount(winners, minlength=len(X))
 
 
-def representatives(X: NDArray[Any], rows: Rows, radius: float) -> Rows:
+def representatives(X: NDArray[np.floating], rows: Rows, radius: float) -> Rows:
     """The given rows without those within `radius` of one that is kept, in the given order.
 
     Rows far from the mean are kept first, so that the answer does not depend on the order.

@@ -16,7 +16,6 @@ choices of y, from cheap to sharp:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,7 +132,7 @@ def lowest_outside_bound(mixture: Mixture) -> Floats:
     return bound - single_precision_error(mixture)
 
 
-def ascent_bound(mixture: Mixture, penalties: Penalties, vertices: NDArray[Any]) -> float:
+def ascent_bound(mixture: Mixture, penalties: Penalties, vertices: NDArray[np.floating]) -> float:
     """A lower bound of min f over the given vertices by dual ascent, as of Erlenkotter (1978).
 
     Levels start on the line from min_n p_ln, where nothing is charged, towards <c_l, p_l>, as far
@@ -170,7 +169,7 @@ def ascent_bound(mixture: Mixture, penalties: Penalties, vertices: NDArray[Any])
 
 
 def product_slices(
-    vertices: NDArray[Any], residual: Floats
+    vertices: NDArray[np.floating], residual: Floats
 ) -> Iterator[tuple[slice, NDArray[np.floating]]]:
     """<vertex, r_l> for all vertices, a slice of rows l at a time."""
     for start in range(0, len(residual), TILE[0]):
