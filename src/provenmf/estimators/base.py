@@ -235,9 +235,9 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             products=products,
         )
 
-    def _statements(self, fit: Fit) -> Certificate:
+    def _statements(self, fit: Fit, *, thorough: bool = False) -> Certificate:
         """All that can be said: the method's theory, and what needs none."""
-        return self._certify(fit).join(any_method.certify(fit))
+        return self._certify(fit).join(any_method.certify(fit, thorough=thorough))
 
     def _warn_if_cut_short(self) -> None:
         """As scikit-learn does: tell who asked for convergence that it was not reached."""

@@ -65,7 +65,7 @@ def certify(X: Any, factorization: Factorization | Answer) -> Certificate:
     bare = replace(factorization, trace=Trace(), certificate=None)
     fit = estimator._measured(blocks, bare)
     recognized = _same_data(fit, factorization.fingerprint)
-    certificate: Certificate = estimator._statements(fit).join(recognized)
+    certificate: Certificate = estimator._statements(fit, thorough=True).join(recognized)
     return certificate
 
 

@@ -7,7 +7,10 @@ from provenmf.guarantees.fit import Fit
 from provenmf.records import Certificate
 
 
-def certify(fit: Fit) -> Certificate:
-    """How near the error is to the best possible, whether parts are unique and weights stable."""
-    unique = uniqueness.certify(fit)
+def certify(fit: Fit, *, thorough: bool = False) -> Certificate:
+    """How near the error is to the best possible, whether parts are unique and weights stable.
+
+    `thorough` looks for other parts of many components too, which takes seconds.
+    """
+    unique = uniqueness.certify(fit, thorough=thorough)
     return optimality.certify(fit).join(unique).join(stability.certify(fit))

@@ -30,6 +30,7 @@ from provenmf.records import Certificate, Check, Measure
 # The checks here, which are about the parts and are no condition of any method.
 EVERYWHERE, NEARBY = "no other parts, same product", "no other parts nearby"
 MOST_COMPONENTS = 30
+MOST_IN_A_FIT = 12  # beyond, the programs would take longer than many a fit
 MOST_ENTRIES = 5_000_000
 # Entries below this, next to others of size one, would not be exact.
 SMALLEST = 1e-290
@@ -50,9 +51,16 @@ class Uniqueness:
     reason: str = ""
 
 
-def certify(fit: Fit) -> Certificate:
-    """Whether the parts are unique, locally unique, or can be moved and how far."""
-    found = examine(fit.factorization.weights, fit.factorization.components)
+def certify(fit: Fit, *, thorough: bool = True) -> Certificate:
+    """Whether the parts are unique, locally unique, or can be moved and how far.
+
+    Without `thorough` only for up to MOST_IN_A_FIT components.
+    """
+    if thorough or fit.n_components <= MOST_IN_A_FIT:
+        found = examine(fit.factorization.weights, fit.factorization.components)
+    else:
+        note = f"not tried in a fit beyond {MOST_IN_A_FIT} components: provenmf.certify tries it"
+        found = Uniqueness(reason=note)
     bounds: dict[str, float] = {}
     measures: dict[str, Measure] = {}
     if found.in_all:

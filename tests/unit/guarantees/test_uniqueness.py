@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from provenmf import HALS, SPA
+from provenmf import HALS, SPA, certify, factorize
 from provenmf.blocks import as_blocks
 from provenmf.guarantees import uniqueness
 from provenmf.guarantees.fit import Fit
-from provenmf.guarantees.uniqueness import examine
+from provenmf.guarantees.uniqueness import MOST_IN_A_FIT, NEARBY, examine
 from provenmf.records import Factorization
 
 SEPARABLE = np.vstack([np.eye(3), np.full((2, 3), 1 / 3)])
@@ -96,3 +96,12 @@ def test_more_zeros_never_lose_uniqueness_by_the_order_of_rows():
         again = examine(weights[order], components)
         assert again.everywhere == found.everywhere
         assert (again.isolation is None) == (found.isolation is None)
+
+
+def test_many_components_are_examined_by_certify_and_not_in_a_fit():
+    k = MOST_IN_A_FIT + 1
+    X = np.vstack([np.eye(k), np.full((1, k), 1 / k)])
+    result = factorize(X, k, method="spa")
+    in_the_fit = {check.name: check for check in result.certificate.checks}[NEARBY]
+    assert in_the_fit.status == "unknown" and "provenmf.certify" in in_the_fit.note
+    assert {check.name: check.status for check in certify(X, result).checks}[NEARBY] == "holds"
