@@ -81,7 +81,7 @@ def _checked(matrix: Any, dtype: np.dtype[Any]) -> Any:
     return matrix.astype(dtype)
 
 
-def largest_of(block: Any) -> float:
+def largest_of(block: object) -> float:
     """The largest absolute value."""
     values = stored_values(block)
     return max(float(values.max()), -float(values.min())) if values.size else 0.0

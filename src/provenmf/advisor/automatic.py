@@ -26,7 +26,7 @@ SHARED = ("certify", "on_interrupt", "verbose")
 
 
 def factorize(
-    X: Any,
+    X: object,
     n_components: int | str | None = None,
     *,
     method: str = AUTO,
@@ -91,7 +91,7 @@ def factorize(
 
 
 def _automatic(
-    X: Any, n_components: int | str, random_state: RandomState, options: dict[str, Any]
+    X: object, n_components: int | str, random_state: RandomState, options: dict[str, Any]
 ) -> Factorization:
     """The polished factorization, or that of a method whose theory holds and that fits as well."""
     polished = _polished(X, n_components, random_state, options)
@@ -115,7 +115,7 @@ def _automatic(
 
 
 def _polished(
-    X: Any, n_components: int | str, random_state: RandomState, options: dict[str, Any]
+    X: object, n_components: int | str, random_state: RandomState, options: dict[str, Any]
 ) -> Factorization:
     unknown = options.keys() - estimator_class(POLISHED)().get_params()
     if unknown:

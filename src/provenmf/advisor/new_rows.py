@@ -97,7 +97,9 @@ def conformal_residual(
     return ConformalResidual(fitted, estimate)
 
 
-def _split(X: Any, held_out: float, confidence: float, random_state: Any) -> tuple[Any, Any]:
+def _split(
+    X: object, held_out: float, confidence: float, random_state: int | np.random.RandomState | None
+) -> tuple[Any, Any]:
     """Rows to fit and rows to keep aside, of which there must be enough."""
     rest, aside = train_test_split(X, test_size=held_out, random_state=random_state)
     found, needed = (

@@ -179,7 +179,7 @@ class Communities(Answer):
         rows, columns = len(self.factorization.weights), self.factorization.components.shape[1]
         return f"{rows:,} nodes as points in the coordinates of {columns} leading eigenvectors"
 
-    def matrix_of(self, data: Any) -> NDArray[np.float64]:
+    def matrix_of(self, data: object) -> NDArray[np.float64]:
         """Nodes as points, from the graph."""
         settings = self.settings
         embedding = embed(as_graph(data).adjacency, settings.n_communities, energy=settings.energy)
@@ -189,7 +189,7 @@ class Communities(Answer):
         """A graph."""
         return read_graph(path, key=options.key)
 
-    def transform(self, data: Any) -> NDArray[np.float64]:
+    def transform(self, data: object) -> NDArray[np.float64]:
         """There is none: a new node changes the eigenvectors that all memberships rest on."""
         raise InvalidInput(
             "Communities has no transform: memberships rest on the eigenvectors of the whole "
@@ -198,7 +198,7 @@ class Communities(Answer):
 
 
 def find_communities(
-    graph: Any,
+    graph: object,
     n_communities: int | None = None,
     *,
     method: str = "spa",

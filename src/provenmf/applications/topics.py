@@ -243,7 +243,7 @@ class Topics(Answer):
             f"coordinates{how if self.settings.features == 'counts' else ''}"
         )
 
-    def matrix_of(self, data: Any) -> Any:
+    def matrix_of(self, data: object) -> Any:
         """Words as points, or documents of unit length, from texts or counts."""
         matrix, missing = counts_of_words(data, self.vocabulary)
         if missing:
@@ -271,7 +271,7 @@ class Topics(Answer):
             corpus = replace(corpus, texts=[body_of(text) for text in corpus.texts])
         return corpus
 
-    def transform(self, data: Any) -> NDArray[np.float64]:
+    def transform(self, data: object) -> NDArray[np.float64]:
         """Share of each topic in new documents.
 
         Parameters

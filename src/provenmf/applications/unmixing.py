@@ -240,7 +240,7 @@ def unmix(
     vertices: bool | Literal["auto"] = "auto",
     true_endmembers: object = None,
     true_abundances: object = None,
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
     **options: object,
 ) -> Unmixing:
     """Find endmembers and abundances.

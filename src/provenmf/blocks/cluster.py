@@ -73,7 +73,7 @@ class ClusterBlocks(Blocks):
             yield start, stop, result
 
 
-def _as_rows(chunk: Any, dtype: np.dtype[Any], sparse: bool) -> Block:
+def _as_rows(chunk: object, dtype: np.dtype[Any], sparse: bool) -> Block:
     """A chunk as blocks are: an array of numbers, or sparse rows in order."""
     if sparse != sp.issparse(chunk):
         raise InvalidInput(

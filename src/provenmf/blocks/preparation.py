@@ -102,16 +102,16 @@ class Prepared:
             coordinates, lambda f: f._replace(components=f.components @ directions)
         )
 
-    def _followed_by(self, data: Any, undo: Callable[[Factors], Factors]) -> Prepared:
+    def _followed_by(self, data: object, undo: Callable[[Factors], Factors]) -> Prepared:
         return replace(self, data=data, undoing=(*self.undoing, undo))
 
 
-def prepare(data: Any) -> Prepared:
+def prepare(data: object) -> Prepared:
     """Data to which no step has been applied yet."""
     return Prepared(data)
 
 
-def prepare_cooccurrence(counts: Any, k: int) -> Prepared:
+def prepare_cooccurrence(counts: object, k: int) -> Prepared:
     """Words as points: rows of P = FᵀF/n scaled to sum one, on k leading directions.
 
     The same as ``prepare(P).without_zero_rows().with_unit_row_sums().projected(k)``, but P is

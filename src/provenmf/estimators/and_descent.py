@@ -213,12 +213,12 @@ class AND(Factorizer):
     def _certify(self, fit: Fit) -> Certificate:
         return guarantee.certify(fit)
 
-    def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.floating]:
+    def fit_transform(self, X: object, y: object = None) -> NDArray[np.floating]:
         """Factorize X and return the weights (n_rows, n_components)."""
         self.__dict__.pop("_stream", None)
         return super().fit_transform(X)
 
-    def partial_fit(self, X: Any, y: Any = None) -> AND:
+    def partial_fit(self, X: object, y: object = None) -> AND:
         """Make one stage with a batch of rows, and with what earlier batches left behind.
 
         The first batch also gives the start, so it should have many more rows than components.

@@ -10,7 +10,7 @@ from provenmf.estimators.certificate import estimator_of
 from provenmf.records import Factorization
 
 
-def weights_of(X: Any, factorization: Factorization) -> NDArray[Any]:
+def weights_of(X: object, factorization: Factorization) -> NDArray[Any]:
     """Weights (n, k) of the rows of X by the method that made the factorization."""
     estimator = estimator_of(factorization)
     blocks = estimator._blocks(X, reset=True)

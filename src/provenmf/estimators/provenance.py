@@ -26,7 +26,7 @@ def current_names(parameters: Mapping[str, Any]) -> dict[str, Any]:
 def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters as JSON can hold them, arrays by a short description."""
 
-    def plain(value: Any) -> Any:
+    def plain(value: object) -> Any:
         if isinstance(value, np.ndarray):
             return f"array of shape {value.shape}"
         try:

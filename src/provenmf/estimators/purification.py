@@ -180,7 +180,7 @@ class Purification(Factorizer):
             verbose=self.verbose,
         )
 
-    def partial_fit(self, X: Any, y: Any = None) -> Purification:
+    def partial_fit(self, X: object, y: object = None) -> Purification:
         """One iteration on the rows of X; the first call starts from `init`.
 
         Parameters
@@ -217,7 +217,7 @@ class Purification(Factorizer):
         self.scaling_ = state.scaling
         return self
 
-    def decode(self, X: Any) -> NDArray[np.floating]:
+    def decode(self, X: object) -> NDArray[np.floating]:
         """The paper's weights max(A†y − α, 0) of rows y: robust, but biased by α where α > 0."""
         check_is_fitted(self)
         blocks = self._blocks(X, reset=False)

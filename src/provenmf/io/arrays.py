@@ -12,7 +12,7 @@ from provenmf.errors import InvalidInput
 from provenmf.storage import NUMBERS, check_scale, largest_of, own_rows
 
 
-def numbers(array: Any, where: str) -> NDArray[Any]:
+def numbers(array: object, where: str) -> NDArray[Any]:
     """An array of numbers; `where` is its name in messages."""
     try:
         values = np.asarray(array)
@@ -23,7 +23,7 @@ def numbers(array: Any, where: str) -> NDArray[Any]:
     return values
 
 
-def sparse_numbers(matrix: Any, where: str) -> sp.csr_array:
+def sparse_numbers(matrix: object, where: str) -> sp.csr_array:
     """A copy of a matrix of finite numbers, in sparse rows."""
     if not sp.issparse(matrix):
         matrix = numbers(matrix, where)

@@ -83,10 +83,10 @@ def _size(arrays: dict[str, Any], names: tuple[str, ...]) -> int | None:
 
 
 def as_cube(
-    array: Any,
+    array: object,
     *,
     shape: tuple[int, int] | None = None,
-    wavelengths: Any = None,
+    wavelengths: object = None,
     where: str = "cube",
 ) -> Cube:
     """See an array as a cube; bad bands and pixels are masked, and `notes` say so."""

@@ -84,7 +84,7 @@ def load(path: str | Path) -> Factorization | Answer:
         return _assemble(record, arrays)
 
 
-def _check_format(record: Any, path: Path) -> None:
+def _check_format(record: object, path: Path) -> None:
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise UnreadableFile(f"{path} is not a provenmf result")
     version = record.get("format_version")
@@ -107,7 +107,7 @@ def _assemble(record: dict[str, Any], arrays: Arrays) -> Factorization | Answer:
     return unpack(_answer_type(kind), plain, arrays)
 
 
-def _answer_type(kind: Any) -> type[Answer]:
+def _answer_type(kind: object) -> type[Answer]:
     """The class of a kind of answer; a file can name a kind, never a module."""
     if kind not in ANSWERS:
         import_module("provenmf.applications")  # whose answers enter themselves

@@ -59,11 +59,11 @@ def pack(record: Any, prefix: str = "") -> tuple[Plain, Arrays]:
     return plain, arrays
 
 
-def _holds_arrays(value: Any) -> bool:
+def _holds_arrays(value: object) -> bool:
     return isinstance(value, Mapping) and any(isinstance(v, np.ndarray) for v in value.values())
 
 
-def unpack(kind: type[Record], plain: Any, arrays: Arrays, prefix: str = "") -> Record:
+def unpack(kind: type[Record], plain: object, arrays: Arrays, prefix: str = "") -> Record:
     """The record of a class from what `pack` made of it; ValueError says what does not fit."""
     if not isinstance(plain, dict):
         raise ValueError(f"{prefix or 'the record'} holds no fields")
@@ -99,7 +99,7 @@ class _Stored:
             for known in self.arrays
         )
 
-    def value(self, hint: Any, name: str) -> Any:
+    def value(self, hint: object, name: str) -> Any:
         """The value of one field, of the type that it declares."""
         origin, arguments = get_origin(hint), get_args(hint)
         if origin is Annotated:
@@ -127,7 +127,7 @@ class _Stored:
             return self.plain[name]
         return self.arrays[self.prefix + name].tolist()
 
-    def array(self, dtype: Any, name: str) -> NDArray[Any]:
+    def array(self, dtype: object, name: str) -> NDArray[Any]:
         """An array of the declared type of numbers or text."""
         if self.prefix + name not in self.arrays:
             raise ValueError(f"{self.prefix}{name} is not an array")
@@ -158,7 +158,7 @@ class _Stored:
         return array
 
 
-def _state_type(plain: Any) -> type[MethodState]:
+def _state_type(plain: object) -> type[MethodState]:
     """The class of what a method kept: one that is known, nothing else."""
     known = {kind.__name__: kind for kind in MethodState.__subclasses__()}
     name = plain.get("type") if isinstance(plain, dict) else None

@@ -49,7 +49,11 @@ def read_graph(path: str | Path, *, key: str | None = None) -> Graph:
 
 
 def as_graph(
-    graph: Any, names: Sequence[str] | None = None, *, where: str = "graph", directed: bool = False
+    graph: object,
+    names: Sequence[str] | None = None,
+    *,
+    where: str = "graph",
+    directed: bool = False,
 ) -> Graph:
     """See an adjacency matrix or a networkx graph as a `Graph`.
 

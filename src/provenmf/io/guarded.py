@@ -82,7 +82,7 @@ def _received(outcome: dict[str, Any], folder: Path) -> dict[str, Any]:
     return {name: _value(item, folder) for name, item in outcome["content"]}
 
 
-def _value(item: Any, folder: Path) -> Any:
+def _value(item: object, folder: Path) -> Any:
     if not isinstance(item, dict):
         return item
     arrays = [np.load(folder / file, allow_pickle=False) for file in item["files"]]

@@ -94,7 +94,7 @@ def _matrix(node: Any, path: Path) -> Any:
     return own_rows(build((values, indices, pointers), shape=shape), f"{path}:")
 
 
-def _names(file: Any, axis: str, path: Path) -> list[str] | None:
+def _names(file: object, axis: str, path: Path) -> list[str] | None:
     """The index of the frame `obs` (cells) or `var` (genes), if it is a plain column of text."""
     frame = member(file, axis, path)
     if not hasattr(frame, "keys"):  # before AnnData 0.7 frames were stored in another way

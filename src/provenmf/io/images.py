@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +64,7 @@ def read_images(
 
 
 def as_images(
-    array: Any,
+    array: object,
     *,
     shape: tuple[int, int] | None = None,
     names: Sequence[str] | None = None,

@@ -112,11 +112,11 @@ def choose_array(
     return arrays[fitting[0]]
 
 
-def _is_number(array: Any) -> bool:
+def _is_number(array: object) -> bool:
     return isinstance(array, np.ndarray) and array.dtype.kind in NUMBERS
 
 
-def _numeric(matrix: Any, path: Path) -> Any:
+def _numeric(matrix: object, path: Path) -> Any:
     if sp.issparse(matrix):
         return sp.csr_array(matrix)
     matrix = np.asanyarray(matrix)

@@ -17,7 +17,7 @@ REASONS = {"nan": "not a number", "inf": "infinite", "-inf": "minus infinite"}
 KEY = "not_finite"
 
 
-def strict_json(content: Any, *, indent: int | None = 1) -> str:
+def strict_json(content: object, *, indent: int | None = 1) -> str:
     """Text for other programs.
 
     Examples
@@ -33,7 +33,7 @@ def strict_json(content: Any, *, indent: int | None = 1) -> str:
     return json.dumps(plain, indent=indent, allow_nan=False, default=str)
 
 
-def exact_json(content: Any) -> str:
+def exact_json(content: object) -> str:
     """Text for our own files, from which `from_exact_json` gets every number back."""
     return json.dumps(_marked(content), allow_nan=False)
 
@@ -43,12 +43,12 @@ def from_exact_json(text: str) -> Any:
     return json.loads(text, object_hook=_number)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """NumPy's numbers as Python's."""
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _is_odd(value: Any) -> bool:
+def _is_odd(value: object) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 

@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -161,7 +160,7 @@ def read_counts(
 
 
 def as_counts(
-    matrix: Any,
+    matrix: object,
     vocabulary: Sequence[str] | None = None,
     *,
     where: str = "counts",

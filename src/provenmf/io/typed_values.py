@@ -35,7 +35,7 @@ def checked(hint: Any, value: Any, name: str) -> Any:
     raise ValueError(f"{name} is {str(value)[:60]!r}, which is no {_in_words(hint)}")
 
 
-def _one_of(kinds: tuple[Any, ...], value: Any, name: str) -> Any:
+def _one_of(kinds: tuple[Any, ...], value: object, name: str) -> Any:
     """The value as the first of several types that it is of."""
     for kind in kinds:
         try:
@@ -45,10 +45,10 @@ def _one_of(kinds: tuple[Any, ...], value: Any, name: str) -> Any:
     raise ValueError(f"{name} is {str(value)[:60]!r}, which is none of its types")
 
 
-def _in_words(hint: Any) -> str:
+def _in_words(hint: object) -> str:
     return hint.__name__ if isinstance(hint, type) else str(hint).replace("typing.", "")
 
 
-def is_mapping(origin: Any) -> bool:
+def is_mapping(origin: object) -> bool:
     """Whether a generic type, without its arguments, is a mapping."""
     return isinstance(origin, type) and issubclass(origin, Mapping)

@@ -21,13 +21,13 @@ def cosine_error(n_terms: int) -> float:
     return (2 * n_terms + 8) * _EPS
 
 
-def angle_at_most(cosine: Any, n_terms: int) -> NDArray[np.float64]:
+def angle_at_most(cosine: NDArray[np.floating] | float, n_terms: int) -> NDArray[np.float64]:
     """An angle that the true one does not exceed."""
     lowered = np.clip(np.asarray(cosine) * (1 - cosine_error(n_terms)), 0.0, 1.0)
     return np.arccos(lowered) * (1 + 4 * _EPS)
 
 
-def angle_at_least(cosine: Any, n_terms: int) -> NDArray[np.float64]:
+def angle_at_least(cosine: NDArray[np.floating] | float, n_terms: int) -> NDArray[np.float64]:
     """An angle that the true one does not fall below."""
     raised = np.clip(np.asarray(cosine) * (1 + cosine_error(n_terms)), 0.0, 1.0)
     return np.arccos(raised) * (1 - 4 * _EPS)

@@ -7,8 +7,6 @@ rows scaled to sum one, by Lanczos on Fᵀ(F ·).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +23,7 @@ class Cooccurrence:
     counts : F (n_documents, n_words), sparse or dense, nonnegative.
     """
 
-    def __init__(self, counts: Any) -> None:
+    def __init__(self, counts: object) -> None:
         matrix = counts if sp.issparse(counts) else np.asarray(counts)
         self._counts = sp.csc_array(matrix).astype(np.float64, copy=False)
         self._transposed = self._counts.T.tocsr()

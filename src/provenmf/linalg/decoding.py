@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,7 +37,7 @@ def _divided(rows: NDArray[np.floating], singular: NDArray[np.floating]) -> NDAr
     return np.asarray(inverse[:, None] * rows)
 
 
-def real_matrix(values: Any, name: str) -> NDArray[np.float64]:
+def real_matrix(values: object, name: str) -> NDArray[np.float64]:
     """Values as a finite matrix of real numbers; `name` is the argument they came in."""
     try:
         matrix = np.asarray(values)

@@ -14,7 +14,6 @@ diag c is replaced by diag c², which leaves out every pair of a word with itsel
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -106,7 +105,7 @@ class WordPairs:
         """counts @ D @ right (n_documents, m)."""
         return product(self._counts, (self.scales[:, None] * right)[self._order])
 
-    def sums_over_documents(self, values: Any, power: int = 1) -> Floats:
+    def sums_over_documents(self, values: object, power: int = 1) -> Floats:
         """Σ_d (w_d c_dw N_d / pairs_d)^power values_d for each word: its share of each document."""
         shares = (self.per_pair * self.lengths) ** power
         counts = self._counts if power == 1 else self._counts.power(power)

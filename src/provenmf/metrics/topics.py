@@ -56,7 +56,7 @@ def relevance(topics: ArrayLike, frequency: ArrayLike, *, mix: float = 0.3) -> N
 
 
 def topic_coherence(
-    words: ArrayLike, counts: Any, *, smoothing: float = 0.01
+    words: ArrayLike, counts: object, *, smoothing: float = 0.01
 ) -> NDArray[np.float64]:
     """Coherence of each topic (Mimno et al. 2011; Nguyen22, Section V-B); higher is better.
 
@@ -106,7 +106,7 @@ def npmi_coherence(words: ArrayLike, counts: Any) -> NDArray[np.float64]:
 
 
 def _documents_with_both(
-    words: ArrayLike, counts: Any
+    words: ArrayLike, counts: object
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """How many documents hold both of two used words, and where each given word is among them."""
     chosen = np.asarray(words)

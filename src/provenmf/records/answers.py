@@ -150,7 +150,7 @@ class Answer:
         """The matrix that the certificate speaks of, in words; empty if it is the user's own."""
         return ""
 
-    def matrix_of(self, data: Any) -> Any:
+    def matrix_of(self, data: object) -> Any:
         """The matrix that was factorized, built again from the data that the answer is about."""
         return data
 
@@ -160,7 +160,7 @@ class Answer:
 
         return read_matrix(path, options.key)
 
-    def transform(self, data: Any) -> NDArray[Any]:
+    def transform(self, data: object) -> NDArray[Any]:
         """Weights of new data for the components found."""
         raise InvalidInput(f"{type(self).__name__} has no transform: fit the new data too")
 

@@ -31,7 +31,7 @@ def shortened(text: object, width: int = 28) -> str:
     return whole if len(whole) <= width else whole[: width - 1] + "…"
 
 
-def numbers(values: Any, digits: int = 4) -> Any:
+def numbers(values: object, digits: int = 4) -> Any:
     """Nested lists with `digits` significant digits; what is not finite becomes null."""
     array = np.asarray(values, dtype=np.float64)
     finite = np.isfinite(array)
@@ -43,7 +43,7 @@ def numbers(values: Any, digits: int = 4) -> Any:
     return _without_nan(rounded.tolist())
 
 
-def _without_nan(values: Any) -> Any:
+def _without_nan(values: object) -> Any:
     if isinstance(values, list):
         return [_without_nan(value) for value in values]
     return None if values != values else values
@@ -85,7 +85,7 @@ def lines(
     }
 
 
-def bars(names: Sequence[object], values: Any, value_label: str) -> Plotly:
+def bars(names: Sequence[object], values: object, value_label: str) -> Plotly:
     """Horizontal bars, the first name on top."""
     labels = [plain(shortened(name)) for name in names]
     return {

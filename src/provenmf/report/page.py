@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from provenmf.errors import MissingExtra
 from provenmf.io import write_aside
@@ -80,7 +79,7 @@ def page(title: str, tabs: list[Tab], *, summary: str = "") -> str:
     )
 
 
-def script_json(content: Any) -> str:
+def script_json(content: object) -> str:
     """JSON that cannot end the script element it stands in."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
