@@ -92,16 +92,16 @@ class Worker:
         self.process.join()
 
 
-def run(cases: Iterator[tuple[str, int]], *, cpu_seconds: float) -> Outcome:
-    """Run cases until they or the CPU seconds are used up."""
-    outcome, worker = Outcome(), Worker()
+def run(cases: Iterator[tuple[str, int]], *, cpu_seconds: float, wall_seconds: float) -> Outcome:
+    """Run cases until they, the CPU seconds or the seconds on the clock are used up."""
+    outcome, worker, end = Outcome(), Worker(), time.monotonic() + wall_seconds
     try:
         for kind, number in cases:
             status, text = worker.ask(kind, number)
             outcome.counts[kind, text if status == "ok" else "FAILED"] += 1
             if status != "ok":
                 outcome.failures.append(f"{kind} {number}: {text}")
-            if worker.cpu_seconds > cpu_seconds:
+            if worker.cpu_seconds > cpu_seconds or time.monotonic() > end:
                 break
     finally:
         worker.close()

@@ -45,6 +45,7 @@ def main() -> int:
     )
     parser.add_argument("--cases", type=int, help="rounds; without end if left out")
     parser.add_argument("--seconds", type=float, default=60.0, help="CPU seconds at the most")
+    parser.add_argument("--wall", type=float, default=1e9, help="seconds on the clock at the most")
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--kind", choices=ROUND, action="append", help="only this kind")
     parser.add_argument("--case", type=int, help="run this one case in this process")
@@ -53,7 +54,11 @@ def main() -> int:
     if options.case is not None:
         print(run_case(kinds[0], options.case))
         return 0
-    outcome = run(cases(options.first, options.cases, kinds), cpu_seconds=options.seconds)
+    outcome = run(
+        cases(options.first, options.cases, kinds),
+        cpu_seconds=options.seconds,
+        wall_seconds=options.wall,
+    )
     print(table(outcome))
     return 1 if outcome.failures else 0
 
