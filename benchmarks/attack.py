@@ -26,7 +26,7 @@ from statements import BOUNDS, CHECKS, MEASURES, Case, is_consistent
 from provenmf.errors import ProvenmfError
 from provenmf.estimators import CATALOGUE, estimator_class
 from provenmf.estimators.certificate import certify, estimator_of
-from provenmf.guarantees import ambiguity
+from provenmf.guarantees import moves
 
 OPTIONS = ({}, {"constraint": "simplex"}, {"scale_rows": True})
 FORGERIES_A_FIT = 3
@@ -159,7 +159,7 @@ def case_of(data, record, certificate, fitted):
 def attack(fits, *, first=0, minutes=float("inf")):
     """Judge so many fits, in the order of their seeds, until the time is over."""
     tally, end = Tally(), time.monotonic() + 60 * minutes
-    programs = ambiguity.PROGRAMS
+    programs = moves.PROGRAMS
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -167,10 +167,10 @@ def attack(fits, *, first=0, minutes=float("inf")):
                 if time.monotonic() > end:
                     break
                 # how far parts can turn takes longest
-                ambiguity.PROGRAMS = programs if seed % 10 == 0 else 0
+                moves.PROGRAMS = programs if seed % 10 == 0 else 0
                 one_fit(seed, tally)
     finally:
-        ambiguity.PROGRAMS = programs
+        moves.PROGRAMS = programs
     return tally
 
 

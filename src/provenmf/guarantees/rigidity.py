@@ -158,10 +158,11 @@ def search(entries: Entries, allowed: Indices) -> Search:
 
 
 def _sharper(entries: Entries, chosen: Indices, found: Isolation) -> Isolation:
-    """The better of the two proofs, where the second is not too dear."""
-    if len(chosen) * (entries.k * (entries.k - 1)) ** 2 > FARKAS_SIZE:
-        return found
-    other = from_farkas(entries, chosen)
+    """The better of the two proofs; the second from fewer entries, or not at all, if it is dear."""
+    squared = (entries.k * (entries.k - 1)) ** 2
+    if len(chosen) * squared > FARKAS_SIZE:
+        chosen = _extreme(entries, chosen)
+    other = from_farkas(entries, chosen) if len(chosen) * squared <= FARKAS_SIZE else None
     return found if other is None or other.reach < found.reach else other
 
 
@@ -230,13 +231,16 @@ def _roots(s: float, a: float, b: float) -> Isolation | None:
 
 
 def _first_choice(entries: Entries, allowed: Indices) -> Indices:
-    """All entries if they are few, else the extreme ones in some directions, for each unknown."""
-    if len(allowed) <= AT_ONCE:
-        return allowed
-    k = entries.k
+    """All entries if they are few, else the extreme ones."""
+    return allowed if len(allowed) <= AT_ONCE else _extreme(entries, allowed)
+
+
+def _extreme(entries: Entries, allowed: Indices) -> Indices:
+    """The entries that some random directions violate most."""
     rng = np.random.default_rng(0)
     picked = [
-        _violated(entries, allowed, np.outer(*rng.standard_normal((2, k)))) for _ in range(2 * k)
+        _violated(entries, allowed, np.outer(*rng.standard_normal((2, entries.k))))
+        for _ in range(2 * entries.k)
     ]
     return np.unique(np.concatenate(picked))
 

@@ -21,8 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.guarantees.ambiguity import Ambiguity, explore
+from provenmf.guarantees.ambiguity import explore
 from provenmf.guarantees.fit import Fit
+from provenmf.guarantees.moves import Ambiguity
 from provenmf.guarantees.rigidity import EPS, Array, Entries, Isolation, search
 from provenmf.guarantees.scattered import scattered_scaling
 from provenmf.records import Certificate, Check, Measure

@@ -5,7 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from provenmf.guarantees.ambiguity import angles, explore, nested_supports, other_factors
+from provenmf.guarantees.ambiguity import explore, nested_supports, other_factors
+from provenmf.guarantees.moves import angles
 from provenmf.guarantees.rigidity import Entries
 
 
