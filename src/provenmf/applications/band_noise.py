@@ -104,8 +104,7 @@ def counted_materials(noise: BandNoise) -> tuple[int | None, str]:
     if not found or found == len(noise.eigenvalues) or weak > MOST_WEAK:
         return None, (
             f"{found} directions stand out from the noise, {weak} of them little: spectra vary "
-            "within materials, and the noise does not tell their number. It is left to the method "
-            "and a guess: give the number if you know it"
+            "within materials, and the noise does not tell how many there are"
         )
     return found, (
         f"materials counted by the directions that stand out from the noise: {found}, the weakest "

@@ -250,9 +250,9 @@ def unmix(
     cube : Cube or array
         From `read_cube`, or an array (rows, columns, bands), or pixels and bands in a matrix.
     n_endmembers : int, optional
-        How many. None counts the directions that stand out from the noise of the bands; where
-        these end without a gap, or nothing is known of the noise, the method finds out where it
-        can ("spa", "xray"). The notes say which.
+        How many. None counts the directions that stand out from the noise of the bands. Where
+        many fade into it, or nothing is known of the noise, the number must be settled by singular
+        values, anchors and cones, or is asked for. The notes say how it was found.
     method : str, default="spa"
         "spa", "merit", "xray", "fast_anchor" or "fast_gradient".
     shape : tuple of int, optional
@@ -375,8 +375,8 @@ def averaging_note(n_averaged: NDArray[np.intp], left: float) -> str:
     """Over how many pixels endmembers were averaged, and which ones rest on one pixel."""
     note = (
         f"{len(n_averaged)} materials leave {left:.3g} times the variance of the noise; endmembers "
-        f"are means over "
-        f"{', '.join(str(n) for n in n_averaged)} pixels that lie at the corners within their noise"
+        f"are means over {', '.join(str(n) for n in n_averaged)} pixels that lie at the corners "
+        "within their noise"
     )
     alone = [str(j + 1) for j in np.flatnonzero(n_averaged <= 1)]
     if alone:

@@ -69,11 +69,12 @@ def test_materials_are_counted(snr, k):
         assert any(f"stand out from the noise: {k}," in note for note in result.notes)
 
 
-def test_a_scene_that_varies_is_not_counted_but_left_to_the_method():
+def test_materials_of_a_scene_that_varies_are_not_counted():
     cube = varying_scene()
     number, note = counted_materials(band_noise(cube.reshape(1600, 60)))
-    assert number is None and "give the number if you know it" in note
-    assert note in unmix(cube, certify=False).notes
+    assert number is None and "spectra vary within materials" in note
+    with pytest.raises(InvalidInput, match="do not settle how many"):
+        unmix(cube, certify=False)
 
 
 @pytest.mark.parametrize("snr", [20.0, 30.0, 40.0])

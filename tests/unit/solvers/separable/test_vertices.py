@@ -30,6 +30,8 @@ def test_vertices_are_closer_to_the_truth_than_anchors(seed):
     found = average_vertices(blocks, anchors, errors)
     assert distance(found.points, vertices) < distance(rows[anchors], vertices) / 2
     assert found.n_members.min() > 20
+    precise = found.members / errors[:, None] ** 2  # the vertices are their members' means
+    np.testing.assert_allclose(found.points, (precise / precise.sum(axis=0)).T @ rows)
 
 
 def test_noise_is_measured_where_it_is_not_given():
