@@ -18,9 +18,7 @@ def diagnose(
     rank: options.Rank = None,
     methods: Annotated[
         str | None,
-        typer.Option(
-            "--methods", metavar="NAMES", help="Methods to try, with commas. Left out: the usual."
-        ),
+        typer.Option("--methods", metavar="NAMES", help="Methods to try, separated by commas."),
     ] = None,
     key: options.Key = None,
     transpose: options.Transpose = False,

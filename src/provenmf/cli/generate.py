@@ -44,7 +44,7 @@ def generate(
         list[str] | None,
         typer.Option("--set", help="Another parameter of the model, as name=value."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Start of the random numbers.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the random numbers.")] = 0,
     show_list: Annotated[bool, typer.Option("--list", help="Show the models and stop.")] = False,
 ) -> None:
     """Make synthetic data with a known answer.

@@ -12,9 +12,14 @@ from provenmf.estimators import CATALOGUE
 
 Rank = Annotated[
     int | None,
-    typer.Option("--rank", "-k", metavar="K", help="How many components. Left out: found out."),
+    typer.Option(
+        "--rank",
+        "-k",
+        metavar="K",
+        help="Number of components. Without it: chosen if the data are clear.",
+    ),
 ]
-KnownRank = Annotated[int, typer.Option("--rank", "-k", metavar="K", help="How many components.")]
+KnownRank = Annotated[int, typer.Option("--rank", "-k", metavar="K", help="Number of components.")]
 Method = Annotated[
     str, typer.Option("--method", "-m", metavar="NAME", help=f"{', '.join(CATALOGUE)}.")
 ]
@@ -24,7 +29,10 @@ AnyMethod = Annotated[
 Output = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", metavar="FILE", help="Result (.npz); the report stands beside it."
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Result file (.npz). The report gets the same name with .html.",
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing result and report.")]
@@ -33,27 +41,33 @@ Csv = Annotated[
     typer.Option("--csv", metavar="DIR", help="Also write the answer as CSV tables into DIR."),
 ]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write the HTML report.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")]
-Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", help="Start of the random numbers.")]
-NoCertify = Annotated[bool, typer.Option("--no-certify", help="Do not compute what is guaranteed.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", help="Seed of the random numbers.")]
+NoCertify = Annotated[
+    bool, typer.Option("--no-certify", help="Skip the certificate (what is guaranteed).")
+]
 Key = Annotated[
     str | None,
-    typer.Option("--key", metavar="NAME", help="Array in a file with several (npz, mat)."),
+    typer.Option(
+        "--key", metavar="NAME", help="Name of the array, if the file has several (npz, mat)."
+    ),
 ]
-Transpose = Annotated[
-    bool, typer.Option("--transpose", help="Data points are the columns of the file.")
-]
+Transpose = Annotated[bool, typer.Option("--transpose", help="Take the columns as data points.")]
 Vocabulary = Annotated[
     Path | None,
-    typer.Option("--vocabulary", metavar="FILE", help="Words of a count matrix, one a line."),
+    typer.Option("--vocabulary", metavar="FILE", help="Words of a count matrix, one per line."),
 ]
 Field = Annotated[
     str,
-    typer.Option("--field", metavar="NAME", help="Field of jsonl, column of csv, with the text."),
+    typer.Option(
+        "--field", metavar="NAME", help="Field (jsonl) or column (csv) that holds the text."
+    ),
 ]
-Mail = Annotated[bool, typer.Option("--mail", help="Mails: drop header, quotations and signature.")]
+Mail = Annotated[
+    bool, typer.Option("--mail", help="Texts are mails: remove headers, quotations and signatures.")
+]
 MaxIter = Annotated[
-    int | None, typer.Option("--max-iter", metavar="N", help="Most iterations allowed.")
+    int | None, typer.Option("--max-iter", metavar="N", help="Maximum number of iterations.")
 ]
 Shape = Annotated[
     str | None, typer.Option("--shape", metavar="RxC", help="Size of the image, such as 95x95.")

@@ -32,7 +32,7 @@ def reproduce(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for figures, data and verdicts.")
     ] = Path("results"),
-    seed: Annotated[int, typer.Option("--seed", help="Start of the random numbers.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the random numbers.")] = 0,
     finished: Annotated[
         bool, typer.Option("--finished", help="merit-table2: only the trials finished before.")
     ] = False,

@@ -21,7 +21,7 @@ def unmix(
     key: options.Key = None,
     shape: options.Shape = None,
     group: Annotated[
-        bool, typer.Option("--group/--no-group", help="Average near-identical pixels first.")
+        bool, typer.Option("--group/--no-group", help="Average nearly identical pixels first.")
     ] = True,
     truth: Annotated[
         Path | None,

@@ -28,6 +28,7 @@ from provenmf.solvers.interruption import Interruption, OnInterrupt, interruptio
 from provenmf.solvers.weights import Constraint, encode
 from provenmf.storage import as_dense, largest_of, own_rows, stored_values
 
+WITHOUT_NEGATIVE = "set them to zero, or use a method that allows them, such as SPA, MERIT or AND"
 _OF_ONE_FIT = ("factorization_", "certificate_", "reconstruction_err_", "anchors_", "labels_")
 
 
@@ -274,7 +275,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 order=None,
             )
             if not self.traits.negative_data:
-                check_non_negative(X, whom=type(self).__name__)
+                check_non_negative(X, whom=f"{type(self).__name__}: {WITHOUT_NEGATIVE}")
         except InvalidInput:
             raise
         except ValueError as error:  # scikit-learn's word for data that cannot be used
@@ -300,8 +301,8 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise InvalidInput(f"X contains {invalid} NaN or infinite entries: remove or fill them")
         if negative and not self.traits.negative_data:
             raise InvalidInput(
-                f"Negative values in data passed to {type(self).__name__}: {negative} entries; set "
-                "them to zero, or use a method that allows them, such as SPA, MERIT or AND"
+                f"Negative values in data passed to {type(self).__name__}: {negative} entries; "
+                f"{WITHOUT_NEGATIVE}"
             )
         return at_safe_scale(blocks, float(found[:, 2].max()))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,10 @@ def load(path: str | Path) -> Factorization | Answer:
     path = existing(path)
     if path.is_dir():
         raise UnreadableFile(f"{path} is a folder: give the file of a result")
+    if not zipfile.is_zipfile(path):
+        raise UnreadableFile(
+            f"{path} is not a provenmf result: give the .npz file that a command or `save` wrote"
+        )
     with parsing(path, "provenmf result"):
         arrays = read_npz(path, any_name=True)
         if "record" not in arrays:

@@ -147,6 +147,23 @@ def _from_mat(path: Path, key: str | None) -> Any:
     return choose_array(read_mat(path), key, path)
 
 
+def _check_cells(
+    path: Path, lines: list[str], delimiter: str | None, *, header: bool, names: bool
+) -> None:
+    """Name the first cell that is empty or no number, rows of data and columns counted from 1."""
+    for row, line in enumerate(lines[int(header) :], 1):
+        with parsing(path, "table"):
+            cells = _cells(line, delimiter)
+        for column, cell in enumerate(cells[int(names) :], 1 + int(names)):
+            if _is_numeral(cell):
+                continue
+            what = f"{cell!r} is not a number" if cell.strip() else "the value is missing"
+            raise UnreadableFile(
+                f"{path}, row {row}, column {column}: {what}; fill in a number, or leave the row "
+                "or column out"
+            )
+
+
 def _from_text(path: Path, key: str | None) -> Table:
     """A table of numbers; a header line and a first column of names are recognised."""
     text = decoded(path, read_bytes(path), "utf-8-sig")
@@ -162,14 +179,18 @@ def _from_text(path: Path, key: str | None) -> Table:
     first = cells[1 if header else 0]
     names = len(first) > 1 and not _is_numeral(first[0])
     with parsing(path, "table of numbers"):
-        matrix = np.loadtxt(
-            lines,
-            delimiter=delimiter,
-            skiprows=int(header),
-            usecols=range(1, len(first)) if names else None,
-            quotechar='"',
-            ndmin=2,
-        )
+        try:
+            matrix = np.loadtxt(
+                lines,
+                delimiter=delimiter,
+                skiprows=int(header),
+                usecols=range(1, len(first)) if names else None,
+                quotechar='"',
+                ndmin=2,
+            )
+        except ValueError:
+            _check_cells(path, lines, delimiter, header=header, names=names)
+            raise
         row_names = [_cells(line, delimiter)[0] for line in lines[int(header) :]] if names else None
     return Table(
         matrix,

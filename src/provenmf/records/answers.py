@@ -212,6 +212,12 @@ class Answer:
     def __eq__(self, other: object) -> bool:
         return agree(self, other) if isinstance(other, Answer) else NotImplemented
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the verdict first, then the components."""
+        from provenmf.records.notebook import answer_html
+
+        return answer_html(self, repr(self))
+
     def __repr__(self) -> str:
         word, row = self.words.component, self.words.row
         return (

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from html import escape
 from typing import Any, Literal
 
 Status = Literal["holds", "fails", "unknown"]
@@ -175,8 +174,10 @@ class Certificate:
         return printed(self)
 
     def _repr_html_(self) -> str:
-        """The printed form, for notebooks."""
-        return f"<pre>{escape(str(self))}</pre>"
+        """The verdict for notebooks, with everything else to unfold."""
+        from provenmf.records.notebook import certificate_html
+
+        return certificate_html(self)
 
 
 def finite_or_none(value: float | None) -> float | None:

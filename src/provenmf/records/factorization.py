@@ -106,6 +106,13 @@ class Factorization:
             f"{self.components.shape[1]:,} columns, method={self.method!r})"
         )
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the verdict first, then the components."""
+        from provenmf.records.answers import as_answer
+        from provenmf.records.notebook import answer_html
+
+        return answer_html(as_answer(self), repr(self))
+
     def __eq__(self, other: object) -> bool:
         return agree(self, other) if isinstance(other, Factorization) else NotImplemented
 
