@@ -53,7 +53,7 @@ def test_repeated_edges_keep_the_largest_weight(tmp_path):
     [
         (np.zeros((3, 3)), "3 nodes and 0 edges"),
         (np.ones((1, 1)), "1 node and 0 edges"),
-        (np.ones((2, 3)), "is square"),
+        (np.ones((2, 3)), "square adjacency"),
         (np.array([[0, -1.0], [-1, 0]]), "negative weights"),
         (np.array([[0, np.nan], [np.nan, 0]]), "not finite"),
     ],

@@ -202,7 +202,7 @@ def test_truncated_files_give_one_clear_error(tmp_path, name):
         (b"", "is empty"),
         (b"a,b\n", "a header but no rows"),
         (b"1,2\n3\n", "not a readable table of numbers"),
-        (b"1,2\n3,x\n", "not a readable table of numbers"),
+        (b"1,2\n3,x\n", "row 2, column 2"),
         (b"\x00\x01\x02", "binary file"),
         (b"\xff\xfe1", "is not utf-8"),
     ],
