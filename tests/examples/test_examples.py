@@ -24,4 +24,4 @@ def test_the_readme_runs(tmp_path, monkeypatch, capsys):
     [code] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     exec(compile(code, "README.md", "exec"), {})
     shown = capsys.readouterr().out
-    assert "Certificate of spa" in shown and (tmp_path / "result.npz").exists()
+    assert "Method chosen automatically" in shown and (tmp_path / "result.npz").exists()
