@@ -71,6 +71,7 @@ def _checked(matrix: Any, dtype: np.dtype[Any]) -> Any:
     """The same matrix as a new object around the same arrays, its indices checked."""
     if matrix.format in ("csr", "csc", "bsr"):
         build = {"csr": sp.csr_array, "csc": sp.csc_array, "bsr": sp.bsr_array}[matrix.format]
+        _check_pointers(matrix.indices, matrix.indptr)
         parts = matrix.data.astype(dtype, copy=False), matrix.indices, matrix.indptr
         ours = build(parts, shape=matrix.shape)
         ours.check_format(full_check=True)
@@ -79,6 +80,14 @@ def _checked(matrix: Any, dtype: np.dtype[Any]) -> Any:
         values = matrix.data.astype(dtype, copy=False)
         return sp.coo_array((values, (matrix.row, matrix.col)), shape=matrix.shape)
     return matrix.astype(dtype)
+
+
+def _check_pointers(indices: NDArray[Any], pointers: NDArray[Any]) -> None:
+    """What scipy's own check leaves out where the last pointer says that there are no entries."""
+    if indices.dtype.kind not in "iu" or pointers.dtype.kind not in "iu":
+        raise ValueError("indices and index pointers must be integers")
+    if (pointers[1:] < pointers[:-1]).any():
+        raise ValueError("index pointers must not decrease")
 
 
 def largest_of(block: object) -> float:

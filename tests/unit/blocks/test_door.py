@@ -118,6 +118,14 @@ def test_indices_outside_the_matrix_are_refused(kind):
         estimator_class("spa")(n_components=2).fit(damaged(kind))
 
 
+def test_pointers_that_end_in_zero_are_checked():
+    matrix = sp.csr_array(SMALL)
+    matrix.indptr[1:-1] = 10**6
+    matrix.indptr[-1] = 0  # scipy takes this for a matrix without entries
+    with pytest.raises(InvalidInput, match="must not decrease"):
+        own_rows(matrix)
+
+
 @pytest.mark.parametrize("method", sorted(CATALOGUE))
 @pytest.mark.parametrize("size", [1e-200, 1e-170, 1e-61, 1e61, 1e100, 1e300])
 def test_extreme_scales_are_refused_by_name(method, size):
