@@ -50,6 +50,7 @@ def fit(
       provenmf fit big.npy -k 20 --method spa --no-report --json
     """
     from provenmf import factorize
+    from provenmf.advisor.diagnose import turned_note
     from provenmf.blocks import Blocks
 
     target = plan(output, data, with_report=not no_report, tables=csv, force=force)
@@ -67,7 +68,9 @@ def fit(
             **fit.options,
         )
     names: dict[str, Any] = table.names
-    result = replace(result, **names)
+    hint = "" if transpose else turned_note(table.matrix.shape)
+    notes = (*result.notes, *([" ".join(hint.split())] if hint else []))
+    result = replace(result, **names, notes=notes)
     finish(result, target, as_json=as_json)
 
 

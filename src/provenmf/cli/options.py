@@ -35,16 +35,21 @@ Output = Annotated[
         help="Result file (.npz). The report gets the same name with .html.",
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing result and report.")]
+Force = Annotated[
+    bool, typer.Option("--force", metavar="", help="Overwrite an existing result and report.")
+]
 Csv = Annotated[
     Path | None,
     typer.Option("--csv", metavar="DIR", help="Also write the answer as CSV tables into DIR."),
 ]
-NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write the HTML report.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+NoReport = Annotated[
+    bool, typer.Option("--no-report", metavar="", help="Do not write the HTML report.")
+]
+Json = Annotated[bool, typer.Option("--json", metavar="", help="Print the result as JSON.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", help="Seed of the random numbers.")]
 NoCertify = Annotated[
-    bool, typer.Option("--no-certify", help="Skip the certificate (what is guaranteed).")
+    bool,
+    typer.Option("--no-certify", metavar="", help="Skip the certificate (what is guaranteed)."),
 ]
 Key = Annotated[
     str | None,
@@ -52,7 +57,9 @@ Key = Annotated[
         "--key", metavar="NAME", help="Name of the array, if the file has several (npz, mat)."
     ),
 ]
-Transpose = Annotated[bool, typer.Option("--transpose", help="Take the columns as data points.")]
+Transpose = Annotated[
+    bool, typer.Option("--transpose", metavar="", help="Take the columns as data points.")
+]
 Vocabulary = Annotated[
     Path | None,
     typer.Option("--vocabulary", metavar="FILE", help="Words of a count matrix, one per line."),
@@ -64,7 +71,10 @@ Field = Annotated[
     ),
 ]
 Mail = Annotated[
-    bool, typer.Option("--mail", help="Texts are mails: remove headers, quotations and signatures.")
+    bool,
+    typer.Option(
+        "--mail", metavar="", help="Texts are mails: remove headers, quotations and signatures."
+    ),
 ]
 MaxIter = Annotated[
     int | None, typer.Option("--max-iter", metavar="N", help="Maximum number of iterations.")

@@ -70,7 +70,10 @@ def topics(
         ),
     ] = "english",
     skip_unreadable: Annotated[
-        bool, typer.Option("--skip-unreadable", help="Skip files of a folder that are not text.")
+        bool,
+        typer.Option(
+            "--skip-unreadable", metavar="", help="Skip files of a folder that are not text."
+        ),
     ] = False,
     mail: options.Mail = False,
     max_iter: options.MaxIter = None,

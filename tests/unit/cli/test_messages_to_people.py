@@ -33,8 +33,22 @@ def test_negative_data_get_the_remedy(run, tmp_path):
     assert ran.code == 2 and "set them to zero, or use a method that allows them" in ran.err
 
 
+def test_a_flag_takes_no_value(run):
+    lines = run("fit", "--help").out.splitlines()
+    assert not any("--json" in line and "bool" in line.lower() for line in lines)
+
+
 def test_help_speaks_of_seeds_and_numbers(run):
     text = " ".join(run("topics", "--help").out.split())
     for phrase in ("Left out: found out", "Start of the random numbers", "stands beside it"):
         assert phrase not in text
     assert "Number of components" in text and "Seed of the random numbers" in text
+
+
+def test_wide_data_are_noticed(run, tmp_path):
+    matrix = np.random.default_rng(0).random((4, 30))
+    np.savetxt(tmp_path / "wide.csv", matrix, delimiter=",")
+    wide = run("fit", "wide.csv", "-k", 2, "-m", "spa", "--no-report")
+    assert "--transpose" in wide.out
+    turned = run("fit", "wide.csv", "-k", 2, "-m", "spa", "--no-report", "--transpose")
+    assert turned.code == 0 and "--transpose" not in turned.out
