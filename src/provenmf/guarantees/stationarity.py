@@ -23,7 +23,7 @@ def certify(fit: Fit) -> Certificate:
     residual = max(of_components, weights_residual(fit) / fit.norm)
     check = Check(
         "first-order conditions",
-        "Karush-Kuhn-Tucker",
+        "KKT conditions",
         "holds" if residual <= STATIONARY else "fails",
         value=residual,
         threshold=STATIONARY,
