@@ -102,7 +102,7 @@ def test_other_types_are_refused(dtype):
 def damaged(kind: str) -> sp.sparray:
     matrix = getattr(sp, f"{'csr' if kind == 'pointers' else kind}_array")(SMALL)
     if kind == "coo":
-        matrix.coords[1][0] = 10**6
+        matrix.col[0] = 10**6
     elif kind == "pointers":
         matrix.indptr[1:-1] = 10**6
     else:
