@@ -60,8 +60,8 @@ lowest: pyproject.toml
 	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
 	$(PYTHON) .ci/lowest.py > $(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt \
-		--editable ".[all]" pytest hypothesis
-	$(THREADS) $(LOWEST)/bin/python -m pytest -q -p no:cacheprovider $(SHORT)
+		--editable ".[all]" pytest pytest-xdist hypothesis
+	$(THREADS) $(LOWEST)/bin/python -m pytest -q --numprocesses=2 --dist=loadfile $(SHORT)
 
 wheel: | $(BIN)/python
 	rm -rf dist $(WHEEL)
