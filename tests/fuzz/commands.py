@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import io
 import os
 import subprocess
@@ -44,7 +45,7 @@ def typed(arguments: list[str]) -> tuple[int, str, str]:
         run: Any = run_forked if hasattr(os, "fork") else subprocess.run
         streams.enter_context(mock.patch.object(guarded.subprocess, "run", run))
         try:
-            main()
+            contextvars.copy_context().run(main)  # --no-limits ends with the command
             code = 0
         except SystemExit as stop:
             code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
