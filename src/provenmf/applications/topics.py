@@ -28,20 +28,16 @@ from numpy.typing import NDArray
 
 from provenmf.applications.anchor_words import (
     document_weights,
-    scaled_to_sum_one,
-    topics_from_anchors,
     unit_documents,
     usable_words,
     word_problem,
 )
-from provenmf.applications.counted_words import count_problem, find_number, notes_on_counts
+from provenmf.applications.counted_words import count_problem
 from provenmf.applications.fitting import (
     check_number,
-    fit_matrix,
-    for_real_data,
     found_fewer,
-    simplex_weights,
 )
+from provenmf.applications.topic_ways import WAYS, TopicSettings, checked_weights, way_of
 from provenmf.applications.words import (
     as_word_counts,
     counts_of_words,
@@ -59,24 +55,13 @@ from provenmf.metrics.topics import (
     top_words,
     topic_coherence,
 )
-from provenmf.records import Factorization
 from provenmf.records.answers import Answer, ReadOptions, Words, shares, stored_or_numbered
 from provenmf.records.shapes import Shape
 from provenmf.solvers.topics.documents import infer_documents
-from provenmf.solvers.topics.solver import topics_at
 
 N_TOP_WORDS = 20
 N_EXAMPLES = 3
 SNIPPET = 400
-
-
-@dataclass(frozen=True)
-class TopicSettings:
-    """What is needed, besides the documents, to build the factorized matrix again."""
-
-    n_topics: int | None = None
-    min_anchor_documents: int | None = None
-    features: str = "tf-idf"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -346,8 +331,8 @@ def find_topics(
     Topics(4 topics of 2,000 documents, method='spa')
     """
     by_words = estimator_class(method).traits.anchors
-    way = _way(by_words, features)
-    weights_from = _checked_weights(weights_from, way)
+    way = way_of(by_words, features)
+    weights_from = checked_weights(weights_from, way)
     corpus = as_word_counts(documents, vocabulary)
     kept, notes = usable_words(corpus)
     check_number("n_topics", n_topics, corpus.matrix.shape[0], "documents")
@@ -388,92 +373,6 @@ def find_topics(
         noise_edge=found.noise_edge,
         settings=replace(settings, n_topics=found.n_topics or n_topics),
     )
-
-
-def _way(by_words: bool, features: str) -> str:
-    """Which of the three ways; "documents" for methods without anchors."""
-    if features not in ("counts", "tf-idf"):
-        raise InvalidInput(f"features={features!r} is not 'counts' or 'tf-idf'")
-    return features if by_words else "documents"
-
-
-def _checked_weights(weights_from: str | None, way: str) -> str:
-    known = ("likelihood", "counts", "tfidf") if way == "counts" else ("counts", "tfidf")
-    if weights_from is None:
-        return known[0]
-    if weights_from not in known:
-        allowed = " or ".join(repr(name) for name in known)
-        raise InvalidInput(f"weights_from={weights_from!r} is not {allowed}")
-    return weights_from
-
-
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """Topics by one of the three ways; anchors and candidates are columns of the vocabulary."""
-
-    factorization: Factorization
-    topics: NDArray[np.float64]
-    anchors: NDArray[np.intp] | None = None
-    candidates: NDArray[np.intp] | None = None
-    prior: NDArray[np.float64] | None = None
-    frequency: NDArray[np.float64] | None = None
-    eigenvalues: NDArray[np.float64] | None = None
-    noise_edge: float = np.nan
-    n_topics: int | None = None
-    notes: tuple[str, ...] = ()
-
-
-def _from_counts(
-    counts: sp.csr_array, settings: TopicSettings, method: str, options: dict[str, Any]
-) -> _Found:
-    notes = []
-    number, values, edge = settings.n_topics, None, np.nan
-    if number is None:
-        shown = find_number(counts)
-        number, values, edge = shown.number, shown.eigenvalues, shown.noise_edge
-        notes.append(shown.note())
-    problem = count_problem(counts, number, settings.min_anchor_documents)
-    options = {**simplex_weights(method), **options}
-    factorization = fit_matrix(problem.points, number, method, options)
-    assert factorization.anchors is not None  # every method here chooses rows
-    anchors = problem.candidates[factorization.anchors]
-    found = topics_at(counts, problem.spectrum, problem.words, anchors)
-    return _Found(
-        factorization,
-        found.topics,
-        anchors,
-        problem.candidates,
-        prior=found.prior,
-        frequency=found.frequencies,
-        eigenvalues=problem.spectrum.values if values is None else values,
-        noise_edge=edge,
-        n_topics=number,
-        notes=(*notes, *notes_on_counts(counts, problem)),
-    )
-
-
-def _from_words(
-    counts: sp.csr_array, settings: TopicSettings, method: str, options: dict[str, Any]
-) -> _Found:
-    problem = word_problem(counts, settings.n_topics, settings.min_anchor_documents)
-    options = {**simplex_weights(method), **options}
-    factorization = fit_matrix(problem.points, settings.n_topics, method, options)
-    assert factorization.anchors is not None  # every method here chooses rows
-    anchors = problem.candidates[factorization.anchors]
-    topics = topics_from_anchors(problem.cooccurrence, anchors)
-    return _Found(factorization, topics, anchors, problem.candidates)
-
-
-def _from_documents(
-    counts: sp.csr_array, settings: TopicSettings, method: str, options: dict[str, Any]
-) -> _Found:
-    options = {**for_real_data(method, settings.n_topics), **options}
-    factorization = fit_matrix(unit_documents(counts), settings.n_topics, method, options)
-    positive = np.maximum(factorization.components, 0.0).astype(np.float64)
-    return _Found(factorization, scaled_to_sum_one(positive))
-
-
-WAYS = {"counts": _from_counts, "tf-idf": _from_words, "documents": _from_documents}
 
 
 def _top_columns(
