@@ -85,7 +85,9 @@ def least_stretch(fit: Fit) -> float:
     if apart[-1] <= 4 * np.sqrt(k * EPS):
         return 0.0
     values = np.linalg.svd(seen, compute_uv=False)
-    return max(float(values[-1] - 8 * max(k, d) * EPS * values[0]), 0.0) * unit
+    # combinations are rounded like the components, which may be far longer than they are
+    rounding = 8 * max(k, d) * EPS * float(np.linalg.norm(components / unit))
+    return float(max(float(values[-1]) - rounding, 0.0) * unit)
 
 
 def _on_differences(components: Floats, constraint: str) -> Floats:

@@ -1,5 +1,7 @@
 """Weights never move further than the bound says, for the transform that is used."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -79,3 +81,17 @@ def test_the_bound_follows_the_scale_of_the_data(constraint, power):
     there = stability.certify(Fit(blocks, record, constraint))
     assert there.bounds[NAME] == pytest.approx(here.bounds[NAME] / 2.0**power, rel=1e-9)
     assert there.checks[0].value == pytest.approx(here.checks[0].value, rel=1e-9)
+
+
+def test_components_that_nearly_agree_lose_digits_on_the_simplex():
+    """Their difference is rounded like the components, not like itself."""
+    components = np.array(
+        [
+            [8.88445827323947e-12, 4.088819611426375e-17, 3.9311180246898343e-16],
+            [8.856744330987265e-12, 1.0194583488942849e-16, 0.0],
+        ]
+    )
+    first, second = ([Fraction(float(v)) for v in row] for row in components)
+    squared = sum((a - b) ** 2 for a, b in zip(first, second, strict=True)) / 2
+    bounds = bound_of(components, components, "simplex").bounds
+    assert 1 / Fraction(bounds[NAME]) ** 2 <= squared
