@@ -79,7 +79,9 @@ def dense_eigenpairs(
     unit = float(power_of_two(largest)) if largest > 0 else 1.0
     scaled = gram / unit
     scaled[np.abs(scaled) < NEGLIGIBLE] = 0.0
-    if k == size or size <= SMALL_SIZE:
+    if size == 1:  # older scipy passes too small a work array
+        values, vectors = scaled[0], np.ones((1, 1))
+    elif k == size or size <= SMALL_SIZE:
         values, vectors = eigh(scaled, driver="evd")
     else:
         values, vectors = eigh(scaled, driver="evx", subset_by_index=(size - k, size - 1))

@@ -88,5 +88,10 @@ def printed(certificate: Certificate) -> str:
 def _check_lines(check: Check) -> list[str]:
     needed = "" if check.threshold is None else f"{check.direction} {in_digits(check.threshold)}"
     value = in_digits(check.value)
-    line = f"  {check.status:8}{check.name:30.30} {check.theorem:16.16} {value:>9} {needed}"
-    return [line.rstrip(), *wrap(check.note, WIDTH, initial_indent=DEEP, subsequent_indent=DEEP)]
+    numbers = f" {value:>9} {needed}"
+    if len(check.name) <= 30 and len(check.theorem) <= 16:
+        lines = [f"  {check.status:8}{check.name:30} {check.theorem:16}{numbers}".rstrip()]
+    else:  # nothing is cut off: names that are too long have a line of their own
+        lines = [f"  {check.status:8}{check.name}, {check.theorem}"]
+        lines += [f"{'':57}{numbers}".rstrip()]
+    return [*lines, *wrap(check.note, WIDTH, initial_indent=DEEP, subsequent_indent=DEEP)]
