@@ -36,6 +36,24 @@ MOST_VERTICES = 400
 DIRECTIONS = 1000
 
 
+def missing_zeros(weights: Array, components: Array) -> str:
+    """Why the factors cannot be sufficiently scattered, by their zeros alone; empty if they may be.
+
+    The cone of scattered points touches every face x_j = 0 of the orthant in at least k − 1 points
+    (Huang et al. 2014, Section III): each column of W and each row of H needs k − 1 zeros.
+    """
+    needed = len(components) - 1
+    of_weights, of_components = (weights == 0).sum(axis=0), (components == 0).sum(axis=1)
+    for name, zeros in (("weights", of_weights), ("entries", of_components)):
+        worst = int(np.argmin(zeros))
+        if zeros[worst] < needed:
+            return (
+                f"not sufficiently scattered: component {worst + 1} has {zeros[worst]} zero "
+                f"{name}, and {needed} are necessary"
+            )
+    return ""
+
+
 def scattered_scaling(factors: BalancedFactors) -> Array | None:
     """D with W D⁻¹ and D H both proved to be sufficiently scattered; None if none is found."""
     rows, columns = factors.weight_rows, factors.component_columns.T

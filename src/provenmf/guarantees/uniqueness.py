@@ -25,7 +25,7 @@ from provenmf.guarantees.ambiguity import explore
 from provenmf.guarantees.fit import Fit
 from provenmf.guarantees.moves import Ambiguity
 from provenmf.guarantees.rigidity import EPS, Array, Entries, Isolation, search
-from provenmf.guarantees.scattered import scattered_scaling
+from provenmf.guarantees.scattered import missing_zeros, scattered_scaling
 from provenmf.records import Certificate, Check, Measure
 
 # The checks here, which are about the parts and are no condition of any method.
@@ -70,18 +70,19 @@ def certify(fit: Fit, *, thorough: bool = True) -> Certificate:
         bounds["mixing_of_any_other_factorization"] = found.isolation.reach
     if found.ambiguity is not None:
         measures["components_turn_by_degrees"] = tuple(found.ambiguity.degrees.tolist())
-    checks = (_check_everywhere(found, fit.n_components), _check_nearby(found))
+    zeros = missing_zeros(fit.factorization.weights, fit.factorization.components)
+    checks = (_check_everywhere(found, fit.n_components, zeros), _check_nearby(found))
     return Certificate(fit.method, checks=checks, bounds=bounds, measures=measures)
 
 
-def _check_everywhere(found: Uniqueness, k: int) -> Check:
+def _check_everywhere(found: Uniqueness, k: int, missing: str) -> Check:
     name, theorem = EVERYWHERE, "Huang14"
     if found.everywhere:
         words = f"No other {k} nonnegative parts have the same product as these: they are unique."
         return Check(name, theorem, "holds", in_words=words if k > 1 else "")
     if found.ambiguity is not None:
         return Check(name, theorem, "fails", note="another factorization was computed")
-    note = found.reason or "weights or components are not seen to be sufficiently scattered"
+    note = found.reason or missing or "factors are not seen to be sufficiently scattered"
     return Check(name, theorem, "unknown", note=note)
 
 

@@ -13,6 +13,7 @@ from provenmf.records import Answer, Factorization, as_answer
 
 # Sections with pictures of their own register themselves with `found`.
 from provenmf.report import communities, parts, topics, unmixing  # noqa: F401
+from provenmf.report.alternative import other_parts
 from provenmf.report.certificate import certificate_elements, headline
 from provenmf.report.convergence import convergence, method_name
 from provenmf.report.elements import Chart, ChartGrid, Tab
@@ -43,7 +44,7 @@ def render(result: Factorization | Answer, *, title: str | None = None) -> str:
         Tab(
             "certificate",
             "What is guaranteed",
-            certificate_elements(certificate, answer.factorized()),
+            certificate_elements(certificate, answer.factorized()) + other_parts(fit),
         ),
     ]
     summary = headline(certificate)[0] if certificate else ""

@@ -7,6 +7,7 @@ from provenmf import HALS, SPA, certify, factorize
 from provenmf.blocks import as_blocks
 from provenmf.guarantees import uniqueness
 from provenmf.guarantees.fit import Fit
+from provenmf.guarantees.scattered import missing_zeros
 from provenmf.guarantees.uniqueness import MOST_IN_A_FIT, NEARBY, examine
 from provenmf.records import Factorization
 
@@ -105,3 +106,11 @@ def test_many_components_are_examined_by_certify_and_not_in_a_fit():
     in_the_fit = {check.name: check for check in result.certificate.checks}[NEARBY]
     assert in_the_fit.status == "unknown" and "provenmf.certify" in in_the_fit.note
     assert {check.name: check.status for check in certify(X, result).checks}[NEARBY] == "holds"
+
+
+def test_missing_zeros_are_named():
+    """Rigid nearby, but the second component has no zero entry at all: scattering is ruled out."""
+    assert "component 2 has 0 zero entries, and 2 are necessary" in missing_zeros(
+        SEPARABLE, np.vstack([SPREAD[0], np.ones(5), SPREAD[2]])
+    )
+    assert missing_zeros(SEPARABLE, SPREAD) == ""
