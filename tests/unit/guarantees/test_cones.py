@@ -288,3 +288,11 @@ def exact_squares(X, factorization):
             fitted = sum(Fraction(float(w)) * c[j] for w, c in zip(weights, components))
             left, whole = left + (exact - fitted) ** 2, whole + exact**2
     return left, whole
+
+
+def test_an_error_that_meets_its_bound_is_within_it():
+    """Two rows at right angles in one cone: error and bound are both the root of one half."""
+    X = np.zeros((12, 4))
+    X[0, 1] = X[1, 0] = 14384.0
+    bounds = ConeNMF(1).fit(X).certificate_.bounds
+    assert bounds["relative_error_of_these_clusters"] == pytest.approx(math.sqrt(0.5), rel=1e-12)
