@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from provenmf.blocks import Block, Blocks
 from provenmf.guarantees.explanation import Explanation
 from provenmf.linalg.hull import distances_to_hulls, product_rounding
-from provenmf.records import Certificate, Check, Measure, Status, in_digits
+from provenmf.records import Certificate, Check, Measure, Status
+from provenmf.records.certificate import rounded_down, rounded_up
 from provenmf.storage import as_dense
 
 Floats = NDArray[np.float64]
@@ -198,20 +199,22 @@ def check_margins(points: Explanation, margins: Margins) -> Check:
         status = "fails"
     whose = "each anchor"
     if margins.left_out:
-        radius = in_digits(margins.radius * unit)
+        radius = rounded_up(margins.radius * unit, 4)
         which = f"a row within {radius} of it" if margins.radius > 0 else "a copy of it"
         whose += f", or {which} (there are {margins.left_out}),"
-    survived, left = in_digits(least * unit / 2), in_digits(noise * unit)
+    survived, left = rounded_down(least * unit / 2), rounded_up(noise * unit, 4)
     rows = "row divided by its sum" if points.scaled else "row"
     words = (
-        f"Proved: {whose} is an anchor under every explanation whose noise in a {rows} is at most "
-        f"{survived}; the one found leaves at most {left}."
+        f"Proved: {whose} is a corner of the true data and no mixture of other rows, if noise "
+        f"changed no {rows} by more than {survived}; this fit leaves at most {left} of one "
+        "unexplained."
+    )
+    not_proved = (
+        f"That the chosen rows are corners of the true data is proved only if noise changed no "
+        f"{rows} by more than {survived}"
     )
     if status != "holds":
-        words = (
-            f"That the chosen rows are anchors is not proved: the explanation leaves up to {left} "
-            f"in a {rows}, and they are known to survive {survived} only."
-        )
+        words = f"{not_proved}, and this fit leaves up to {left} of one unexplained."
     note = (
         "twice the largest residual, against the least distance of an anchor to the mixtures of "
         f"other rows; proved of {whose.rstrip(',')}{points.of_rows}"
@@ -220,9 +223,8 @@ def check_margins(points: Explanation, margins: Margins) -> Check:
     if least / 2 < floor:
         note += "; vacuous at this rank"
         words = (
-            f"That the chosen rows are anchors is not proved: they are known to survive noise of "
-            f"{survived} in a {rows}, and every explanation of this rank has "
-            f"{in_digits(floor * unit)}."
+            f"{not_proved}, and no fit of this rank can explain every one to within "
+            f"{rounded_down(floor * unit)}."
         )
     return Check(MARGIN, "margin", status, 2 * noise * unit, least * unit, note, in_words=words)
 

@@ -102,10 +102,10 @@ def _on_differences(components: Floats, constraint: str) -> Floats:
 def _in_words(moved: float) -> str:
     if moved <= STABLE:
         return (
-            f"The weights are stable: a typical row that changes by 1 % moves its weights by at "
-            f"most {rounded_up(moved)} %, the components being as they are."
+            f"The weights are stable: if a typical row changes by 1 % and the components stay as "
+            f"they are, its weights change by at most {rounded_up(moved)} %."
         )
     return (
-        f"The weights are not known to be stable: a row that changes by 1 % may move them by "
-        f"{moved:.2g} %."
+        f"The weights are not known to be stable: a typical row that changes by 1 % may change "
+        f"its weights by up to {rounded_up(moved)} %."
     )

@@ -27,6 +27,7 @@ from provenmf.guarantees.moves import Ambiguity
 from provenmf.guarantees.rigidity import EPS, Array, Entries, Isolation, search
 from provenmf.guarantees.scattered import missing_zeros, scattered_scaling
 from provenmf.records import Certificate, Check, Measure
+from provenmf.records.certificate import rounded_down, rounded_up
 
 # The checks here, which are about the parts and are no condition of any method.
 EVERYWHERE, NEARBY = "no other parts, same product", "no other parts nearby"
@@ -37,6 +38,7 @@ MOST_ENTRIES = 5_000_000
 SMALLEST = 1e-290
 # Parts that are proved to move by no more than this are called unique.
 RESOLUTION = 1e-6
+NEARLY = "The parts are unique nearby: small changes of them cannot give the same product."
 # Angles below this, in degrees, are no other factorization worth showing.
 NOTICEABLE = 1e-3
 
@@ -78,7 +80,7 @@ def certify(fit: Fit, *, thorough: bool = True) -> Certificate:
 def _check_everywhere(found: Uniqueness, k: int, missing: str) -> Check:
     name, theorem = EVERYWHERE, "Huang14"
     if found.everywhere:
-        words = f"No other {k} nonnegative parts have the same product as these: they are unique."
+        words = f"The parts are unique: no other {k} nonnegative parts have the same product."
         return Check(name, theorem, "holds", in_words=words if k > 1 else "")
     if found.ambiguity is not None:
         return Check(name, theorem, "fails", note="another factorization was computed")
@@ -90,18 +92,19 @@ def _check_nearby(found: Uniqueness) -> Check:
     name, theorem = NEARBY, "Krone21"
     if found.isolation is not None:
         reach = found.isolation.reach
-        note = f"any other factorization of the product mixes the parts by at least {reach:.2g}"
+        least = rounded_down(reach, 2)
+        note = f"any other factorization of the product mixes the parts by at least {least}"
         if found.isolation.freedom > 0:
-            note += f", or by at most {found.isolation.freedom:.1g}"
-        words = "" if found.everywhere else "No other nonnegative parts nearby have this product."
+            note += f", or by at most {rounded_up(found.isolation.freedom, 1)}"
+        words = "" if found.everywhere else NEARLY
         return Check(name, theorem, "holds", reach, 0.0, note=note, direction=">=", in_words=words)
     if found.ambiguity is not None:
-        largest = found.ambiguity.degrees.max()
+        largest = float(found.ambiguity.degrees.max())
         words = (
             "The parts are not unique: others with the same product exist, and one part can turn "
-            f"by at least {largest:.2g} degrees."
+            f"by at least {rounded_down(largest, 2)} degrees."
         )
-        note = f"with the same product a component was turned by {largest:.3g} degrees"
+        note = f"with the same product a component was turned by {rounded_down(largest, 3)} degrees"
         return Check(name, theorem, "fails", note=note, in_words=words)
     if found.everywhere:
         return Check(name, theorem, "holds", note="there are none at all")

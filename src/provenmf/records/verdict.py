@@ -50,8 +50,8 @@ def fit_sentences(certificate: Certificate) -> list[str]:
         return [f"The relative error is {in_digits(error)}."]
     if lower == 0:
         return [
-            f"The relative error is {in_digits(error)}; the singular values do not rule out an "
-            "exact factorization of this rank."
+            f"The relative error is {in_digits(error)}; a perfect fit of this rank is not ruled "
+            "out."
         ]
     return [
         f"The relative error is {in_digits(error)}, and no factorization of this rank is below "

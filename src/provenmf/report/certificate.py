@@ -78,15 +78,19 @@ PROVED = {
     "relative_error": "the relative error is at most",
     "relative_error_max_form": "in the simpler form of the theorem, the relative error is at most",
     "relative_error_of_these_clusters": "with these clusters, the relative error is at most",
-    "noise_that_all_anchors_survive": "each anchor is an anchor under every explanation "
-    "whose noise in any row is at most",
+    "noise_that_all_anchors_survive": "each anchor is a corner of the true data, no mixture of "
+    "other rows, if noise changed no row by more than",
     "noise_that_all_anchors_or_rows_near_them_survive": "each anchor, or a row as near to it as "
-    "said below, is an anchor under every explanation whose noise in any row is at most",
-    "noise_of_scaled_rows_that_all_anchors_survive": "all rows divided by their sums, each anchor "
-    "is an anchor under every explanation whose noise in any row is at most",
-    "noise_of_scaled_rows_that_all_anchors_or_rows_near_them_survive": "all rows divided by their "
-    "sums, each anchor, or a row as near to it as said below, is an anchor under every "
-    "explanation whose noise in any row is at most",
+    "said below, is a corner of the true data, if noise changed no row by more than",
+    "noise_of_scaled_rows_that_all_anchors_survive": "each anchor is a corner of the true data, "
+    "if noise changed no row, divided by its sum, by more than",
+    "noise_of_scaled_rows_that_all_anchors_or_rows_near_them_survive": "each anchor, or a row as "
+    "near to it as said below, is a corner of the true data, if noise changed no row, divided by "
+    "its sum, by more than",
+    "mixing_of_any_other_factorization": "other nonnegative parts with the same product are "
+    "mixtures of these; the shares mixed in, squared and summed, have a root of at least",
+    "components_proved_unique": "components that every nonnegative factorization of the same "
+    "product contains",
     "distance_of_any_row_to_the_anchors_hull": "the distance of every row to the mixtures of the "
     "anchors is at most",
     "divergence_above_best_weights": "other weights of these components lower the divergence by "
