@@ -29,7 +29,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks
-from provenmf.linalg.norms import squared_frobenius_norm
+from provenmf.linalg.norms import squared_frobenius_norm, squared_residual_rows
 from provenmf.linalg.products import product, transposed_product
 from provenmf.parallel import available_threads, for_row_slices
 from provenmf.records import Solution, StopReason
@@ -41,6 +41,9 @@ from provenmf.solvers.weights import encode
 
 WINDOW = 10  # iterations over which the decrease of the error is judged
 COARSE_WINDOW, COARSE_TOL = 5, 1e-3  # a sample need not be solved better
+# Squared errors below this many units of the data's precision lost too many digits in products:
+# they are measured on the data. A fit is exact from an error of this power of the precision on.
+CANCELLED, EXACT = 1e4, 0.75
 
 # rows of one factor: (gram (k, k), cross (m, k), start (m, k)) -> better rows (m, k)
 ImproveRows = Callable[
@@ -80,6 +83,7 @@ def alternate(
     extrapolation = Extrapolation()
     errors = [math.inf]
     transposed_times = transposed_multiplication(blocks)
+    precision = float(np.finfo(blocks.dtype).eps)
     for _ in run:
         new_weights = weights
         if not best_possible:
@@ -91,6 +95,8 @@ def alternate(
         gram = double(candidate.T @ candidate)
         new_features = improve_components(gram, cross, features_ahead)
         error = relative_error(squared_norm, gram, cross, new_features)
+        if error**2 < CANCELLED * precision:
+            error = measured_error(blocks, squared_norm, candidate, new_features)
         if error > errors[-1]:
             weights_ahead, features_ahead = weights, features = best
             extrapolation.shorter()
@@ -102,7 +108,7 @@ def alternate(
             extrapolation.longer()
             errors.append(error)
         run.record(relative_error=errors[-1], length=extrapolation.length)
-        if errors[-1] == 0.0 or stalled(errors, tol, window):
+        if errors[-1] <= precision**EXACT or stalled(errors, tol, window):
             run.stop(StopReason.CONVERGED)
     return Solution(
         components=np.ascontiguousarray(best[1].T),
@@ -180,6 +186,26 @@ def relative_error(
     explained = 2.0 * np.einsum("ij,ij->", cross, features, dtype=np.float64)
     explained -= np.vdot(gram, double(features.T @ features))
     return math.sqrt(max(squared_norm - explained, 0.0) / squared_norm)
+
+
+def measured_error(
+    blocks: Blocks,
+    squared_norm: float,
+    weights: NDArray[np.floating],
+    features: NDArray[np.floating],
+) -> float:
+    """The same from the residual itself: all digits where the fit is nearly exact.
+
+    Without them the order of the sums, which differs between dense and sparse data, would decide
+    when to stop.
+    """
+    if squared_norm == 0.0:
+        return 0.0
+    components = np.ascontiguousarray(features.T)
+    squared = blocks.map_reduce(
+        lambda block, rows: float(squared_residual_rows(block, rows, components).sum()), weights
+    )
+    return math.sqrt(squared / squared_norm)
 
 
 def scaled_to_data(

@@ -54,6 +54,17 @@ def test_first_order_conditions_at_convergence(solver):
     assert min(of_weights.min(), of_components.min()) > -1e-3
 
 
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_dense_and_sparse_stop_together_where_the_fit_is_exact(solver, seed):
+    rng = np.random.default_rng(seed)
+    data = rng.integers(0, 3, (15, 3)) @ rng.integers(0, 3, (3, 8)).astype(float)
+    dense, sparse = (solver(as_blocks(X), 3, max_iter=300) for X in (data, sp.csr_array(data)))
+    assert len(dense.trace) == len(sparse.trace)
+    assert dense.trace["relative_error"][-1] < 1e-11
+    np.testing.assert_allclose(dense.components, sparse.components, rtol=1e-6, atol=1e-9)
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_recovers_an_exact_factorization(solver):
     data = planted(noise=0.0)
