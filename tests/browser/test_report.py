@@ -87,24 +87,25 @@ def test_script_name_stays_text_inside_charts(open_report, results):
 
 
 @pytest.mark.parametrize(
-    ("kind", "chart"), [("topics", 0), ("communities", 1), ("unmixing", 1), ("matrix", 1)]
+    ("kind", "chart", "mark"),
+    [("topics", 0, "rect"), ("communities", 0, "circle"), ("unmixing", 1, "image")]
+    + [("unmixing", 0, "path"), ("matrix", 1, "image")],
 )
-def test_hovering_a_chart_tells_its_values(open_report, results, kind, chart):
+def test_hovering_a_chart_tells_its_values(open_report, results, kind, chart, mark):
     page = open_report(results[kind]).page
     plot = page.locator(f'.plot[data-chart="{chart}"]')
     plot.scroll_into_view_if_needed()
-    box = plot.locator(".nsewdrag").bounding_box()
-    across = 0.02 if kind == "topics" else 0.4  # a bar starts on the left
-    page.mouse.move(box["x"] + across * box["width"], box["y"] + 0.4 * box["height"])
-    page.wait_for_selector(".hovertext", timeout=5000)
-    assert page.text_content(".hovertext").strip()
+    box = plot.locator(f"{mark} >> nth=0").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    tip = plot.locator(".tip")
+    assert tip.is_visible() and tip.text_content().strip()
 
 
 def test_theme_follows_the_system_and_the_button(open_report, results):
     page = open_report(results["matrix"], scheme="dark").page
     background = "getComputedStyle(document.body).backgroundColor"
     dark = page.evaluate(background)
-    text = "getComputedStyle(document.querySelector('.xtick text')).fill"
+    text = "getComputedStyle(document.querySelector('text.ytick')).fill"
     light_text = page.evaluate(text)
     page.click("#theme")
     assert page.evaluate(background) != dark
@@ -133,7 +134,7 @@ def test_charts_fit_paper_and_screen(open_report, results):
     """Each as wide as its place: when printing, afterwards, and in a tab printed before shown."""
     page = open_report(results["unmixing"], width=1280, height=900).page
     widths = """[...document.querySelectorAll(".plot")].filter(p => p.offsetParent !== null)
-        .map(p => [p.clientWidth, Number(p.querySelector(".main-svg").getAttribute("width"))])"""
+        .map(p => [p.clientWidth, Number(p.querySelector("svg").getAttribute("width"))])"""
 
     def fits() -> bool:
         found = page.evaluate(widths)
@@ -174,3 +175,14 @@ def test_wide_tables_scroll_inside_the_page(browser, tmp_path):
     )
     assert lines == 1
     page.close()
+
+
+@pytest.mark.parametrize("ending", ["svg", "png"])
+def test_a_chart_can_be_saved(open_report, results, ending):
+    opened = open_report(results["unmixing"])
+    with opened.page.expect_download() as waiting:
+        opened.page.click(f"[data-save={ending}] >> nth=0")
+    content = waiting.value.path().read_bytes()
+    assert waiting.value.suggested_filename == f"spectra-of-the-materials.{ending}"
+    assert content.startswith(b"<svg" if ending == "svg" else b"\x89PNG") and len(content) > 2000
+    assert opened.problems == []

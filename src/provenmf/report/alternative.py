@@ -36,7 +36,7 @@ def other_parts(fit: Factorization) -> list[Element]:
         (f"component {turned + 1} as found", places + 1, found[turned, places]),
         ("in another factorization", places + 1, moved[turned, places]),
     ]
-    figure = figures.lines(series, "column", "entry, at unit length", dotted=[series[1][0]])
+    figure = figures.Lines(series, "column", "entry, at unit length", dotted=[series[1][0]])
     caption = (
         "Both belong to nonnegative factors with the same product, so the data cannot tell them "
         "apart. This is the component that could be turned farthest."

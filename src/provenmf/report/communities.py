@@ -31,8 +31,7 @@ def found(answer: Communities) -> list[Element]:
         Cards(
             "Communities",
             [_card(answer, community, degree) for community in range(answer.n_components)],
-            "The members with the largest shares. A star marks the node that stands for the "
-            "community: by the model it belongs to no other.",
+            f"The members with the largest shares. A star marks {_star(answer)}.",
         ),
         *_map(answer, edges, degree),
         _heat_map(answer),
@@ -53,6 +52,12 @@ def _card(answer: Communities, community: int, degree: NDArray[np.intp]) -> Card
     main = int(np.sum(answer.memberships.argmax(axis=1) == community))
     text = f"{answer.share[community]:.1%} of all memberships, main community of {main:,} nodes"
     return Card(answer.component_names[community], text, bars)
+
+
+def _star(answer: Communities) -> str:
+    if answer.n_averaged is None:
+        return "the node that stands for the community: by the model it belongs to no other"
+    return "the node at which the search for the community began"
 
 
 def circle(n: int) -> NDArray[np.float64]:
@@ -79,13 +84,13 @@ def _map(answer: Communities, edges: NDArray[np.intp], degree: NDArray[np.intp])
     edges = edges[(edges >= 0).all(axis=1)]
     if len(edges) > EDGES_DRAWN:
         edges = edges[evenly(len(edges), EDGES_DRAWN)]
-    figure = figures.network(
+    figure = figures.Network(
         answer.memberships[drawn] @ corners + jitter,
         edges,
         [_hover(answer, int(i)) for i in drawn],
         answer.memberships[drawn].argmax(axis=1),
-        corners,
         list(answer.component_names),
+        corners,
     )
     caption = (
         "A node stands between the corners of its communities, nearer to those it belongs to "
@@ -103,7 +108,7 @@ def _hover(answer: Communities, node: int) -> str:
         answer.node_names[node],
         *(f"{answer.component_names[c]} {row[c]:.0%}" for c in largest),
     ]
-    return "<br>".join(figures.plain(line) for line in lines)
+    return "\n".join(map(str, lines))
 
 
 def _heat_map(answer: Communities) -> Chart:
@@ -114,7 +119,7 @@ def _heat_map(answer: Communities) -> Chart:
     if len(order) > NODES_DRAWN:
         order = order[evenly(len(order), NODES_DRAWN)]
         caption += f" Shown: {NODES_DRAWN} of {len(memberships):,} nodes, evenly spread."
-    figure = figures.heat_map(
+    figure = figures.HeatMap(
         memberships[order],
         [answer.node_names[i] for i in order],
         list(answer.component_names),
@@ -135,5 +140,5 @@ def _spectrum(answer: Communities) -> list[Element]:
         f"The communities rest on the first {answer.n_components}; the more the next one falls "
         "behind, the better their number is founded."
     )
-    figure = figures.bars(names, values, "size of the eigenvalue")
+    figure = figures.Bars(names, values, "size of the eigenvalue")
     return [Chart("Spectrum", figure, caption, height=110 + 24 * len(values))]

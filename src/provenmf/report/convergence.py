@@ -56,5 +56,5 @@ def _curve(result: Factorization, name: str) -> Chart:
     wide = len(positive) > 0.9 * len(values) and positive.max() > 30 * positive.min()
     iterations = np.arange(1, len(values) + 1)
     label = name.replace("_", " ")
-    figure = figures.lines([(label, iterations, values)], "iteration", "", log_y=wide)
+    figure = figures.Lines([(label, iterations, values)], "iteration", "", log_y=wide)
     return Chart(label, figure, height=280)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
+
+from provenmf.report.figures import Figure
 
 
 @dataclass(frozen=True)
@@ -18,10 +20,10 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Chart:
-    """A plotly figure as plain data, with a caption that says how to read it."""
+    """A figure with a caption that says how to read it."""
 
     title: str
-    figure: dict[str, Any]
+    figure: Figure
     caption: str = ""
     height: int = 380
     narrow: bool = False

@@ -1,28 +1,28 @@
-"""Plotly figures as plain data: dicts of numbers and text, no plotly needed to make them.
+"""Charts as plain data: what is drawn, never how.
 
-Colours of text, grid and background are left to the page, which has a light and a dark look.
-Text from the data is escaped here, because plotly reads a little HTML in its labels.
+The page draws them with a small program of its own (`template/charts.js`), notebooks with plotly
+or matplotlib (`plots.py`). Text stays as it is: each of them shows it as text, not as markup.
 """
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-# A figure as plotly reads it.
-Plotly = dict[str, Any]
+Spec = dict[str, Any]
+Curve = tuple[str, Any, Any]
 
 # Colours that are told apart by colour-blind readers (after Okabe & Ito 2008), on white and black.
 COLOURS = ("#0a7abf", "#e08a00", "#009e73", "#cc6aa2", "#3fb0e8", "#d55e00", "#8c6bb1", "#8a8a8a")
-DASHES = ("solid", "dash", "dot", "dashdot")
-
-
-def plain(text: object) -> str:
-    """Text that plotly shows as it is, whatever it holds."""
-    return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+# From dark to bright, equal steps looking equal (the map called viridis).
+SCALE = ("#440154 #482878 #3e4a89 #31688e #26828e #1f9e89 #35b779 #6ece58 #b5de2b #fde725").split()
+# Levels of a value in a map: 16 bits, of which the last stands for a missing value.
+LEVELS = 2**16 - 2
 
 
 def shortened(text: object, width: int = 28) -> str:
@@ -49,199 +49,172 @@ def _without_nan(values: object) -> Any:
     return None if values != values else values
 
 
-def lines(
-    series: Sequence[tuple[str, Any, Any]],
-    x_label: str,
-    y_label: str,
-    *,
-    log_x: bool = False,
-    log_y: bool = False,
-    dotted: Sequence[str] = (),
-) -> Plotly:
-    """Curves (name, x, y) with a legend; the names in `dotted` get markers and a dotted line."""
-    data = []
-    for number, (name, x, y) in enumerate(series):
-        trace = {
-            "type": "scatter",
-            "mode": "lines+markers" if len(x) <= 30 else "lines",
-            "name": plain(shortened(name, 40)),
-            "x": x if isinstance(x, list) else numbers(x, 6),
-            "y": numbers(y, 5),
-            "line": {
-                "color": COLOURS[number % len(COLOURS)],
-                "dash": "dot" if name in dotted else DASHES[number // len(COLOURS) % len(DASHES)],
-                "width": 2,
-            },
-            "marker": {"size": 5},
+def levels(values: NDArray[np.floating], low: float, high: float) -> str:
+    """A matrix as 16-bit levels between two values, in base64: a third of its length as text."""
+    span = high - low if high > low else 1.0
+    array = np.asarray(values, dtype=np.float64)
+    finite = np.isfinite(array)
+    scaled = np.clip((np.where(finite, array, low) - low) / span, 0, 1) * LEVELS
+    whole = np.where(finite, np.round(scaled), LEVELS + 1).astype("<u2")
+    return base64.b64encode(whole.tobytes()).decode()
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Curves (name, x, y) with a legend; those named in `dotted` have markers and dots."""
+
+    series: Sequence[Curve]
+    x_label: str
+    y_label: str
+    log_x: bool = False
+    log_y: bool = False
+    dotted: Sequence[str] = ()
+    kind: ClassVar[str] = "lines"
+
+    def spec(self) -> Spec:
+        """For the page; curves at the same places share them."""
+        places: list[Any] = []
+        curves = []
+        for name, x, y in self.series:
+            at = list(x) if any(isinstance(v, str) for v in x) else numbers(x, 6)
+            if at not in places:
+                places.append(at)
+            curve = {"name": shortened(name, 40), "x": places.index(at), "y": numbers(y, 5)}
+            curves.append(curve | {"dotted": name in self.dotted})
+        return {
+            "places": places,
+            "curves": curves,
+            "xLabel": self.x_label,
+            "yLabel": self.y_label,
+            "logX": bool(self.log_x),
+            "logY": bool(self.log_y),
         }
-        data.append(trace)
-    return {
-        "data": data,
-        "layout": {
-            "xaxis": {"title": {"text": plain(x_label)}, "type": "log" if log_x else "-"},
-            "yaxis": {"title": {"text": plain(y_label)}, "type": "log" if log_y else "-"},
-            "showlegend": len(data) > 1,
-        },
-    }
 
 
-def bars(names: Sequence[object], values: object, value_label: str) -> Plotly:
+@dataclass(frozen=True, eq=False)
+class Bars:
     """Horizontal bars, the first name on top."""
-    labels = [plain(shortened(name)) for name in names]
-    return {
-        "data": [
-            {
-                "type": "bar",
-                "orientation": "h",
-                "x": numbers(values),
-                "y": list(range(len(labels))),
-                "text": [plain(name) for name in names],
-                "textposition": "none",
-                "hovertemplate": "%{text}: %{x}<extra></extra>",
-                "marker": {"color": COLOURS[0]},
-            }
-        ],
-        "layout": {
-            "xaxis": {"title": {"text": plain(value_label)}, "rangemode": "tozero"},
-            "yaxis": {
-                "autorange": "reversed",
-                "tickvals": list(range(len(labels))),
-                "ticktext": labels,
-                "automargin": True,
-            },
-        },
-    }
+
+    names: Sequence[object]
+    values: Any
+    value_label: str
+    kind: ClassVar[str] = "bars"
+
+    def spec(self) -> Spec:
+        """For the page."""
+        names = [str(name) for name in self.names]
+        return {"names": names, "values": numbers(self.values), "label": self.value_label}
 
 
-def heat_map(
-    values: NDArray[np.floating],
-    row_names: Sequence[object],
-    column_names: Sequence[object],
-    *,
-    value_label: str,
-    square: bool = False,
-    largest: float | None = None,
-    show_rows: bool = True,
-    row_ticks: Sequence[str] | None = None,
-    column_ticks: Sequence[str] | None = None,
-) -> Plotly:
+@dataclass(frozen=True, eq=False)
+class HeatMap:
     """A matrix as colours; hovering tells row, column and value.
 
     row_ticks, column_ticks : short labels for the axes in place of the names.
     """
-    rows = [plain(name) for name in row_names]
-    columns = [plain(name) for name in column_names]
-    trace = {
-        "type": "heatmap",
-        "z": numbers(values),
-        "customdata": [[[row, column] for column in columns] for row in rows],
-        "hovertemplate": "%{customdata[0]}<br>%{customdata[1]}<br>"
-        + plain(value_label)
-        + " %{z}<extra></extra>",
-        "colorscale": "Viridis",
-        "zmin": min(0.0, float(np.nanmin(values))) if np.isfinite(values).any() else 0.0,
-        "colorbar": {"thickness": 10, "title": {"text": plain(value_label), "side": "right"}},
-    }
-    if largest is not None:
-        trace["zmax"] = largest
-    return {
-        "data": [trace],
-        "layout": {
-            "xaxis": {
-                "tickvals": list(range(len(columns))),
-                "ticktext": [plain(shortened(name, 16)) for name in column_ticks or column_names],
-                **({"tickangle": 0} if column_ticks else {}),
-                "automargin": True,
-                "constrain": "domain",
-                "showgrid": False,
-            },
-            "yaxis": {
-                "autorange": "reversed",
-                "tickvals": list(range(len(rows))) if show_rows else [],
-                "ticktext": [plain(shortened(name, 20)) for name in row_ticks or row_names],
-                "automargin": True,
-                "showgrid": False,
-                **({"scaleanchor": "x", "constrain": "domain"} if square else {}),
-            },
-        },
-    }
 
+    values: NDArray[np.floating]
+    row_names: Sequence[object]
+    column_names: Sequence[object]
+    value_label: str
+    square: bool = False
+    largest: float | None = None
+    show_rows: bool = True
+    row_ticks: Sequence[str] | None = None
+    column_ticks: Sequence[str] | None = None
+    kind: ClassVar[str] = "heat_map"
 
-def image(values: NDArray[np.floating], *, value_label: str, largest: float) -> Plotly:
-    """A map (rows, columns) in colours, pixels square, no axes."""
-    hidden = {"visible": False, "constrain": "domain"}
-    return {
-        "data": [
-            {
-                "type": "heatmap",
-                "z": numbers(values, 3),
-                "zmin": 0.0,
-                "zmax": largest,
-                "colorscale": "Viridis",
-                "showscale": False,
-                "hovertemplate": f"row %{{y}}, column %{{x}}<br>{plain(value_label)} %{{z}}"
-                "<extra></extra>",
-            }
-        ],
-        "layout": {
-            "xaxis": hidden,
-            "yaxis": {**hidden, "autorange": "reversed", "scaleanchor": "x"},
-            "margin": {"l": 4, "r": 4, "t": 4, "b": 4},
-        },
-    }
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Values of the darkest and the brightest colour."""
+        known = self.values[np.isfinite(self.values)]
+        low = min(0.0, float(known.min(initial=0.0)))
+        return low, float(known.max(initial=low)) if self.largest is None else self.largest
 
-
-def network(
-    positions: NDArray[np.floating],
-    edges: NDArray[np.integer],
-    names: Sequence[str],
-    groups: NDArray[np.integer],
-    corners: NDArray[np.floating],
-    corner_names: Sequence[str],
-) -> Plotly:
-    """Nodes at given positions, coloured by group, edges as faint lines, named corners."""
-    ends = np.full((len(edges), 3, 2), np.nan)
-    ends[:, 0], ends[:, 1] = positions[edges[:, 0]], positions[edges[:, 1]]
-    data: list[Plotly] = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": "edges",
-            "x": numbers(ends[:, :, 0].ravel()),
-            "y": numbers(ends[:, :, 1].ravel()),
-            "line": {"width": 0.5, "color": "rgba(128,128,128,0.35)"},
-            "hoverinfo": "skip",
-            "showlegend": False,
+    def spec(self) -> Spec:
+        """For the page."""
+        low, high = self.limits
+        return {
+            "shape": list(self.values.shape),
+            "levels": levels(self.values, low, high),
+            "low": low,
+            "high": high,
+            "rows": [str(name) for name in self.row_names],
+            "columns": [str(name) for name in self.column_names],
+            "rowTicks": list(self.row_ticks or map(str, self.row_names)) if self.show_rows else [],
+            "columnTicks": list(self.column_ticks or map(str, self.column_names)),
+            "label": self.value_label,
+            "square": self.square,
         }
-    ]
-    for group, corner_name in enumerate(corner_names):
-        members = np.flatnonzero(groups == group)
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": plain(corner_name),
-                "x": numbers(positions[members, 0]),
-                "y": numbers(positions[members, 1]),
-                "text": [names[int(i)] for i in members],
-                "hovertemplate": "%{text}<extra></extra>",
-                "marker": {"size": 7, "color": COLOURS[group % len(COLOURS)]},
-            }
-        )
-    annotations = [
-        {"x": 1.18 * float(x), "y": 1.18 * float(y), "text": plain(name), "showarrow": False}
-        for (x, y), name in zip(corners, corner_names)
-    ]
-    low, high = corners.min(axis=0) - 0.3, corners.max(axis=0) + 0.3
-    hidden = {"visible": False, "constrain": "domain"}
-    return {
-        "data": data,
-        "layout": {
-            "xaxis": {**hidden, "range": [float(low[0]) - 0.15, float(high[0]) + 0.15]},
-            "yaxis": {**hidden, "range": [float(low[1]), float(high[1])], "scaleanchor": "x"},
-            "annotations": annotations,
-            "hovermode": "closest",
-            "showlegend": False,
-            "margin": {"l": 4, "r": 4, "t": 4, "b": 4},
-        },
-    }
+
+
+@dataclass(frozen=True, eq=False)
+class Map:
+    """An image (rows, columns) in colours, pixels square; `step` image pixels make one here."""
+
+    values: NDArray[np.floating]
+    value_label: str
+    largest: float
+    step: int = 1
+    kind: ClassVar[str] = "map"
+
+    def spec(self) -> Spec:
+        """For the page."""
+        return {
+            "shape": list(self.values.shape),
+            "levels": levels(self.values, 0.0, self.largest),
+            "low": 0.0,
+            "high": self.largest,
+            "label": self.value_label,
+            "step": self.step,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Nodes at positions (n, 2), coloured by group; `names` may have several lines.
+
+    Corners are places with a name of their own, `labels` short names beside the nodes.
+    """
+
+    positions: NDArray[np.floating]
+    edges: NDArray[np.integer]
+    names: Sequence[str]
+    groups: NDArray[np.integer]
+    group_names: Sequence[str]
+    corners: NDArray[np.floating] | None = None
+    labels: Sequence[str] = ()
+    kind: ClassVar[str] = "network"
+
+    def spec(self) -> Spec:
+        """For the page."""
+        return {
+            "positions": numbers(self.positions),
+            "edges": np.asarray(self.edges).ravel().tolist(),
+            "names": list(self.names),
+            "groups": np.asarray(self.groups).tolist(),
+            "groupNames": list(self.group_names),
+            "corners": None if self.corners is None else numbers(self.corners),
+            "labels": [shortened(label, 20) for label in self.labels],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Bubbles:
+    """Circles at positions (n, 2) whose areas are sizes; one can be chosen."""
+
+    positions: NDArray[np.floating]
+    sizes: NDArray[np.floating]
+    names: Sequence[str]
+    kind: ClassVar[str] = "bubbles"
+
+    def spec(self) -> Spec:
+        """For the page."""
+        return {
+            "positions": numbers(self.positions),
+            "sizes": numbers(self.sizes),
+            "names": [shortened(name) for name in self.names],
+        }
+
+
+Figure = Lines | Bars | HeatMap | Map | Network | Bubbles

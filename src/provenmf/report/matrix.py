@@ -65,7 +65,7 @@ def _curves(answer: Answer) -> Chart:
     ]
     words = answer.words
     title = f"{plural(words.component).capitalize()}, entry by entry"
-    return Chart(title, figures.lines(series, words.column, "entry"))
+    return Chart(title, figures.Lines(series, words.column, "entry"))
 
 
 def _weights(answer: Answer) -> Chart:
@@ -75,7 +75,7 @@ def _weights(answer: Answer) -> Chart:
     if len(order) > ROWS_IN_MAP:
         order = order[evenly(len(order), ROWS_IN_MAP)]
         caption += f" Shown: {ROWS_IN_MAP} of {len(answer.weights):,} {rows}, evenly spread."
-    figure = figures.heat_map(
+    figure = figures.HeatMap(
         answer.weights[order],
         [answer.row_names[i] for i in order],
         list(answer.component_names),

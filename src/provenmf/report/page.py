@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from provenmf.errors import MissingExtra
 from provenmf.io import write_aside
@@ -17,8 +18,12 @@ from provenmf.report.alternative import other_parts
 from provenmf.report.certificate import certificate_elements, headline
 from provenmf.report.convergence import convergence, method_name
 from provenmf.report.elements import Chart, ChartGrid, Tab
+from provenmf.report.figures import COLOURS, SCALE
 from provenmf.report.matrix import found
 from provenmf.report.scores import scores_and_notes
+
+# The page's programs, in the order in which they need each other.
+SCRIPTS = ("drawing", "charts", "saving", "page")
 
 
 def write(result: Factorization | Answer, path: str | Path, *, title: str | None = None) -> None:
@@ -55,7 +60,6 @@ def page(title: str, tabs: list[Tab], *, summary: str = "") -> str:
     """Any tabs as one self-contained page."""
     try:
         import jinja2
-        from plotly.offline import get_plotlyjs
     except ImportError as error:
         raise MissingExtra("the report", "report") from error
     import provenmf
@@ -72,12 +76,17 @@ def page(title: str, tabs: list[Tab], *, summary: str = "") -> str:
         summary=summary,
         tabs=tabs,
         chart_number=lambda chart: numbers[id(chart)],
-        figures=script_json([chart.figure for chart in charts]),
+        figures=script_json(figure_data(charts)),
         style=(folder / "page.css").read_text("utf-8"),
-        script=(folder / "page.js").read_text("utf-8"),
-        plotly=get_plotlyjs().replace("</script", "<\\/script"),
+        scripts=[(folder / f"{name}.js").read_text("utf-8") for name in SCRIPTS],
         version=provenmf.__version__,
     )
+
+
+def figure_data(charts: list[Chart]) -> dict[str, Any]:
+    """All charts for the page's program, and the colours that they share."""
+    figures = [{"kind": chart.figure.kind, **chart.figure.spec()} for chart in charts]
+    return {"colours": COLOURS, "scale": SCALE, "figures": figures}
 
 
 def script_json(content: object) -> str:

@@ -60,7 +60,7 @@ def _rebuilt(answer: Parts) -> Gallery:
 def _weights(answer: Parts) -> Chart:
     n = len(answer.weights)
     order = evenly(n, IMAGES_IN_MAP)
-    figure = figures.heat_map(
+    figure = figures.HeatMap(
         answer.weights[order],
         [answer.names[i] for i in order],
         list(answer.component_names),

@@ -44,7 +44,7 @@ def found(answer: Topics) -> list[Element]:
         Cards("Topics", cards, caption),
         Chart(
             "How much of the collection is about each topic",
-            figures.bars(leading, answer.share, "share of all documents"),
+            figures.Bars(leading, answer.share, "share of all documents"),
             height=110 + 24 * answer.n_components,
         ),
         *_similarity(answer, leading),
@@ -58,7 +58,7 @@ def _spectrum(answer: Topics) -> list[Element]:
         return []
     places = np.arange(1, len(answer.eigenvalues) + 1)
     noise = "largest of words drawn at random"
-    figure = figures.lines(
+    figure = figures.Lines(
         [
             ("eigenvalues", places, answer.eigenvalues),
             (noise, places[[0, -1]], np.full(2, answer.noise_edge)),
@@ -79,7 +79,7 @@ def _similarity(answer: Topics, leading: list[str]) -> list[Element]:
     if answer.n_components < 2:
         return []
     numbers = [str(i + 1) for i in range(answer.n_components)]
-    figure = figures.heat_map(
+    figure = figures.HeatMap(
         np.clip(cosine_table(answer.components, answer.components), -1.0, 1.0),
         leading,
         leading,

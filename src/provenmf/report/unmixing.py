@@ -38,7 +38,7 @@ def _spectra(answer: Unmixing) -> Chart:
         caption += f". {places}."
     return Chart(
         "Spectra of the materials",
-        figures.lines(series, "wavelength" if known else "band", "signal"),
+        figures.Lines(series, "wavelength" if known else "band", "signal"),
         caption,
     )
 
@@ -49,11 +49,7 @@ def _maps(answer: Unmixing) -> ChartGrid:
     charts = [
         Chart(
             f"{name}, {answer.share[i]:.0%} of the image",
-            figures.image(
-                abundance[::step, ::step],
-                value_label="abundance",
-                largest=1.0,
-            ),
+            figures.Map(abundance[::step, ::step], "abundance", 1.0, step),
             height=300,
         )
         for i, (name, abundance) in enumerate(zip(answer.component_names, answer.maps()))

@@ -130,9 +130,9 @@ def page_of(result: Result) -> str:
     return page(title, [Tab("outcome", "Outcome", elements)])
 
 
-def draw(figure: Figure) -> dict[str, Any]:
-    """A figure of an outcome as plotly sees it; the paper's own curves are dotted."""
-    return figures.lines(
+def draw(figure: Figure) -> figures.Lines:
+    """A figure of an outcome for the page; the paper's own curves are dotted."""
+    return figures.Lines(
         [(series.name, list(series.x), series.y) for series in figure.series],
         figure.x_label,
         figure.y_label,

@@ -19,7 +19,7 @@ def test_positive_factors_have_others_which_are_drawn():
     rng = np.random.default_rng(0)
     fit = certified(rng.random((30, 3)) + 0.2, rng.random((3, 20)) + 0.2)
     (chart,) = other_parts(fit)
-    found, other = (np.array(trace["y"], dtype=float) for trace in chart.figure["data"])
+    found, other = (y for _, _, y in chart.figure.series)
     assert np.abs(found - other).max() > 0.01
     assert "same product" in render(fit)
 

@@ -1,3 +1,5 @@
+import base64
+
 import numpy as np
 import pytest
 
@@ -19,25 +21,24 @@ def test_numbers_survive_extreme_sizes():
     assert figures.numbers([1e300, 1e-300]) == pytest.approx([1e300, 1e-300])
 
 
-def test_plain_text_survives_plotlys_little_html():
-    assert figures.plain("<b>&") == "&lt;b&gt;&amp;"
+def test_curves_at_the_same_places_share_them():
+    places = np.arange(3)
+    curves = [("a", places, np.ones(3)), ("b", places, 2 * np.ones(3)), ("c", [0, 9], [1, 2])]
+    spec = figures.Lines(curves, "x", "y", dotted=["b"]).spec()
+    assert spec["places"] == [[0, 1, 2], [0, 9]]
+    assert [curve["x"] for curve in spec["curves"]] == [0, 0, 1]
+    assert [curve["dotted"] for curve in spec["curves"]] == [False, True, False]
 
 
-def test_lines_use_a_log_axis_when_asked():
-    figure = figures.lines([("a", np.arange(3), np.ones(3))], "x", "y", log_y=True)
-    assert figure["layout"]["yaxis"]["type"] == "log"
-    assert figure["layout"]["xaxis"]["type"] != "log"
+def test_levels_give_the_values_back():
+    values = np.array([[0.0, 0.25, 1.0], [np.nan, 0.123456, 2.0]])
+    stored = np.frombuffer(base64.b64decode(figures.levels(values, 0.0, 1.0)), "<u2")
+    assert stored[3] == 2**16 - 1  # missing
+    found = np.delete(stored, 3) / (2**16 - 2)
+    np.testing.assert_allclose(found, [0, 0.25, 1, 0.123456, 1.0], atol=1e-5)
 
 
-def test_paper_curves_are_dotted():
-    figure = figures.lines([("a", [1], [1]), ("b", [1], [2])], "x", "y", dotted=["b"])
-    assert [trace["line"]["dash"] for trace in figure["data"]] == ["solid", "dot"]
-
-
-def test_network_draws_each_edge_between_its_nodes():
-    positions = np.array([[0.0, 0.0], [1.0, 2.0]])
-    figure = figures.network(
-        positions, np.array([[0, 1]]), ["a", "b"], np.array([0, 1]), positions, ["A", "B"]
-    )
-    assert figure["data"][0]["x"] == [0.0, 1.0, None]
-    assert figure["data"][0]["y"] == [0.0, 2.0, None]
+@pytest.mark.parametrize("values", [np.zeros((2, 2)), np.full((2, 2), np.nan), np.eye(2) - 0.5])
+def test_limits_of_any_map_are_finite_and_include_zero(values):
+    low, high = figures.HeatMap(values, "ab", "cd", "value").limits
+    assert np.isfinite([low, high]).all() and low <= 0 <= high + 0.5

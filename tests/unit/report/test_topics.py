@@ -12,7 +12,7 @@ def test_the_number_of_topics_is_drawn_where_it_was_found():
     corpus = topic_corpus(800, 300, 4, word_concentration=0.05, random_state=0)
     answer = find_topics(corpus.counts, certify=False)
     chart = charts(answer)["How many topics"]
-    values, noise = (trace["y"] for trace in chart.figure["data"])
+    values, noise = (y for _, _, y in chart.figure.series)
     assert len(values) == len(answer.eigenvalues)
     assert sum(value > noise[0] for value in values) >= 4
     given = find_topics(corpus.counts, 4, certify=False)

@@ -1,52 +1,17 @@
 "use strict";
 (function () {
   const root = document.documentElement;
-  const figures = JSON.parse(document.getElementById("figures").textContent);
+  const shown = JSON.parse(document.getElementById("figures").textContent);
   const tabs = Array.from(document.querySelectorAll('[role="tab"]'));
   const plots = Array.from(document.querySelectorAll(".plot"));
   const theme = document.getElementById("theme");
   const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
 
-  function colour(name) {
-    return getComputedStyle(root).getPropertyValue("--" + name).trim();
-  }
-
-  function axis(own) {
-    return Object.assign({ gridcolor: colour("line"), zerolinecolor: colour("line"), linecolor: colour("line"), exponentformat: "power" }, own);
-  }
-
-  // What must stay square gets no more height than it has width.
-  function height(plot, own) {
-    const wanted = Number(plot.dataset.height);
-    const square = own.yaxis && own.yaxis.scaleanchor;
-    return square ? Math.min(wanted, plot.clientWidth + 20) : wanted;
-  }
-
-  // The figures bring data and structure; text, grid and background follow the page.
-  function layout(plot, figure) {
-    const own = figure.layout || {};
-    return Object.assign({}, {
-      margin: { l: 60, r: 15, t: 15, b: 50 },
-      legend: { orientation: "h", y: -0.22 },
-    }, own, {
-      xaxis: axis(own.xaxis || {}),
-      yaxis: axis(own.yaxis || {}),
-      height: height(plot, own),
-      paper_bgcolor: "rgba(0,0,0,0)",
-      plot_bgcolor: "rgba(0,0,0,0)",
-      font: { color: colour("ink"), family: getComputedStyle(document.body).fontFamily, size: 13 },
-      hoverlabel: { bgcolor: colour("panel"), font: { color: colour("ink") }, bordercolor: colour("line") },
-      dragmode: false,
-    });
-  }
-
-  // A chart drawn again keeps its width: on paper it gets a fixed one, on the screen it is fitted.
-  function draw(plot, fixed) {
-    const figure = figures[Number(plot.dataset.chart)];
-    const data = JSON.parse(JSON.stringify(figure.data));
+  // Colours of text, grid and background follow the page, so a new look means a new drawing.
+  function draw(plot) {
+    const figure = shown.figures[Number(plot.dataset.chart)];
     plot.style.minHeight = 0;
-    const size = fixed ? { width: plot.clientWidth } : {};
-    return Plotly.react(plot, data, Object.assign(layout(plot, figure), size), { responsive: true, displayModeBar: false });
+    charts[figure.kind](plot, figure, Number(plot.dataset.height), shown);
   }
 
   function visible() {
@@ -54,7 +19,7 @@
   }
 
   function drawVisible() {
-    visible().forEach(function (plot) { draw(plot, false); Plotly.Plots.resize(plot); });
+    visible().forEach(draw);
   }
 
   function select(tab, focus) {
@@ -102,13 +67,19 @@
     root.dataset.theme = "light";
     document.body.classList.add("printing");
     document.querySelectorAll("details").forEach(function (d) { d.open = true; });
-    visible().forEach(function (plot) { draw(plot, true); });
+    drawVisible();
   });
   window.addEventListener("afterprint", function () {
     if (before) { root.dataset.theme = before; } else { delete root.dataset.theme; }
     document.body.classList.remove("printing");
     showTheme();
   });
+
+  let width = window.innerWidth;
+  window.addEventListener("resize", function () {
+    if (window.innerWidth !== width) { width = window.innerWidth; drawVisible(); }
+  });
+  plots.forEach(function (plot) { plot.addEventListener("chosen", function () { draw(plot); }); });
 
   const wanted = document.getElementById("tab-" + location.hash.slice(1));
   if (wanted) { select(wanted, false); }

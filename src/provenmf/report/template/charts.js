@@ -1,0 +1,259 @@
+"use strict";
+// A function for each kind of chart (report/figures.py): a place, its data and a height in.
+const charts = (function (d) {
+  const DASHES = ["", "7 4", "2 3", "8 3 2 3"];
+  const BAR_ROOM = 76;
+  const FAINT = 0.35;
+
+  function legend(sheet, entries, top) {
+    const group = d.make(sheet.svg, "g", { class: "legend" });
+    let x = 4, y = top + 12;
+    entries.forEach(function (entry) {
+      const width = 34 + d.widthOf(entry.name);
+      if (x + width > sheet.width && x > 4) { x = 4; y += 18; }
+      d.make(group, "line", { x1: x, x2: x + 20, y1: y - 4, y2: y - 4, stroke: entry.colour, "stroke-width": 3, "stroke-dasharray": entry.dash });
+      d.text(group, x + 25, y, d.fitted(entry.name, sheet.width - 34));
+      x += width + 8;
+    });
+    return y + 8;
+  }
+
+  // Rows that a legend needs, found out on paper that nobody sees.
+  function legendHeight(sheet, entries) {
+    if (entries.length < 2) { return 0; }
+    let x = 4, rows = 1;
+    entries.forEach(function (entry) {
+      const width = 34 + d.widthOf(entry.name);
+      if (x + width > sheet.width && x > 4) { x = 4; rows += 1; }
+      x += width + 8;
+    });
+    return 18 * rows + 8;
+  }
+
+  function grid(sheet, frame, x, y, xTicks, yTicks) {
+    const line = d.colour("line"), faint = d.colour("faint");
+    yTicks.forEach(function (tick) {
+      d.make(sheet.svg, "line", { x1: frame.left, x2: frame.right, y1: y(tick.at), y2: y(tick.at), stroke: line });
+      d.text(sheet.svg, frame.left - 6, y(tick.at) + 4, tick.text, { "text-anchor": "end", fill: faint, class: "ytick" });
+    });
+    xTicks.forEach(function (tick) {
+      d.make(sheet.svg, "line", { x1: x(tick.at), x2: x(tick.at), y1: frame.top, y2: frame.bottom, stroke: line });
+      d.text(sheet.svg, x(tick.at), frame.bottom + 17, tick.text, { "text-anchor": "middle", fill: faint, class: "xtick" });
+    });
+  }
+
+  function labelled(values) {
+    return values.map(function (value) { return { at: value, text: d.words(value) }; });
+  }
+
+  function axisTitles(sheet, frame, xLabel, yLabel) {
+    d.text(sheet.svg, (frame.left + frame.right) / 2, frame.bottom + 36, xLabel, { "text-anchor": "middle" });
+    const middle = (frame.top + frame.bottom) / 2;
+    d.text(sheet.svg, 12, middle, yLabel, { "text-anchor": "middle", transform: "rotate(-90 12 " + middle + ")" });
+  }
+
+  function path(xs, ys, x, y, log) {
+    let pen = "M", text = "";
+    xs.forEach(function (value, i) {
+      if (ys[i] === null || value === null || (log && ys[i] <= 0)) { pen = "M"; return; }
+      text += pen + x(value).toFixed(1) + " " + y(ys[i]).toFixed(1);
+      pen = "L";
+    });
+    return text;
+  }
+
+  // Curves; places that are words stand at equal distances.
+  function lines(plot, spec, height, look) {
+    const sheet = d.sheet(plot, height);
+    const words = [];
+    spec.places.forEach(function (at) { at.forEach(function (v) { if (typeof v === "string" && !words.includes(v)) { words.push(v); } }); });
+    const places = spec.places.map(function (at) { return words.length ? at.map(function (v) { return words.indexOf(String(v)); }) : at; });
+    const curves = spec.curves.map(function (curve, i) {
+      const dash = curve.dotted ? DASHES[2] : DASHES[Math.floor(i / look.colours.length) % DASHES.length];
+      return Object.assign({}, curve, { x: places[curve.x], colour: look.colours[i % look.colours.length], dash: dash });
+    });
+    const logX = spec.logX && !words.length;
+    const yRange = d.range([].concat.apply([], curves.map(function (c) { return c.y; })), spec.logY, false);
+    const xRange = d.range([].concat.apply([], places), logX, false);
+    const bottom = height - legendHeight(sheet, curves) - (spec.xLabel ? 44 : 24);
+    const y = d.scale(yRange[0], yRange[1], bottom, 8, spec.logY);
+    const yTicks = labelled(y.ticks(Math.max(2, Math.floor(bottom / 45))));
+    const left = 12 + d.widest(yTicks.map(function (t) { return t.text; })) + (spec.yLabel ? 20 : 0);
+    const frame = { left: left, right: sheet.width - 14, top: 8, bottom: bottom };
+    const x = d.scale(xRange[0], xRange[1], frame.left, frame.right, logX);
+    const every = Math.ceil(words.length * (d.widest(words) + 12) / (frame.right - frame.left));
+    const xTicks = words.length ? words.map(function (w, i) { return { at: i, text: w }; }).filter(function (t) { return t.at % every === 0; }) : labelled(x.ticks(Math.max(2, Math.floor((frame.right - frame.left) / 85))));
+    grid(sheet, frame, x, y, xTicks, yTicks);
+    axisTitles(sheet, frame, spec.xLabel, spec.yLabel);
+    curves.forEach(function (curve) {
+      d.make(sheet.svg, "path", { d: path(curve.x, curve.y, x, y, spec.logY), fill: "none", stroke: curve.colour, "stroke-width": 2, "stroke-dasharray": curve.dash, "stroke-linejoin": "round" });
+      if (curve.x.length > 30) { return; }
+      curve.x.forEach(function (at, i) {
+        if (curve.y[i] !== null && (!spec.logY || curve.y[i] > 0)) { d.make(sheet.svg, "circle", { cx: x(at), cy: y(curve.y[i]), r: 3, fill: curve.colour }); }
+      });
+    });
+    if (curves.length > 1) { legend(sheet, curves, frame.bottom + (spec.xLabel ? 44 : 24)); }
+    readCurves(sheet, frame, curves, x, y, words, spec);
+  }
+
+  // The values of all curves at the place nearest to the pointer, nearest curve first.
+  function readCurves(sheet, frame, curves, x, y, words, spec) {
+    const tip = d.tip(sheet);
+    const guide = d.make(sheet.svg, "line", { y1: frame.top, y2: frame.bottom, stroke: d.colour("faint"), visibility: "hidden" });
+    function nearest(curve, at) {
+      let best = 0;
+      curve.x.forEach(function (value, i) { if (Math.abs(x(value) - at) < Math.abs(x(curve.x[best]) - at)) { best = i; } });
+      return best;
+    }
+    d.follow(sheet, function (px, py) {
+      if (px < frame.left - 5 || px > frame.right + 5 || py > frame.bottom) { tip.hide(); return; }
+      const found = curves.map(function (curve) { const i = nearest(curve, px); return { curve: curve, at: curve.x[i], y: curve.y[i] }; })
+        .filter(function (f) { return f.y !== null && (!spec.logY || f.y > 0); })
+        .sort(function (a, b) { return Math.abs(y(a.y) - py) - Math.abs(y(b.y) - py); });
+      if (!found.length) { tip.hide(); return; }
+      const at = found[0].at;
+      guide.setAttribute("x1", x(at)); guide.setAttribute("x2", x(at)); guide.setAttribute("visibility", "visible");
+      const head = (spec.xLabel ? spec.xLabel + " " : "") + (words.length ? words[at] : d.words(at, 6));
+      tip.show(px, py, [head].concat(found.slice(0, 8).map(function (f) { return { text: f.curve.name + " " + d.words(f.y), colour: f.curve.colour }; })));
+    }, function () { tip.hide(); guide.setAttribute("visibility", "hidden"); });
+  }
+
+  function bars(plot, spec, height, look) {
+    const sheet = d.sheet(plot, height);
+    const left = Math.min(d.widest(spec.names) + 12, 0.42 * sheet.width);
+    const frame = { left: left, right: sheet.width - 14, top: 4, bottom: height - 44 };
+    const range = d.range(spec.values, false, true);
+    const x = d.scale(range[0], range[1], frame.left, frame.right, false);
+    grid(sheet, frame, x, null, labelled(x.ticks(Math.max(2, Math.floor((frame.right - frame.left) / 85)))), []);
+    axisTitles(sheet, frame, spec.label, "");
+    const step = (frame.bottom - frame.top) / Math.max(spec.names.length, 1);
+    spec.names.forEach(function (name, i) {
+      const value = spec.values[i] || 0, top = frame.top + i * step;
+      d.make(sheet.svg, "rect", { x: Math.min(x(0), x(value)), y: top + 0.15 * step, width: Math.max(Math.abs(x(value) - x(0)), 1), height: 0.7 * step, fill: look.colours[0], rx: 2 });
+      d.text(sheet.svg, left - 6, top + step / 2 + 4, d.fitted(name, left - 8), { "text-anchor": "end" });
+    });
+    const tip = d.tip(sheet);
+    d.follow(sheet, function (px, py) {
+      const i = Math.floor((py - frame.top) / step);
+      if (i < 0 || i >= spec.names.length) { tip.hide(); return; }
+      tip.show(px, py, [spec.names[i] + ": " + d.words(spec.values[i])]);
+    }, tip.hide);
+  }
+
+  function heatMap(plot, spec, height, look) {
+    const sheet = d.sheet(plot, height);
+    const rows = spec.shape[0], columns = spec.shape[1], data = d.decoded(spec);
+    const left = spec.rowTicks.length ? Math.min(d.widest(spec.rowTicks) + 10, 0.3 * sheet.width) : 8;
+    let wide = sheet.width - left - BAR_ROOM;
+    const longest = d.widest(spec.columnTicks);
+    const turned = longest + 6 > wide / columns;
+    const below = turned ? Math.min(longest, 110) + 10 : 22;
+    let high = height - below - 6;
+    if (spec.square) { wide = high = Math.min(wide, high); }
+    const cell = { x: wide / columns, y: high / rows };
+    d.make(sheet.svg, "image", { x: left, y: 4, width: wide, height: high, preserveAspectRatio: "none", href: d.picture(spec, data, look.scale, wide, high) });
+    const everyRow = Math.ceil(15 / cell.y), everyColumn = Math.ceil((turned ? 15 : longest + 6) / cell.x);
+    spec.rowTicks.forEach(function (name, i) {
+      if (i % everyRow === 0) { d.text(sheet.svg, left - 5, 4 + (i + 0.5) * cell.y + 4, d.fitted(name, left - 8), { "text-anchor": "end" }); }
+    });
+    spec.columnTicks.forEach(function (name, i) {
+      if (i % everyColumn !== 0) { return; }
+      const x = left + (i + 0.5) * cell.x, y = high + 18;
+      if (turned) { d.text(sheet.svg, x + 4, y - 8, d.fitted(name, 110), { "text-anchor": "end", transform: "rotate(-90 " + (x + 4) + " " + (y - 8) + ")" }); } else { d.text(sheet.svg, x, y, name, { "text-anchor": "middle", class: "xtick" }); }
+    });
+    d.colourBar(sheet, spec, look.scale, left + wide + 10, 4, Math.min(high, 260));
+    readCells(sheet, data, columns, { left: left, top: 4, wide: wide, high: high, cell: cell }, function (row, column) {
+      return [spec.rows[row], spec.columns[column]];
+    }, spec.label);
+    if (spec.square) { sheet.svg.setAttribute("height", high + below + 6); sheet.svg.setAttribute("viewBox", "0 0 " + sheet.width + " " + (high + below + 6)); }
+  }
+
+  function readCells(sheet, data, columns, frame, name, label) {
+    const tip = d.tip(sheet);
+    d.follow(sheet, function (px, py) {
+      const column = Math.floor((px - frame.left) / frame.cell.x), row = Math.floor((py - frame.top) / frame.cell.y);
+      if (px < frame.left || py < frame.top || px >= frame.left + frame.wide || py >= frame.top + frame.high) { tip.hide(); return; }
+      tip.show(px, py, name(row, column).concat(label + " " + d.words(data.value(row * columns + column), 3)));
+    }, tip.hide);
+  }
+
+  // Square pixels in the whole width, or in the height if that is less.
+  function map(plot, spec, height, look) {
+    const room = Math.max(plot.clientWidth, 120) - BAR_ROOM;
+    const size = Math.min(room / spec.shape[1], (height - 12) / spec.shape[0]);
+    const wide = size * spec.shape[1], high = size * spec.shape[0];
+    const sheet = d.sheet(plot, high + 12), data = d.decoded(spec);
+    d.make(sheet.svg, "rect", { x: 0, y: 4, width: wide, height: high, fill: d.colour("line") });
+    d.make(sheet.svg, "image", { x: 0, y: 4, width: wide, height: high, preserveAspectRatio: "none", href: d.picture(spec, data, look.scale, wide, high) });
+    d.colourBar(sheet, spec, look.scale, wide + 8, 6, high - 4);
+    readCells(sheet, data, spec.shape[1], { left: 0, top: 4, wide: wide, high: high, cell: { x: size, y: size } }, function (row, column) {
+      return ["row " + row * spec.step + ", column " + column * spec.step];
+    }, spec.label);
+  }
+
+  // Positions fitted into a rectangle, one scale for both directions.
+  function fit(points, frame) {
+    const xs = d.range(points.map(function (p) { return p[0]; })), ys = d.range(points.map(function (p) { return p[1]; }));
+    const size = Math.min((frame.right - frame.left) / (xs[1] - xs[0]), (frame.bottom - frame.top) / (ys[1] - ys[0]));
+    const x0 = (frame.left + frame.right) / 2, y0 = (frame.top + frame.bottom) / 2;
+    const cx = (xs[0] + xs[1]) / 2, cy = (ys[0] + ys[1]) / 2;
+    return function (p) { return [x0 + (p[0] - cx) * size, y0 - (p[1] - cy) * size]; };
+  }
+
+  function network(plot, spec, height, look) {
+    const sheet = d.sheet(plot, Math.min(height, plot.clientWidth + 60));
+    const entries = spec.corners ? [] : spec.groupNames.map(function (name, i) { return { name: name, colour: look.colours[i % look.colours.length], dash: "" }; });
+    const below = legendHeight(sheet, entries);
+    const frame = { left: 50, right: sheet.width - 50, top: 40, bottom: sheet.height - 40 - below };
+    const place = fit(spec.positions.concat(spec.corners || []), frame);
+    const at = spec.positions.map(place);
+    let edges = "";
+    for (let i = 0; i < spec.edges.length; i += 2) {
+      const a = at[spec.edges[i]], b = at[spec.edges[i + 1]];
+      edges += "M" + a[0].toFixed(1) + " " + a[1].toFixed(1) + "L" + b[0].toFixed(1) + " " + b[1].toFixed(1);
+    }
+    d.make(sheet.svg, "path", { d: edges, fill: "none", stroke: d.colour("faint"), "stroke-width": 0.6, "stroke-opacity": FAINT });
+    const radius = at.length > 150 ? 3.5 : 5;
+    at.forEach(function (p, i) { d.make(sheet.svg, "circle", { cx: p[0].toFixed(1), cy: p[1].toFixed(1), r: radius, fill: look.colours[spec.groups[i] % look.colours.length], stroke: d.colour("paper"), "stroke-width": 0.7 }); });
+    spec.labels.forEach(function (name, i) { d.text(sheet.svg, at[i][0] + radius + 2, at[i][1] + 4, name, { "font-size": 11 }); });
+    (spec.corners || []).forEach(function (corner, i) {
+      const p = place(corner), middle = (frame.top + frame.bottom) / 2;
+      const anchor = p[0] < sheet.width / 3 ? "start" : p[0] > 2 * sheet.width / 3 ? "end" : "middle";
+      const x = anchor === "start" ? Math.max(4, p[0] - 30) : anchor === "end" ? Math.min(sheet.width - 4, p[0] + 30) : p[0];
+      d.text(sheet.svg, x, p[1] + (p[1] < middle + 5 ? -22 : 30), d.fitted(spec.groupNames[i], sheet.width / 2), { "text-anchor": anchor, "font-weight": 600 });
+    });
+    if (entries.length > 1) { legend(sheet, entries, sheet.height - below); }
+    nearestPoint(sheet, at, function (i) { return spec.names[i].split("\n"); });
+  }
+
+  function nearestPoint(sheet, at, name) {
+    const tip = d.tip(sheet);
+    d.follow(sheet, function (px, py) {
+      let best = -1, least = 225;
+      at.forEach(function (p, i) { const far = (p[0] - px) ** 2 + (p[1] - py) ** 2; if (far < least) { best = i; least = far; } });
+      if (best < 0) { tip.hide(); } else { tip.show(px, py, name(best)); }
+    }, tip.hide);
+  }
+
+  // Circles that can be chosen by click or key; the plot says which in an event.
+  function bubbles(plot, spec, height, look) {
+    const sheet = d.sheet(plot, Math.min(height, plot.clientWidth));
+    const most = Math.min(sheet.width, sheet.height) / 7;
+    const place = fit(spec.positions, { left: most, right: sheet.width - most, top: most, bottom: sheet.height - most });
+    const largest = Math.max.apply(null, spec.sizes) || 1;
+    const chosen = Number(plot.dataset.chosen || 0);
+    const order = spec.sizes.map(function (_, i) { return i; }).sort(function (a, b) { return spec.sizes[b] - spec.sizes[a]; });
+    order.forEach(function (i) {
+      const p = place(spec.positions[i]), radius = Math.max(9, most * Math.sqrt(spec.sizes[i] / largest));
+      const group = d.make(sheet.svg, "g", { tabindex: 0, role: "button", "aria-label": spec.names[i], "aria-pressed": i === chosen, style: "cursor: pointer" });
+      d.make(group, "circle", { cx: p[0], cy: p[1], r: radius, fill: look.colours[i === chosen ? 1 : 0], "fill-opacity": i === chosen ? 0.75 : FAINT, stroke: look.colours[i === chosen ? 1 : 0] });
+      d.make(group, "title", {}, spec.names[i] + ", " + d.words(100 * spec.sizes[i], 3) + " %");
+      d.text(group, p[0], p[1] + 4, String(i + 1), { "text-anchor": "middle", "font-weight": i === chosen ? 700 : 400 });
+      function choose() { plot.dataset.chosen = i; plot.dispatchEvent(new CustomEvent("chosen", { detail: i })); }
+      group.addEventListener("click", choose);
+      group.addEventListener("keydown", function (event) { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(); } });
+    });
+  }
+
+  return { lines: lines, bars: bars, heat_map: heatMap, map: map, network: network, bubbles: bubbles };
+})(drawing);
