@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from provenmf.estimators.xray import XRAY
     from provenmf.io import load
     from provenmf.records import Certificate, Check, Factorization, StopReason, Trace
+    from provenmf.solvers.checkpoint import Checkpoint
 
 __version__ = "0.1.0"
 
@@ -59,6 +60,7 @@ _PUBLIC = {
     "factorize": "advisor.automatic",
     "certify": "estimators.certificate",
     "Traits": "estimators.traits",
+    "Checkpoint": "solvers.checkpoint",
     "load": "io",
     "diagnose": "advisor.diagnose",
     "Diagnosis": "advisor.diagnose",
@@ -93,6 +95,7 @@ __all__ = [
     "XRAY",
     "Certificate",
     "Check",
+    "Checkpoint",
     "Communities",
     "ConeNMF",
     "DegenerateData",

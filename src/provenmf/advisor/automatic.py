@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from provenmf.advisor.diagnose import applies
@@ -11,6 +12,7 @@ from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.estimators import CATALOGUE, estimator_class, make_estimator
 from provenmf.records import Certificate, Factorization, StopReason
+from provenmf.solvers.checkpoint import Checkpoint, inside
 
 if TYPE_CHECKING:
     from provenmf.estimators import RandomState
@@ -31,6 +33,7 @@ def factorize(
     *,
     method: str = AUTO,
     random_state: RandomState = None,
+    checkpoint: str | Path | Checkpoint | None = None,
     **options: Any,
 ) -> Factorization:
     """Factorize a matrix in one call and return the `Factorization`.
@@ -47,6 +50,9 @@ def factorize(
         as well. Or a method by name: "merit", "spa", "cones", "and_descent", …
     random_state : int, RandomState or None, default=None
         Seed of the random numbers; a method that draws none does not need it.
+    checkpoint : str, Path, Checkpoint or None, default=None
+        Folder from which a fit that was killed goes on; see `HALS.fit`. With "auto" each method has
+        a folder of its own inside it.
     **options
         Parameters of the method's estimator; with "auto" those of HALS.
 
@@ -83,18 +89,23 @@ def factorize(
         n_components, note = settled_number(as_blocks(X))
         notes = (note,)
     if method.lower() == AUTO:
-        found = _automatic(X, n_components, random_state, options)
+        found = _automatic(X, n_components, random_state, checkpoint, options)
     else:
         estimator = make_estimator(method, n_components, random_state=random_state, **options)
-        found = estimator.fit(X).factorization_
+        found = estimator.fit(X, checkpoint=checkpoint).factorization_
     return replace(found, notes=(*notes, *found.notes))
 
 
 def _automatic(
-    X: object, n_components: int | str, random_state: RandomState, options: dict[str, Any]
+    X: object,
+    n_components: int | str,
+    random_state: RandomState,
+    checkpoint: str | Path | Checkpoint | None,
+    options: dict[str, Any],
 ) -> Factorization:
     """The polished factorization, or that of a method whose theory holds and that fits as well."""
-    polished = _polished(X, n_components, random_state, options)
+    kept = inside(checkpoint, POLISHED)
+    polished = _polished(X, n_components, random_state, kept, options)
     if not options.get("certify", True) or polished.stop_reason is StopReason.INTERRUPTED:
         return _because(polished, "conditions of other methods were not looked at")
     tried = []
@@ -102,7 +113,7 @@ def _automatic(
         shared = {option: options[option] for option in SHARED if option in options}
         estimator = make_estimator(name, n_components, random_state=random_state, **shared)
         try:
-            found = estimator.fit(X).factorization_
+            found = estimator.fit(X, checkpoint=inside(checkpoint, name)).factorization_
         except InvalidInput:
             continue
         if found.certificate is None or not applies(found.certificate):
@@ -115,7 +126,11 @@ def _automatic(
 
 
 def _polished(
-    X: object, n_components: int | str, random_state: RandomState, options: dict[str, Any]
+    X: object,
+    n_components: int | str,
+    random_state: RandomState,
+    checkpoint: Checkpoint | None,
+    options: dict[str, Any],
 ) -> Factorization:
     unknown = options.keys() - estimator_class(POLISHED)().get_params()
     if unknown:
@@ -127,7 +142,7 @@ def _polished(
             remedy="name the {:method} that it belongs to",
         )
     estimator = make_estimator(POLISHED, n_components, random_state=random_state, **options)
-    return estimator.fit(X).factorization_
+    return estimator.fit(X, checkpoint=checkpoint).factorization_
 
 
 def recovery_methods() -> list[str]:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from provenmf.cli import options
+from provenmf.cli.checkpoint import command_checkpoint
 from provenmf.cli.outcome import finish
 from provenmf.cli.progress import fitting, reading
 from provenmf.cli.target import plan
@@ -38,6 +39,8 @@ def communities(
     key: options.Key = None,
     max_iter: options.MaxIter = None,
     seed: options.Seed = 0,
+    checkpoint: options.CheckpointFolder = None,
+    checkpoint_seconds: options.CheckpointSeconds = 30.0,
     no_certify: options.NoCertify = False,
     no_report: options.NoReport = False,
     csv: options.Csv = None,
@@ -55,6 +58,7 @@ def communities(
       provenmf communities graph.graphml -k 3 --method spa
       provenmf communities adjacency.npz -k 6 --truth memberships.npz --json
     """
+    kept = command_checkpoint("communities", locals())
     from provenmf.applications import find_communities
     from provenmf.io import read_graph
     from provenmf.io.memberships import read_memberships
@@ -65,7 +69,7 @@ def communities(
         known = None if truth is None else read_memberships(truth, graph.names)
     # SPOC is SPA on other rows; GeoNMF, its like, has no estimator of its own.
     solver = "spa" if method in ("spoc", "geo_nmf") else method
-    with fitting(data, solver, rank, max_iter) as fit:
+    with kept, fitting(data, solver, rank, max_iter) as fit:
         result = find_communities(
             graph,
             rank,

@@ -28,6 +28,8 @@ def fit(
     transpose: options.Transpose = False,
     max_iter: options.MaxIter = None,
     seed: options.Seed = 0,
+    checkpoint: options.CheckpointFolder = None,
+    checkpoint_seconds: options.CheckpointSeconds = 30.0,
     no_certify: options.NoCertify = False,
     no_report: options.NoReport = False,
     csv: options.Csv = None,
@@ -49,7 +51,7 @@ def fit(
       provenmf fit spectra.mat --key Y --transpose -k 3 --method spa
       provenmf fit big.npy -k 20 --method spa --no-report --json
     """
-    from provenmf import factorize
+    from provenmf import Checkpoint, factorize
     from provenmf.advisor.diagnose import turned_note
     from provenmf.blocks import Blocks
 
@@ -65,6 +67,7 @@ def fit(
             method=method,
             random_state=seed,
             certify=not no_certify,
+            checkpoint=Checkpoint(checkpoint, checkpoint_seconds) if checkpoint else None,
             **fit.options,
         )
     names: dict[str, Any] = table.names

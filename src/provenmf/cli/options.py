@@ -79,6 +79,22 @@ Mail = Annotated[
 MaxIter = Annotated[
     int | None, typer.Option("--max-iter", metavar="N", help="Maximum number of iterations.")
 ]
+CheckpointFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="DIR",
+        help="Write the state of the iterations to DIR; the same command goes on from there.",
+    ),
+]
+CheckpointSeconds = Annotated[
+    float,
+    typer.Option(
+        "--checkpoint-seconds",
+        metavar="S",
+        help="Time between two checkpoints; 0: every iteration.",
+    ),
+]
 Shape = Annotated[
     str | None, typer.Option("--shape", metavar="RxC", help="Size of the image, such as 95x95.")
 ]

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from provenmf.cli import options
+from provenmf.cli.checkpoint import command_checkpoint
 from provenmf.cli.outcome import finish
 from provenmf.cli.progress import fitting, reading
 from provenmf.cli.target import plan
@@ -22,6 +23,8 @@ def parts(
     shape: options.Shape = None,
     max_iter: options.MaxIter = None,
     seed: options.Seed = 0,
+    checkpoint: options.CheckpointFolder = None,
+    checkpoint_seconds: options.CheckpointSeconds = 30.0,
     no_certify: options.NoCertify = False,
     no_report: options.NoReport = False,
     csv: options.Csv = None,
@@ -36,13 +39,14 @@ def parts(
       provenmf parts olivetti.npz -k 6
       provenmf parts images.npy --shape 28x28 -k 20 --method and_descent
     """
+    kept = command_checkpoint("parts", locals())
     from provenmf.applications import find_parts
     from provenmf.io import read_images
 
     target = plan(output, data, with_report=not no_report, tables=csv, force=force)
     with reading(data):
         images = read_images(data, key=key, shape=options.parse_shape(shape))
-    with fitting(data, method, rank, max_iter) as fit:
+    with kept, fitting(data, method, rank, max_iter) as fit:
         result = find_parts(
             images, rank, method=method, random_state=seed, certify=not no_certify, **fit.options
         )

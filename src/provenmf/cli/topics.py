@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from provenmf.cli import options
+from provenmf.cli.checkpoint import command_checkpoint
 from provenmf.cli.outcome import finish
 from provenmf.cli.progress import fitting, reading
 from provenmf.cli.target import plan
@@ -78,6 +79,8 @@ def topics(
     mail: options.Mail = False,
     max_iter: options.MaxIter = None,
     seed: options.Seed = 0,
+    checkpoint: options.CheckpointFolder = None,
+    checkpoint_seconds: options.CheckpointSeconds = 30.0,
     no_certify: options.NoCertify = False,
     no_report: options.NoReport = False,
     csv: options.Csv = None,
@@ -98,6 +101,7 @@ def topics(
       provenmf topics counts.npz --vocabulary words.txt -k 5
       provenmf topics posts.csv -k 8 --method spa -o spa.npz --json
     """
+    kept = command_checkpoint("topics", locals())
     from provenmf.applications import find_topics
 
     target = plan(output, data, vocabulary, with_report=not no_report, tables=csv, force=force)
@@ -115,7 +119,7 @@ def topics(
             skip_unreadable=skip_unreadable,
             mail=mail,
         )
-    with fitting(data, method, rank, max_iter) as fit:
+    with kept, fitting(data, method, rank, max_iter) as fit:
         result = find_topics(
             counts,
             rank,

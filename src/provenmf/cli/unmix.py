@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from provenmf.cli import options
+from provenmf.cli.checkpoint import command_checkpoint
 from provenmf.cli.outcome import finish
 from provenmf.cli.progress import fitting, reading
 from provenmf.cli.target import plan
@@ -33,6 +34,8 @@ def unmix(
     ] = None,
     max_iter: options.MaxIter = None,
     seed: options.Seed = 0,
+    checkpoint: options.CheckpointFolder = None,
+    checkpoint_seconds: options.CheckpointSeconds = 30.0,
     no_certify: options.NoCertify = False,
     no_report: options.NoReport = False,
     csv: options.Csv = None,
@@ -50,6 +53,7 @@ def unmix(
       provenmf unmix scene.hdr -k 5 --method spa --no-group
       provenmf unmix samson.npz -k 3 --truth samson.npz --json
     """
+    kept = command_checkpoint("unmix", locals())
     from provenmf.applications import unmix as unmix_cube
     from provenmf.io import read_cube
 
@@ -57,7 +61,7 @@ def unmix(
     with reading(data):
         cube = read_cube(data, key=key, shape=options.parse_shape(shape))
         known = {} if truth is None else read_truth(truth, cube)
-    with fitting(data, method, rank, max_iter) as fit:
+    with kept, fitting(data, method, rank, max_iter) as fit:
         result = unmix_cube(
             cube,
             rank,

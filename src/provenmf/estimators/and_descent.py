@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
+from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -26,6 +27,7 @@ from provenmf.solvers.alternating.starts import start_components
 from provenmf.solvers.and_descent.solver import and_descent
 from provenmf.solvers.and_descent.stage import Schedule, StageRule, Steps
 from provenmf.solvers.and_descent.stream import Stream
+from provenmf.solvers.checkpoint import Checkpoint
 from provenmf.solvers.interruption import OnInterrupt
 from provenmf.solvers.run import Callback
 
@@ -213,10 +215,12 @@ class AND(Factorizer):
     def _certify(self, fit: Fit) -> Certificate:
         return guarantee.certify(fit)
 
-    def fit_transform(self, X: object, y: object = None) -> NDArray[np.floating]:
-        """Factorize X and return the weights (n_rows, n_components)."""
+    def fit_transform(
+        self, X: object, y: object = None, *, checkpoint: str | Path | Checkpoint | None = None
+    ) -> NDArray[np.floating]:
+        """Factorize X and return the weights (n_rows, n_components); `checkpoint` as for `fit`."""
         self.__dict__.pop("_stream", None)
-        return super().fit_transform(X)
+        return super().fit_transform(X, checkpoint=checkpoint)
 
     def partial_fit(self, X: object, y: object = None) -> AND:
         """Make one stage with a batch of rows, and with what earlier batches left behind.

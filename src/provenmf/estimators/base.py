@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 
 from provenmf.blocks import Blocks, as_blocks, at_safe_scale, is_outside_memory
 from provenmf.errors import InvalidInput, warn_user
+from provenmf.estimators.checkpoint import keeper_of
 from provenmf.estimators.docstrings import completed
 from provenmf.estimators.parameters import AT_LEAST_ONE, StrOptions, validate_parameters
 from provenmf.estimators.provenance import plain_parameters, versions
@@ -24,6 +26,7 @@ from provenmf.guarantees import any_method
 from provenmf.guarantees.fit import Fit
 from provenmf.parallel import blas_threads_for
 from provenmf.records import Certificate, Factorization, Solution, StopReason
+from provenmf.solvers.checkpoint import Checkpoint, Keeper, checkpointing
 from provenmf.solvers.interruption import Interruption, OnInterrupt, interruption
 from provenmf.solvers.weights import Constraint, encode
 from provenmf.storage import as_dense, largest_of, own_rows, stored_values
@@ -109,7 +112,9 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Say what the method's theory says about this result."""
         return Certificate(self._method)
 
-    def fit(self, X: Any, y: Any = None) -> Factorizer:
+    def fit(
+        self, X: Any, y: Any = None, *, checkpoint: str | Path | Checkpoint | None = None
+    ) -> Factorizer:
         """Factorize X.
 
         Parameters
@@ -119,20 +124,27 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             or Dask array.
         y : None
             Ignored.
+        checkpoint : str, Path, Checkpoint or None, default=None
+            A folder to write the state of the iterations to every 30 seconds, or a `Checkpoint`
+            with a time of its own. Called again with the same folder, data and parameters, a fit
+            that was killed goes on and ends with the answer that it would have had; more
+            iterations (`max_iter`) may be asked for. Other data or parameters are refused.
 
         Returns
         -------
         self
         """
-        self.fit_transform(X)
+        self.fit_transform(X, checkpoint=checkpoint)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
+    def fit_transform(
+        self, X: Any, y: Any = None, *, checkpoint: str | Path | Checkpoint | None = None
+    ) -> NDArray[Any]:
         """Factorize X and return the weights.
 
         Parameters
         ----------
-        X, y
+        X, y, checkpoint
             As for `fit`.
 
         Returns
@@ -141,8 +153,15 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         self._validate_params()
         blocks = self._blocks(X, reset=True)
-        with blas_threads_for(blocks.stored_entries), interruption(self.on_interrupt) as pressed:
-            self._remember(blocks, self._solve(blocks, self._generator()), pressed)
+        with (
+            blas_threads_for(blocks.stored_entries),
+            interruption(self.on_interrupt) as pressed,
+            checkpointing(keeper_of(self, blocks, checkpoint)) as keeper,
+        ):
+            rng = self._generator(keeper)
+            self._remember(blocks, self._solve(blocks, rng), pressed)
+            if keeper is not None:
+                keeper.check_data(self.factorization_.fingerprint)
         self._warn_if_cut_short()
         return self.factorization_.weights
 
@@ -306,12 +325,16 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             )
         return at_safe_scale(blocks, float(found[:, 2].max()))
 
-    def _generator(self) -> np.random.Generator:
-        """A numpy Generator from scikit-learn's `random_state`, where the method has one."""
+    def _generator(self, keeper: Keeper | None = None) -> np.random.Generator:
+        """A numpy Generator from scikit-learn's `random_state`, where the method has one.
+
+        A fit that goes on from a checkpoint keeps the seed with which it began.
+        """
         if not hasattr(self, "random_state"):
             return np.random.default_rng(0)  # never drawn from
         state = check_random_state(self.random_state)
-        return np.random.default_rng(state.randint(np.iinfo(np.int32).max))
+        seed = int(state.randint(np.iinfo(np.int32).max))
+        return np.random.default_rng(seed if keeper is None else keeper.seed(seed))
 
     @property
     def _n_features_out(self) -> int:

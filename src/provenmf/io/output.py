@@ -37,11 +37,14 @@ def check_writable(path: Path, *inputs: Path | None) -> None:
         raise _cannot(path, error) from error
 
 
-def write_aside(path: str | Path, write: Callable[[IO[bytes]], Any]) -> None:
+def write_aside(
+    path: str | Path, write: Callable[[IO[bytes]], Any], *, durable: bool = False
+) -> None:
     """Write a file completely or not at all: to a neighbour first, then rename.
 
     A symbolic link is followed, an existing file keeps its mode, and a new one gets what the
-    process's umask leaves.
+    process's umask leaves. With `durable` the bytes are on the disk before the name is, so that
+    not even a power failure leaves half a file.
     """
     path = Path(path)
     check_target(path)
@@ -54,6 +57,9 @@ def write_aside(path: str | Path, write: Callable[[IO[bytes]], Any]) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             write(file)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         if target.exists():
             os.chmod(name, target.stat().st_mode & 0o7777)
         os.replace(name, target)

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
+from provenmf.errors import InvalidInput
 from provenmf.records import StopReason, Trace
+from provenmf.solvers.checkpoint import present_keeper
 from provenmf.solvers.interruption import OnInterrupt, interrupted, interruption
 
 logger = logging.getLogger("provenmf")
 
 Callback = Callable[[dict[str, float]], object]
+
+# Reasons after which the same fit, called again, goes on.
+_UNFINISHED = (StopReason.MAX_ITER, StopReason.INTERRUPTED, StopReason.CALLBACK)
 
 
 class Run:
@@ -20,6 +26,9 @@ class Run:
     ``for iteration in run`` counts 0, 1, … until `stop` is called, `max_iter` is reached, the
     callback returns True, or the user interrupts where that is to "return" the best so far: then
     the iteration under way finishes.
+
+    A solver that can go on from the middle passes its state to `keeps` and, where `saved` is not
+    None, takes it from there before the loop; everything else about checkpoints happens here.
 
     Parameters
     ----------
@@ -51,16 +60,64 @@ class Run:
         self._rows: list[dict[str, float]] = []
         self._started = time.perf_counter()
         self._on_interrupt = on_interrupt
+        keeper = present_keeper()
+        self._file = None if keeper is None else keeper.next_run(name)
+        self._state: Callable[[], Mapping[str, Any]] | None = None
+        self._done = 0
+        self.saved: dict[str, Any] | None = None
+        if self._file is not None:
+            self._resume(self._file.load())
+
+    def _resume(self, stored: dict[str, Any] | None) -> None:
+        """Stand where the last checkpoint was written."""
+        if stored is None:
+            return
+        self.saved, self._done, self._rows = stored["state"], stored["done"], stored["rows"]
+        if self._done > self.max_iter:
+            raise InvalidInput(
+                f"is less than the {self._done} iterations in the checkpoint",
+                argument="max_iter",
+                value=self.max_iter,
+                remedy="raise {argument}, or give another folder for the checkpoint",
+            )
+        if StopReason(stored["stop_reason"]) not in _UNFINISHED:
+            self.stop_reason = StopReason(stored["stop_reason"])
+        self._started -= self._rows[-1]["seconds"] if self._rows else 0.0
+
+    @property
+    def done(self) -> int:
+        """How many iterations are done, those before a checkpoint included."""
+        return self._done
+
+    def keeps(self, state: Callable[[], Mapping[str, Any]]) -> None:
+        """Say before the loop what a checkpoint between two iterations is to hold."""
+        self._state = state
 
     def __iter__(self) -> Iterator[int]:
+        self.saved = None  # the solver has taken it over: do not hold its arrays twice
         with interruption(self._on_interrupt):
-            for iteration in range(self.max_iter):
-                yield iteration
+            while not self.stop_reason and self._done < self.max_iter:
+                yield self._done
+                self._done += 1
                 if interrupted() and not self.stop_reason:
                     self.stop(StopReason.INTERRUPTED)
-                if self.stop_reason:
-                    return
-            self.stop(StopReason.MAX_ITER)
+                self._keep()
+            if not self.stop_reason:
+                self.stop(StopReason.MAX_ITER)
+
+    def _keep(self) -> None:
+        """Write the checkpoint if it is time, and at the end."""
+        if self._file is None or self._state is None:
+            return
+        if self._file.is_due or self.stop_reason or self._done == self.max_iter:
+            self._file.save(
+                {
+                    "state": self._state(),
+                    "done": self._done,
+                    "rows": self._rows,
+                    "stop_reason": str(self.stop_reason),
+                }
+            )
 
     def record(self, **row: float) -> None:
         """Add one row to the trace; `seconds` since the start comes with it."""

@@ -21,6 +21,13 @@ class Extrapolation:
         self._limit = 1.0
         self._accepted = FIRST_LENGTH
 
+    @classmethod
+    def restored(cls, kept: dict[str, float]) -> Extrapolation:
+        """The steps that a checkpoint kept."""
+        extrapolation = cls()
+        vars(extrapolation).update(kept)
+        return extrapolation
+
     def longer(self) -> None:
         """After an iteration that lowered the objective."""
         self._accepted = self.length

@@ -82,8 +82,19 @@ def alternate(
     weights_ahead, features_ahead = weights, features
     extrapolation = Extrapolation()
     errors = [math.inf]
+    if run.saved is not None:
+        weights, features, ahead, features_ahead = run.saved["factors"]
+        best, weights_ahead, best_possible = (ahead, features), ahead, False
+        errors, extrapolation = run.saved["errors"], Extrapolation.restored(run.saved["steps"])
     transposed_times = transposed_multiplication(blocks)
     precision = float(np.finfo(blocks.dtype).eps)
+    run.keeps(
+        lambda: {
+            "factors": (weights, features, weights_ahead, features_ahead),
+            "errors": errors,
+            "steps": vars(extrapolation),
+        }
+    )
     for _ in run:
         new_weights = weights
         if not best_possible:

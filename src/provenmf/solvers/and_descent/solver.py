@@ -77,6 +77,10 @@ def and_descent(
     restarts = 0
 
     run = Run(max_iter, callback=callback, verbose=verbose, name="AND")
+    if run.saved is not None:
+        state, sums = StageState(**run.saved["state"]), StageSums(**run.saved["sums"])
+        restarts = run.saved["restarts"]
+    run.keeps(lambda: {"state": state, "sums": sums, "restarts": restarts})
     for _ in run:
         if state.independence < DEPENDENT and restarts < may_restart:
             dependent = most_dependent(state.components, state.decoder)

@@ -61,6 +61,17 @@ class Mixture:
         self.index = moved[self.index]
         self._set_dictionary(dictionary)
 
+    def kept(self) -> dict[str, Array]:
+        """What a checkpoint needs; the fit too, since it is updated and not computed anew."""
+        names = ("dictionary", "index", "value", "count", "fitted")
+        return {name: getattr(self, name) for name in names}
+
+    def restore(self, kept: dict[str, Array]) -> None:
+        """Stand where a checkpoint was written."""
+        self._set_dictionary(kept["dictionary"])
+        self.index, self.value = kept["index"], kept["value"]
+        self.count, self.fitted = kept["count"], kept["fitted"]
+
     def start_from(self, columns: NDArray[np.intp], weights: NDArray[np.float64]) -> None:
         """Set C to `weights` on the given columns of the dictionary."""
         self._reserve(len(columns))

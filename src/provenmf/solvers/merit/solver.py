@@ -84,6 +84,10 @@ def merit(
     run = Run(
         max_iter or DEFAULT_ITERATIONS[step], callback=callback, verbose=verbose, name="MERIT"
     )
+    if run.saved is not None:
+        mixture.restore(run.saved["mixture"])
+        vars(steps).update(run.saved["steps"])
+    run.keeps(lambda: {"mixture": mixture.kept(), "steps": vars(steps)})
     for _ in run:
         make_step(problem, mixture, steps, run)
     return solution(problem, mixture, run)

@@ -68,6 +68,19 @@ def poisson_nmf(
     weights_ahead, features_ahead = best
     extrapolation, divergences = Extrapolation(), [np.inf]
     length = 0.0
+    if run.saved is not None:
+        weights, features, weights_ahead, features_ahead = run.saved["factors"]
+        divergences, length = run.saved["divergences"], run.saved["length"]
+        best = weights_ahead, features
+        extrapolation = Extrapolation.restored(run.saved["steps"])
+    run.keeps(
+        lambda: {
+            "factors": (weights, features, weights_ahead, features_ahead),
+            "divergences": divergences,
+            "length": length,
+            "steps": vars(extrapolation),
+        }
+    )
     for _ in run:
         new_weights = step(rows, features_ahead, weights_ahead, floor).weights
         candidate = beyond(new_weights, weights, length, floor)

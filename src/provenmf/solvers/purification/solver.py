@@ -105,8 +105,11 @@ def purification(
         state = initial_state(
             blocks, start * scales[:, None], pseudo_inverse=pseudo_inverse, alpha=alpha
         )
-    batches = draw_batches(blocks, batch_size, rng)
     run = Run(max_iter, callback=callback, verbose=verbose, name="purification")
+    if run.saved is not None:
+        state = State(**run.saved | {"inverse": LeftInverse(**run.saved["inverse"])})
+    batches = draw_batches(blocks, batch_size, rng, skipped=run.done)
+    run.keeps(lambda: vars(state))
     for _ in run:
         following, moments = purify(
             next(batches), state, pseudo_inverse=pseudo_inverse, alpha=alpha, r=r, eta=eta
@@ -198,15 +201,21 @@ def scaling_that_keeps_the_diagonal(
 
 
 def draw_batches(
-    blocks: Blocks, batch_size: int | None, rng: np.random.Generator
+    blocks: Blocks, batch_size: int | None, rng: np.random.Generator, *, skipped: int = 0
 ) -> Iterator[Blocks]:
-    """All rows every time, or batches without repetition until every row was seen."""
+    """All rows every time, or batches without repetition until every row was seen.
+
+    The first `skipped` batches are drawn, but not read.
+    """
     if batch_size is None or batch_size >= blocks.n_rows:
         while True:
             yield blocks
     while True:
         order = rng.permutation(blocks.n_rows)
         for first in range(0, blocks.n_rows - batch_size + 1, batch_size):
+            if skipped > 0:
+                skipped -= 1
+                continue
             yield as_blocks(blocks.take(np.sort(order[first : first + batch_size])))
 
 

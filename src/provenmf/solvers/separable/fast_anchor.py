@@ -80,6 +80,19 @@ def fast_anchor(
     anchors: list[int] = []
     distances: list[float] = []
     squared, basis = lengths, np.empty((0, points.n_columns))
+    origin = np.zeros(points.n_columns)
+    if run.saved is not None:
+        squared, basis, origin = run.saved["squared"], run.saved["basis"], run.saved["origin"]
+        anchors, distances = run.saved["anchors"], run.saved["distances"]
+    run.keeps(
+        lambda: {
+            "squared": squared,
+            "basis": basis,
+            "origin": origin,
+            "anchors": anchors,
+            "distances": distances,
+        }
+    )
     for iteration in run:
         anchor = first_largest(squared, slack)
         if squared[anchor] == 0:

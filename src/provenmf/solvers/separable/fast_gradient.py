@@ -85,6 +85,20 @@ def fast_gradient(
     momentum, restarted = FIRST_MOMENTUM, False
 
     run = Run(max_iter, callback=callback, verbose=verbose, name="FastGradient")
+    if run.saved is not None:
+        here = Point(**run.saved["here"])
+        ahead, ahead_product = run.saved["ahead"]
+        momentum, restarted = run.saved["momentum"], run.saved["restarted"]
+        vars(level).update(run.saved["price"])
+    run.keeps(
+        lambda: {
+            "here": here,
+            "ahead": (ahead, ahead_product),
+            "momentum": momentum,
+            "restarted": restarted,
+            "price": vars(level),
+        }
+    )
     for _ in run:
         following = problem.step_from(ahead, ahead_product, level.mu)
         objective = following.objective(level.mu)

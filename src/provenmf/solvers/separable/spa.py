@@ -70,6 +70,17 @@ def spa(
 
     number = number_to_try(blocks, n_components, blocks.n_columns)
     run = Run(number, callback=callback, verbose=verbose, name="SPA")
+    if run.saved is not None:
+        residual, basis = run.saved["residual"], run.saved["basis"]
+        anchors, chosen_with = run.saved["anchors"], run.saved["chosen_with"]
+    run.keeps(
+        lambda: {
+            "residual": residual,
+            "basis": basis,
+            "anchors": anchors,
+            "chosen_with": chosen_with,
+        }
+    )
     for _ in run:
         anchor = first_largest(residual, 10 * ROUNDING * lengths)
         if residual[anchor] == 0:

@@ -87,6 +87,20 @@ def xray(
 
     number = number_to_try(blocks, n_components)
     run = Run(number, callback=callback, verbose=verbose, name="XRAY")
+    if run.saved is not None:
+        weights, residual = run.saved["weights"], run.saved["residual"]
+        anchors, chosen_with = run.saved["anchors"], run.saved["chosen_with"]
+        components = dense_rows(blocks, anchors).astype(np.float64)
+        rng.bit_generator.state = run.saved["random"]
+    run.keeps(
+        lambda: {
+            "weights": weights,
+            "residual": residual,
+            "anchors": anchors,
+            "chosen_with": chosen_with,
+            "random": rng.bit_generator.state,
+        }
+    )
     for _ in run:
         if residual.max() == 0:
             run.stop(StopReason.NOTHING_OUTSIDE)

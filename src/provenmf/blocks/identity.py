@@ -1,0 +1,19 @@
+"""What a matrix is recognized by, found in one pass over its blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.blocks.base import Block, Blocks
+from provenmf.linalg.fingerprint import entry_hashes, fingerprint
+
+
+def fingerprint_of(blocks: Blocks) -> str:
+    """Shape, precision and a hash of the entries; equal matrices have equal ones."""
+
+    def hashes(block: Block, row: NDArray[np.intp]) -> NDArray[np.uint64]:
+        return entry_hashes(block, int(row[0]))
+
+    found = blocks.map_reduce(hashes, np.arange(blocks.n_rows))
+    return fingerprint(blocks.shape, blocks.dtype, found)

@@ -1,0 +1,190 @@
+"""Checkpoints: a fit that was killed goes on where it was, and ends with the same answer.
+
+A folder holds what the fit is recognized by (`fit.json`: data, parameters, version, seed) and one
+file for each `Run` in the order in which they begin, so that the starts inside a fit are kept as
+well. A file is replaced as a whole, or not at all. What comes before a loop is computed again: it
+is a few passes, and it is deterministic once the seed is known.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from provenmf.errors import InvalidInput, UnreadableFile, warn_user
+from provenmf.io.output import write_aside
+from provenmf.io.snapshot import load_snapshot, save_snapshot
+
+IDENTITY = "fit.json"
+# Writing takes at most one part in so many of the time, unless every iteration is to be kept.
+SHARE = 10
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where and how often a fit writes down its state.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Made if it does not exist. A second fit with the same folder, data and parameters goes on
+        where the first one was; other data or parameters are refused.
+    seconds : float, default=30.0
+        Time between two writings; longer where writing takes long, so that it takes at most a tenth
+        of the time. 0 writes after every iteration.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from provenmf import HALS, Checkpoint
+    >>> X = np.random.default_rng(0).random((30, 8))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model = HALS(3, random_state=0, max_iter=9, tol=0)
+    ...     first = model.fit_transform(X, checkpoint=Checkpoint(folder, seconds=0))
+    ...     again = model.fit_transform(X, checkpoint=folder)  # nothing is left to do
+    >>> bool((first == again).all())
+    True
+    """
+
+    folder: str | Path
+    seconds: float = 30.0
+
+
+def inside(checkpoint: str | Path | Checkpoint | None, name: str) -> Checkpoint | None:
+    """The same setting for one of several fits, in a folder of its own."""
+    if checkpoint is None:
+        return None
+    if not isinstance(checkpoint, Checkpoint):
+        checkpoint = Checkpoint(checkpoint)
+    return replace(checkpoint, folder=Path(checkpoint.folder) / name)
+
+
+class Keeper:
+    """The folder of one fit.
+
+    Parameters
+    ----------
+    setting : where and how often.
+    identity : what the fit is recognized by, readable texts by name.
+    """
+
+    def __init__(self, setting: Checkpoint, identity: Mapping[str, str]) -> None:
+        if not setting.seconds >= 0:
+            raise InvalidInput(
+                "is negative", argument="seconds", value=setting.seconds, remedy="give 0 or more"
+            )
+        self.folder, self._seconds = Path(setting.folder), setting.seconds
+        self.identity = dict(identity)
+        self._runs = 0
+        self._seed: int | None = None
+        self._open()
+
+    def _open(self) -> None:
+        """Make the folder, or see that it belongs to this fit."""
+        path = self.folder / IDENTITY
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            stored = json.loads(path.read_text()) if path.exists() else None
+        except (OSError, ValueError) as error:
+            raise UnreadableFile(
+                f"checkpoint folder {self.folder} cannot be used ({error}): give another one"
+            ) from error
+        if stored is None:
+            self._write_identity()
+            return
+        if not isinstance(stored, dict) or not isinstance(stored.get("identity"), dict):
+            raise UnreadableFile(f"{path} is not of a checkpoint: give another folder")
+        self._compare(stored["identity"])
+        self._seed = stored.get("seed")
+
+    def _compare(self, stored: Mapping[str, str]) -> None:
+        for name in sorted(stored.keys() | self.identity.keys()):
+            there, here = stored.get(name), self.identity.get(name)
+            if there != here:
+                raise InvalidInput(
+                    f"checkpoint folder {self.folder} belongs to another fit: its {name} is "
+                    f"{there}, not {here}; give what that fit was given, or another folder"
+                )
+
+    def _write_identity(self) -> None:
+        text = json.dumps({"identity": self.identity, "seed": self._seed}, indent=1)
+        path = self.folder / IDENTITY
+        write_aside(path, lambda file: file.write(text.encode()), durable=True)
+
+    def seed(self, fresh: int) -> int:
+        """The seed with which this fit began, `fresh` if it begins now."""
+        if self._seed is None:
+            self._seed = fresh
+            self._write_identity()
+        return self._seed
+
+    def check_data(self, fingerprint: str) -> None:
+        """Refuse the answer if the data at its end are not those at its beginning."""
+        if fingerprint != self.identity["data"]:
+            raise InvalidInput(
+                f"X changed while it was read: it was {self.identity['data']} at first and is "
+                f"{fingerprint} now; fit again when nobody writes to it"
+            )
+
+    def next_run(self, name: str) -> RunFile:
+        """The file of the run that begins now."""
+        self._runs += 1
+        return RunFile(self.folder / f"{self._runs:02}-{name.lower() or 'run'}.npz", self._seconds)
+
+
+class RunFile:
+    """The state of one run on disk, and when to write it again."""
+
+    def __init__(self, path: Path, seconds: float) -> None:
+        self._path, self._seconds = path, seconds
+        self._next = time.monotonic() + seconds
+        self._failed = False
+
+    def load(self) -> dict[str, Any] | None:
+        """What was written last, by this or an earlier process."""
+        return load_snapshot(self._path) if self._path.exists() else None
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to write."""
+        return time.monotonic() >= self._next
+
+    def save(self, content: Mapping[str, Any]) -> None:
+        """Replace the file; where that fails, as on a full disk, keep the old one and go on."""
+        began = time.monotonic()
+        try:
+            save_snapshot(self._path, content)
+        except InvalidInput as error:
+            if not self._failed:
+                warn_user(RuntimeWarning(f"{error}. The fit goes on; its last checkpoint stays"))
+            self._failed = True
+        took = time.monotonic() - began
+        self._next = began + took + (max(self._seconds, SHARE * took) if self._seconds else 0.0)
+
+
+_present: ContextVar[Keeper | None] = ContextVar("provenmf_checkpoint", default=None)
+
+
+def present_keeper() -> Keeper | None:
+    """The checkpoint of the fit under way."""
+    return _present.get()
+
+
+@contextmanager
+def checkpointing(keeper: Keeper | None) -> Iterator[Keeper | None]:
+    """Let all runs inside write to the keeper's folder; None changes nothing."""
+    if keeper is None:
+        yield None
+        return
+    token = _present.set(keeper)
+    try:
+        yield keeper
+    finally:
+        _present.reset(token)
