@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
+os.environ.setdefault("MPLBACKEND", "svg")  # no window is opened
 BLOCK = re.compile(r"^```python run\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
 
 
@@ -54,11 +57,9 @@ def as_block(printed: str) -> str:
 
 def open_figures() -> list[str]:
     """Every open figure of matplotlib as SVG; closes them."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is None:
+        return []
     drawn = []
     for number in pyplot.get_fignums():
         file = io.StringIO()
