@@ -575,6 +575,11 @@ def components_residual(case, value):
     return near(value, *residuals(case)[1])
 
 
+@statement(CHECKS, "entries that are missing")
+def missing(case, check):
+    return check.status == "unknown" and check.value == np.mean(np.isnan(case.rows))
+
+
 @statement(CHECKS, "first-order conditions")
 def stationary(case, check):
     (of_weights, slack), (of_components, other) = residuals(case)

@@ -11,6 +11,8 @@ from provenmf.advisor.rank import settled_number
 from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.estimators import CATALOGUE, estimator_class, make_estimator
+from provenmf.estimators.alternating import PENALTIES
+from provenmf.estimators.provenance import plain_parameters
 from provenmf.records import Certificate, Factorization, StopReason
 from provenmf.solvers.checkpoint import Checkpoint, inside
 
@@ -25,6 +27,8 @@ ALLOWANCE = 1e-3
 ROUNDING = 1e-6
 # Options that all methods have; the others belong to the polished factorization.
 SHARED = ("certify", "on_interrupt", "verbose")
+# Options with which another method would give an answer to another question.
+ONLY_POLISHED = frozenset(["fixed_components", *PENALTIES])
 
 
 def factorize(
@@ -85,6 +89,7 @@ def factorize(
     ('hals', 'Method chosen automatically')
     """
     notes: tuple[str, ...] = ()
+    _check_options(POLISHED if method.lower() == AUTO else method, method, options)
     if n_components is None or n_components == AUTO:
         n_components, note = settled_number(as_blocks(X))
         notes = (note,)
@@ -105,7 +110,10 @@ def _automatic(
 ) -> Factorization:
     """The polished factorization, or that of a method whose theory holds and that fits as well."""
     kept = inside(checkpoint, POLISHED)
-    polished = _polished(X, n_components, random_state, kept, options)
+    estimator = make_estimator(POLISHED, n_components, random_state=random_state, **options)
+    polished = estimator.fit(X, checkpoint=kept).factorization_
+    if options.keys() & ONLY_POLISHED:
+        return _because(polished, "others know no fixed components and no penalties")
     if not options.get("certify", True) or polished.stop_reason is StopReason.INTERRUPTED:
         return _because(polished, "conditions of other methods were not looked at")
     tried = []
@@ -125,24 +133,19 @@ def _automatic(
     return _because(polished, "; ".join(tried) or "it has no conditions")
 
 
-def _polished(
-    X: object,
-    n_components: int | str,
-    random_state: RandomState,
-    checkpoint: Checkpoint | None,
-    options: dict[str, Any],
-) -> Factorization:
-    unknown = options.keys() - estimator_class(POLISHED)().get_params()
-    if unknown:
-        name = min(unknown)
-        raise InvalidInput(
-            f"is no option of {CATALOGUE[POLISHED]}, which method='auto' begins with",
-            argument=name,
-            value=options[name],
-            remedy="name the {:method} that it belongs to",
-        )
-    estimator = make_estimator(POLISHED, n_components, random_state=random_state, **options)
-    return estimator.fit(X, checkpoint=checkpoint).factorization_
+def _check_options(stem: str, method: str, options: dict[str, Any]) -> None:
+    """Refuse an option that the method does not have."""
+    unknown = options.keys() - estimator_class(stem)().get_params()
+    if not unknown:
+        return
+    name, owner = min(unknown), estimator_class(stem).__name__
+    begins = ", which method='auto' begins with" if method.lower() == AUTO else ""
+    raise InvalidInput(
+        f"is no option of {owner}{begins}",
+        argument=name,
+        value=plain_parameters(options)[name],
+        remedy="name the {:method} that it belongs to",
+    )
 
 
 def recovery_methods() -> list[str]:

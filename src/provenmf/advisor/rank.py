@@ -25,6 +25,7 @@ from provenmf.storage import stored_values
 CLEAR_DROP = 2.0
 # A drop by more than this factor leaves nothing but rounding.
 ROUNDING_DROP = 1e4
+ASK_RANK = "`provenmf rank` (choose_rank in Python) shows what speaks for which number"
 # Singular values looked at.
 MOST_DIRECTIONS = 50
 
@@ -55,13 +56,19 @@ def rank_evidence(blocks: Blocks) -> list[RankEvidence]:
 
 def settled_number(blocks: Blocks) -> tuple[int, str]:
     """The number that the data settle, with a sentence that says how; otherwise refuse."""
+    if blocks.map_reduce(_count_missing):
+        raise InvalidInput(
+            "Entries are missing, so that the number of components is not looked for",
+            argument="n_components",
+            remedy=f"give {{argument}}; {ASK_RANK}",
+        )
     evidence = rank_evidence(blocks)
     number = agreed_number(evidence)
     if number is None:
         raise InvalidInput(
             f"The data do not settle how many components there are ({_suggestions(evidence)})",
             argument="n_components",
-            remedy="give {argument}; `provenmf diagnose` shows what speaks for which number",
+            remedy=f"give {{argument}}; {ASK_RANK}",
         )
     agreeing = [item for item in evidence if item.is_clear and item.n_components == number]
     doubt = [item for item in evidence if item.n_components != number]
@@ -135,6 +142,10 @@ def _from_cones(blocks: Blocks) -> RankEvidence:
     if angles is None:  # data of zeros have no direction
         return RankEvidence("cones", k, 1.0)
     return RankEvidence("cones", k, float(angles[k - 1] / max(angles[k], 1e-8)))
+
+
+def _count_missing(block: Block) -> int:
+    return int(np.count_nonzero(np.isnan(stored_values(block))))
 
 
 def _count_negative(block: Block) -> int:

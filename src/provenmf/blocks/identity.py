@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks.base import Block, Blocks
+from provenmf.blocks.observed import ObservedBlocks
 from provenmf.linalg.fingerprint import entry_hashes, fingerprint
 
 
@@ -16,4 +17,6 @@ def fingerprint_of(blocks: Blocks) -> str:
         return entry_hashes(block, int(row[0]))
 
     found = blocks.map_reduce(hashes, np.arange(blocks.n_rows))
+    if isinstance(blocks, ObservedBlocks):  # a missing entry is not a zero
+        found = found + entry_hashes(blocks.places, 0)
     return fingerprint(blocks.shape, blocks.dtype, found)

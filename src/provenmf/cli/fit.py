@@ -26,6 +26,14 @@ def fit(
     output: options.Output = None,
     key: options.Key = None,
     transpose: options.Transpose = False,
+    known: Annotated[
+        Path | None,
+        typer.Option(
+            "--known",
+            metavar="FILE",
+            help="Known components, a row each; they are kept (hals, anls).",
+        ),
+    ] = None,
     max_iter: options.MaxIter = None,
     seed: options.Seed = 0,
     checkpoint: options.CheckpointFolder = None,
@@ -42,6 +50,7 @@ def fit(
     conditions of their theory hold and they fit as well; it says which and why.
     A matrix in an .npy file is read block by block, unless the method needs
     all of it at once, as merit does.
+    Empty cells of a table are missing entries: hals and anls fit the others.
     Ctrl-C ends an iterative method early and keeps the best answer so far.
 
     \b
@@ -54,10 +63,14 @@ def fit(
     from provenmf import Checkpoint, factorize
     from provenmf.advisor.diagnose import turned_note
     from provenmf.blocks import Blocks
+    from provenmf.estimators import estimator_class
+    from provenmf.io import read_table
 
     target = plan(output, data, with_report=not no_report, tables=csv, force=force)
+    missing = method == "auto" or estimator_class(method).traits.missing_values
     with reading(data):
-        table = read_data(data, key=key, transpose=transpose)
+        table = read_data(data, key=key, transpose=transpose, missing=missing)
+        more = {} if known is None else {"fixed_components": read_table(known).matrix}
     with fitting(data, method, rank, max_iter) as fit:
         if isinstance(table.matrix, Blocks):
             table.matrix.progress = fit.progress.rows_read
@@ -68,6 +81,7 @@ def fit(
             random_state=seed,
             certify=not no_certify,
             checkpoint=Checkpoint(checkpoint, checkpoint_seconds) if checkpoint else None,
+            **more,
             **fit.options,
         )
     names: dict[str, Any] = table.names
@@ -77,12 +91,17 @@ def fit(
     finish(result, target, as_json=as_json)
 
 
-def read_data(path: Path, *, key: str | None = None, transpose: bool = False) -> Table:
-    """A matrix from a file; an .npy file stays on disk and is seen as blocks."""
+def read_data(
+    path: Path, *, key: str | None = None, transpose: bool = False, missing: bool = False
+) -> Table:
+    """A matrix from a file; an .npy file stays on disk and is seen as blocks.
+
+    With `missing`, empty cells of a table are NaN.
+    """
     from provenmf.blocks import as_blocks
     from provenmf.io import Table, read_table
 
     if path.suffix.lower() == ".npy" and not transpose and path.is_file():
         return Table(as_blocks(path))
-    table = read_table(path, key)
+    table = read_table(path, key, missing=missing)
     return table.transposed if transpose else table

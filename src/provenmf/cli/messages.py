@@ -21,6 +21,7 @@ RENAMED = {
     "n_endmembers": "--rank",
     "n_parts": "--rank",
     "random_state": "--seed",
+    "fixed_components": "--known",
 }
 # Errors that have their cause outside the program.
 OUTSIDE = (ProvenmfError, OSError, MemoryError)

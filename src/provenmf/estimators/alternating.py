@@ -4,24 +4,44 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from provenmf.blocks import Blocks
+from provenmf.blocks import Blocks, as_blocks, at_safe_scale, is_outside_memory
+from provenmf.blocks.observed import ObservedBlocks, observed_entries
+from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE
 from provenmf.estimators.traits import Traits
-from provenmf.guarantees import stationarity
+from provenmf.guarantees import observed, stationarity
 from provenmf.guarantees.fit import Fit
-from provenmf.records import Certificate, Solution
+from provenmf.guarantees.observed import ObservedFit
+from provenmf.linalg.penalties import Penalties
+from provenmf.records import Certificate, Factorization, Solution
+from provenmf.solvers.alternating.known import checked_known
 from provenmf.solvers.alternating.starts import Init
+from provenmf.solvers.checkpoint import Checkpoint
 from provenmf.solvers.interruption import OnInterrupt
 from provenmf.solvers.run import Callback
+from provenmf.solvers.weights import encode
+
+PENALTIES = ("l1_weights", "l2_weights", "l1_components", "l2_components")
 
 
 class AlternatingFactorizer(Factorizer):
     """Improves weights and components in turn, minimising 1/2 ||X - weights @ components||_F^2.
+
+    With penalties the objective is
+
+        1/(2 n d) ||X - WC||_F^2 + 1/n (l1_weights ||W||_1 + 1/2 l2_weights ||W||_F^2)
+                                 + 1/d (l1_components ||C||_1 + 1/2 l2_components ||C||_F^2).
+
+    Entries that are NaN, or False in the `mask` given to `fit`, are missing and left out of the sum
+    of squares.
 
     Parameters
     ----------
@@ -33,6 +53,13 @@ class AlternatingFactorizer(Factorizer):
     coarse : bool, default=True
         With a named start and large data, start on a sample of rows and columns, solve that
         first and extend its answer.
+    fixed_components : array (m, d) or None, default=None
+        Known components, at most `n_components`. They come first among the components and are not
+        changed (in the precision of the data); the others are found beside them.
+    l1_weights, l2_weights, l1_components, l2_components : float, default=0.0
+        Penalties in the objective above. They do not depend on the number of rows: rows given twice
+        change no component. Penalise both factors or none, since a penalty on one alone would only
+        move scale to the other one; with all components fixed, the weights alone.
     max_iter : int, default=500
         Iterations on the whole data at the most; one improves weights and components.
     tol : float, default=0.0001
@@ -54,12 +81,14 @@ class AlternatingFactorizer(Factorizer):
         parameters = shared[shared.index("Parameters\n") :]
         cls.__doc__ = f"{own}{parameters}\n\nSee Also\n{more}"
 
-    traits = Traits(random="always")
+    traits = Traits(random="always", missing_values=True)
     _solver: ClassVar[Callable[..., Solution]]
     _parameter_constraints: ClassVar[dict[str, object]] = {
         **Factorizer._parameter_constraints,
         "init": [str, "array-like"],
         "coarse": ["boolean"],
+        "fixed_components": ["array-like", None],
+        **dict.fromkeys(PENALTIES, [NOT_NEGATIVE]),
         "max_iter": [AT_LEAST_ONE],
         "tol": [NOT_NEGATIVE],
     }
@@ -70,6 +99,11 @@ class AlternatingFactorizer(Factorizer):
         *,
         init: Init = "cones",
         coarse: bool = True,
+        fixed_components: NDArray[np.floating] | None = None,
+        l1_weights: float = 0.0,
+        l2_weights: float = 0.0,
+        l1_components: float = 0.0,
+        l2_components: float = 0.0,
         max_iter: int = 500,
         tol: float = 1e-4,
         random_state: int | np.random.RandomState | None = None,
@@ -81,6 +115,11 @@ class AlternatingFactorizer(Factorizer):
         self.n_components = n_components
         self.init = init
         self.coarse = coarse
+        self.fixed_components = fixed_components
+        self.l1_weights = l1_weights
+        self.l2_weights = l2_weights
+        self.l1_components = l1_components
+        self.l2_components = l2_components
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -89,12 +128,134 @@ class AlternatingFactorizer(Factorizer):
         self.callback = callback
         self.on_interrupt = on_interrupt
 
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        mask: Any = None,
+        *,
+        checkpoint: str | Path | Checkpoint | None = None,
+    ) -> AlternatingFactorizer:
+        """Factorize X.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
+            Rows are data points. NaN in dense data is a missing entry; data on disk with missing
+            entries are read into memory.
+        y : None
+            Ignored.
+        mask : array or sparse matrix of shape (n_rows, n_columns), "stored" or None, default=None
+            True where an entry is observed; the others are missing, whatever X has there. "stored"
+            takes the stored entries of sparse data as the observed ones, as with ratings.
+        checkpoint : str, Path, Checkpoint or None, default=None
+            A folder to write the state of the iterations to every 30 seconds, or a `Checkpoint`
+            with a time of its own. Called again with the same folder, data and parameters, a fit
+            that was killed goes on and ends with the answer that it would have had; more
+            iterations (`max_iter`) may be asked for. Other data or parameters are refused.
+
+        Returns
+        -------
+        self
+        """
+        self.fit_transform(X, mask=mask, checkpoint=checkpoint)
+        return self
+
+    def fit_transform(
+        self,
+        X: Any,
+        y: Any = None,
+        mask: Any = None,
+        *,
+        checkpoint: str | Path | Checkpoint | None = None,
+    ) -> NDArray[Any]:
+        """Factorize X and return the weights.
+
+        Parameters
+        ----------
+        X, y, mask, checkpoint
+            As for `fit`.
+
+        Returns
+        -------
+        array (n_rows, n_components)
+        """
+        self._validate_params()
+        return self._factorized(self._blocks(X, reset=True, mask=mask), checkpoint)
+
+    def transform(self, X: Any, mask: Any = None) -> NDArray[Any]:
+        """Find the weights of rows for the components found by `fit`.
+
+        Each row is solved on its own observed entries; one that has none gets weights of zero.
+
+        Parameters
+        ----------
+        X, mask
+            As for `fit`, with as many columns as its data.
+
+        Returns
+        -------
+        array (n_rows, n_components)
+        """
+        check_is_fitted(self)
+        return self._transformed(self._blocks(X, reset=False, mask=mask))
+
+    def score(self, X: Any, y: Any = None, mask: Any = None) -> float:
+        """How well the components explain rows: minus the mean squared residual of an entry.
+
+        As in every estimator, with the mean over the observed entries.
+
+        Parameters
+        ----------
+        X, y, mask
+            As for `fit`, with as many columns as its data.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        return self._score(self._blocks(X, reset=False, mask=mask))
+
+    def _blocks(self, X: Any, *, reset: bool, mask: Any = None) -> Blocks:
+        """Validate X and see it as blocks of rows, or as observed entries if some are missing."""
+        if isinstance(X, ObservedBlocks):
+            return X
+        outside = is_outside_memory(X) or isinstance(X, Blocks)
+        if outside and mask is None:
+            return super()._blocks(X, reset=reset)
+        matrix = as_blocks(X).everything() if outside else X
+        matrix = self._validated(matrix, reset=reset)
+        entries = observed_entries(matrix, mask)
+        if entries is None:
+            return at_safe_scale(as_blocks(self._checked(matrix)))
+        blocks = ObservedBlocks(self._checked(entries))
+        if reset:
+            _warn_of_empty_columns(blocks)
+        return at_safe_scale(blocks)
+
+    @property
+    def _penalties(self) -> Penalties:
+        return Penalties(**{name: float(getattr(self, name)) for name in PENALTIES})
+
+    @property
+    def _weights_are_least_squares(self) -> bool:
+        return not self._penalties.on_weights(1)
+
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+        wanted = self._number_wanted(blocks.n_rows)
+        known = self.fixed_components
+        if known is not None:
+            known = checked_known(known, blocks.n_columns, wanted)
+        all_known = known is not None and len(known) == wanted
+        _check_both_penalised(self._penalties, all_known=all_known)
         return type(self)._solver(
             blocks,
-            self._number_wanted(blocks.n_rows),
+            wanted,
             init=self.init,
             coarse=self.coarse,
+            penalties=self._penalties,
+            known=known,
             max_iter=self.max_iter,
             tol=self.tol,
             rng=rng,
@@ -102,5 +263,46 @@ class AlternatingFactorizer(Factorizer):
             verbose=self.verbose,
         )
 
+    def _encode(
+        self, blocks: Blocks, components: NDArray[Any], known: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
+        return encode(blocks, components, penalty=self._penalties.on_weights(blocks.n_columns))
+
+    def _measured(
+        self, blocks: Blocks, factorization: Factorization, *, products: bool = True
+    ) -> Fit:
+        if isinstance(blocks, ObservedBlocks):
+            return ObservedFit(blocks, factorization, products=False)
+        return super()._measured(blocks, factorization, products=products)
+
+    def _statements(self, fit: Fit, *, thorough: bool = False) -> Certificate:
+        if isinstance(fit, ObservedFit):
+            return observed.certify(fit, self._penalties, thorough=thorough)
+        return super()._statements(fit, thorough=thorough)
+
     def _certify(self, fit: Fit) -> Certificate:
-        return stationarity.certify(fit)
+        return stationarity.certify(fit, self._penalties)
+
+
+def _warn_of_empty_columns(blocks: ObservedBlocks) -> None:
+    empty = int(np.count_nonzero(np.diff(blocks.by_column.indptr) == 0))
+    if empty:
+        columns = "1 column has" if empty == 1 else f"{empty} columns have"
+        warn_user(
+            DegenerateData(
+                f"{columns} no observed entry: what the components have there says nothing; leave "
+                "such columns out"
+            )
+        )
+
+
+def _check_both_penalised(penalties: Penalties, *, all_known: bool) -> None:
+    """Refuse a penalty on one factor alone: its scale would go to the other one."""
+    on_weights, on_components = bool(penalties.on_weights(1)), bool(penalties.on_components(1))
+    if on_weights == on_components or (all_known and not on_components):
+        return
+    one, other = ("weights", "components") if on_weights else ("components", "weights")
+    raise InvalidInput(
+        f"only the {one} are penalised, so that they would shrink and the {other} grow for ever: "
+        f"set l1_{other} or l2_{other} too"
+    )

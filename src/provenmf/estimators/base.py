@@ -152,7 +152,12 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         array (n_rows, n_components)
         """
         self._validate_params()
-        blocks = self._blocks(X, reset=True)
+        return self._factorized(self._blocks(X, reset=True), checkpoint)
+
+    def _factorized(
+        self, blocks: Blocks, checkpoint: str | Path | Checkpoint | None
+    ) -> NDArray[Any]:
+        """All of a fit but the validation; the weights."""
         with (
             blas_threads_for(blocks.stored_entries),
             interruption(self.on_interrupt) as pressed,
@@ -178,9 +183,39 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         array (n_rows, n_components)
         """
         check_is_fitted(self)
-        blocks = self._blocks(X, reset=False)
+        return self._transformed(self._blocks(X, reset=False))
+
+    def _transformed(self, blocks: Blocks) -> NDArray[Any]:
         with blas_threads_for(blocks.stored_entries):
             return self._encode(blocks, self.components_)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """How well the components explain rows: minus the mean squared residual of an entry.
+
+        -||X - transform(X) @ components_||_F^2 / (n_rows n_columns), at most 0; more is better, so
+        that model selection in scikit-learn works. The weights are fitted to the rows that are
+        scored, so the score hardly ever falls with more components: for their number use
+        `provenmf.choose_rank`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
+            As many columns as the data of `fit`.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        return self._score(self._blocks(X, reset=False))
+
+    def _score(self, blocks: Blocks) -> float:
+        weights = self._transformed(blocks)
+        found = Factorization(self._method, weights, self.components_)
+        fit = self._measured(blocks, found, products=False)
+        return -((fit.error * fit.unit) ** 2) / fit.entries
 
     def inverse_transform(self, X: Any) -> NDArray[Any]:
         """Make data rows from weights: weights @ components.
@@ -283,23 +318,50 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Validate X and see it as blocks of rows."""
         if is_outside_memory(X) or isinstance(X, Blocks):
             return self._blocks_outside_memory(X, reset=reset)
+        return at_safe_scale(as_blocks(self._checked(self._validated(X, reset=reset))))
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        """A matrix in memory as scikit-learn wants it; entries may be NaN or infinite."""
         X = own_rows(X) if sp.issparse(X) else X
         try:
-            X = validate_data(
+            return validate_data(
                 self,
                 X,
                 reset=reset,
                 accept_sparse="csr",
                 dtype=[np.float64, np.float32],
                 order=None,
+                ensure_all_finite=False,
             )
-            if not self.traits.negative_data:
-                check_non_negative(X, whom=f"{type(self).__name__}: {WITHOUT_NEGATIVE}")
         except InvalidInput:
             raise
         except ValueError as error:  # scikit-learn's word for data that cannot be used
             raise InvalidInput(str(error)) from error
-        return at_safe_scale(as_blocks(X))
+
+    def _checked(self, X: Any) -> Any:
+        """X, if its entries are numbers that the method can use."""
+        values = stored_values(X)
+        if not np.isfinite(values.sum(dtype=np.float64)):  # sums are quick, and nearly always tell
+            invalid = values[~np.isfinite(values)]
+            if len(invalid):
+                self._refuse(int(np.isnan(invalid).sum()), len(invalid))
+        if not self.traits.negative_data:
+            try:
+                check_non_negative(X, whom=f"{type(self).__name__}: {WITHOUT_NEGATIVE}")
+            except ValueError as error:
+                raise InvalidInput(str(error)) from error
+        return X
+
+    def _refuse(self, missing: int, invalid: int) -> None:
+        """Entries that are no finite numbers."""
+        if invalid > missing:
+            raise InvalidInput(
+                f"X contains infinity in {invalid - missing} entries: remove or replace them"
+            )
+        raise InvalidInput(
+            f"X contains NaN in {missing} entries, and {type(self).__name__} needs all entries: "
+            "fill them, or use HALS or ANLS, which leave missing entries out"
+        )
 
     def _blocks_outside_memory(self, X: Any, *, reset: bool) -> Blocks:
         blocks = as_blocks(X)
@@ -315,9 +377,11 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 f"{self.n_features_in_} features as input"
             )
         found = np.array([counts for _, _, counts in blocks.each(_examined)])
-        invalid, negative = found[:, :2].sum(axis=0).astype(int).tolist()
+        invalid, negative, missing = found[:, [0, 1, 3]].sum(axis=0).astype(int).tolist()
+        if invalid and missing == invalid and self.traits.missing_values:
+            return self._blocks(blocks.everything(), reset=reset)
         if invalid:
-            raise InvalidInput(f"X contains {invalid} NaN or infinite entries: remove or fill them")
+            self._refuse(missing, invalid)
         if negative and not self.traits.negative_data:
             raise InvalidInput(
                 f"Negative values in data passed to {type(self).__name__}: {negative} entries; "
@@ -343,6 +407,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.traits.missing_values
         tags.input_tags.positive_only = not self.traits.negative_data
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
@@ -360,8 +425,9 @@ def check_n_components(n_components: int, available: int, what: str) -> int:
     return n_components
 
 
-def _examined(block: Any) -> tuple[int, int, float]:
-    """How many entries are not finite and below zero, and the largest absolute value."""
+def _examined(block: Any) -> tuple[int, int, float, int]:
+    """How many entries are not finite and below zero, the largest absolute value, how many NaN."""
     values = stored_values(block)
     invalid = int(np.count_nonzero(~np.isfinite(values)))
-    return invalid, int(np.count_nonzero(values < 0)), largest_of(block)
+    missing = int(np.count_nonzero(np.isnan(values))) if invalid else 0
+    return invalid, int(np.count_nonzero(values < 0)), largest_of(block), missing

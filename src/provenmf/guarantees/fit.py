@@ -199,6 +199,16 @@ class Fit:
         return float(rounding * size / max(self.relative_error, math.sqrt(rounding * size)))
 
     @property
+    def entries(self) -> int:
+        """How many entries of the data the error is about."""
+        return self.given.n_rows * self.given.n_columns
+
+    @property
+    def as_given(self) -> bool:
+        """Whether weights and components here are those of the record, not scaled."""
+        return self.unit == 1.0 and np.array_equal(self.weights, self.given_weights)
+
+    @property
     def squared_norm(self) -> float:
         """‖X‖²_F."""
         return self.norm**2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -66,9 +67,11 @@ def read_matrix(path: str | Path, key: str | None = None) -> Any:
     return read_table(path, key).matrix
 
 
-def read_table(path: str | Path, key: str | None = None) -> Table:
+def read_table(path: str | Path, key: str | None = None, *, missing: bool = False) -> Table:
     """`read_matrix` with names: of csv, tsv and txt with a header or a first column of names, of
     the columns of parquet, of the cells and genes of h5ad.
+
+    With `missing`, cells of csv, tsv and txt that are empty, "NA" or the like become NaN.
     """
     path = existing(path)
     ending = without_compression(path)
@@ -81,7 +84,10 @@ def read_table(path: str | Path, key: str | None = None) -> Table:
             argument="key",
             remedy=f"leave out {{argument={key!r}}}",
         )
-    read = _READERS[ending](path, key)
+    if _READERS[ending] is _from_text:
+        read: Any = _from_text(path, key, missing=missing)
+    else:
+        read = _READERS[ending](path, key)
     table = read if isinstance(read, Table) else Table(read)
     return replace(table, matrix=_numeric(table.matrix, path))
 
@@ -148,23 +154,29 @@ def _from_mat(path: Path, key: str | None) -> Any:
 
 
 def _check_cells(
-    path: Path, lines: list[str], delimiter: str | None, *, header: bool, names: bool
+    path: Path,
+    lines: list[str],
+    delimiter: str | None,
+    *,
+    header: bool,
+    names: bool,
+    missing: bool,
 ) -> None:
     """Name the first cell that is empty or no number, rows of data and columns counted from 1."""
     for row, line in enumerate(lines[int(header) :], 1):
         with parsing(path, "table"):
             cells = _cells(line, delimiter)
         for column, cell in enumerate(cells[int(names) :], 1 + int(names)):
-            if _is_numeral(cell):
+            if _is_numeral(cell) or (missing and _is_value(cell)):
                 continue
-            what = f"{cell!r} is not a number" if cell.strip() else "the value is missing"
-            raise UnreadableFile(
-                f"{path}, row {row}, column {column}: {what}; fill in a number, or leave the row "
-                "or column out"
-            )
+            gone = "the value is missing"
+            what = gone if _is_value(cell) else f"{cell!r} is not a number"
+            remedy = "fill in a number, or leave the row or column out"
+            remedy += "; hals and anls work with missing values" if what == gone else ""
+            raise UnreadableFile(f"{path}, row {row}, column {column}: {what}; {remedy}")
 
 
-def _from_text(path: Path, key: str | None) -> Table:
+def _from_text(path: Path, key: str | None, *, missing: bool = False) -> Table:
     """A table of numbers; a header line and a first column of names are recognised."""
     text = decoded(path, read_bytes(path), "utf-8-sig")
     lines = [line for line in lines_of(text) if line.strip() and not line.startswith("#")]
@@ -173,11 +185,11 @@ def _from_text(path: Path, key: str | None) -> Table:
     delimiter = next((mark for mark in ("\t", ",", ";") if mark in lines[0]), None)
     with parsing(path, "table"):
         cells = [_cells(line, delimiter) for line in lines[:2]]
-    header = any(not _is_numeral(cell) for cell in cells[0][1:] or cells[0])
+    header = any(not _is_value(cell) for cell in cells[0][1:] or cells[0])
     if header and len(lines) == 1:
         raise UnreadableFile(f"{path} has a header but no rows: give a file with data")
     first = cells[1 if header else 0]
-    names = len(first) > 1 and not _is_numeral(first[0])
+    names = len(first) > 1 and not _is_value(first[0])
     with parsing(path, "table of numbers"):
         try:
             matrix = np.loadtxt(
@@ -189,8 +201,11 @@ def _from_text(path: Path, key: str | None) -> Table:
                 ndmin=2,
             )
         except ValueError:
-            _check_cells(path, lines, delimiter, header=header, names=names)
-            raise
+            _check_cells(path, lines, delimiter, header=header, names=names, missing=missing)
+            if not missing:
+                raise
+            rows = (_cells(line, delimiter)[int(names) :] for line in lines[int(header) :])
+            matrix = np.array([[_value(cell) for cell in row] for row in rows])
         row_names = [_cells(line, delimiter)[0] for line in lines[int(header) :]] if names else None
     return Table(
         matrix,
@@ -202,6 +217,15 @@ def _from_text(path: Path, key: str | None) -> Table:
 
 def _cells(line: str, delimiter: str | None) -> list[str]:
     return line.split() if delimiter is None else next(csv.reader([line], delimiter=delimiter))
+
+
+def _is_value(cell: str) -> bool:
+    """Whether a cell is a number or says that there is none."""
+    return cell.strip().lower() in _MISSING or _is_numeral(cell)
+
+
+def _value(cell: str) -> float:
+    return math.nan if cell.strip().lower() in _MISSING else float(cell)
 
 
 def _is_numeral(cell: str) -> bool:
@@ -266,6 +290,7 @@ def _from_h5ad(path: Path, key: str | None) -> Table:
     return Table(**read_in_child("hdf5:read_h5ad", path, name))
 
 
+_MISSING = frozenset(["", "na", "n/a", "nan", "null", "none", "?"])
 _WITH_SEVERAL = (".npz", ".mat", ".h5ad")
 _READERS: dict[str, Callable[[Path, str | None], Any]] = {
     ".npy": _from_npy,

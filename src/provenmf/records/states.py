@@ -98,3 +98,10 @@ class ConeState(MethodState):
     centroids: NDArray[np.floating]
     farthest_first_angles: Floats | None = None
     rank_one_residuals: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class KnownState(MethodState):
+    """HALS, ANLS: how many components, the first ones, were `known` and not changed."""
+
+    known: int

@@ -8,26 +8,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
+from provenmf.blocks.observed import ObservedBlocks
 from provenmf.linalg.nnls import nonnegative_least_squares, simplex_least_squares
+from provenmf.linalg.observed import best_observed_rows
+from provenmf.linalg.penalties import Penalty
 
 Constraint = Literal["nonnegative", "simplex"]
+NONE = Penalty()
 
 _LEAST_SQUARES = {"nonnegative": nonnegative_least_squares, "simplex": simplex_least_squares}
 
 
 def encode(
-    blocks: Blocks, components: NDArray[np.floating], *, constraint: Constraint = "nonnegative"
+    blocks: Blocks,
+    components: NDArray[np.floating],
+    *,
+    constraint: Constraint = "nonnegative",
+    penalty: Penalty = NONE,
 ) -> NDArray[Any]:
     """Rows w of the weights minimise ½‖x − w·components‖² over w ≥ 0 (and Σw = 1 on the simplex).
 
-    One pass; everything comes from the k × k Gram matrix. The result has the data's dtype.
+    One pass; everything comes from the k × k Gram matrix. The result has the data's dtype. With
+    missing entries (nonnegative weights only) the sum of squares is over the observed ones. A
+    penalty on w is added where there is one.
     """
+    if isinstance(blocks, ObservedBlocks):
+        return _encode_observed(blocks, components, penalty)
     solve = _LEAST_SQUARES[constraint]
     wide = components.astype(np.float64, copy=False)
     gram = wide @ wide.T
 
     def weights_of(block: Block) -> NDArray[Any]:
         cross = np.asarray(block @ wide.T, dtype=np.float64)
-        return solve(gram, cross).astype(blocks.dtype, copy=False)
+        return solve(*penalty.normal_equations(gram, cross)).astype(blocks.dtype, copy=False)
 
     return blocks.map_rows(weights_of)
+
+
+def _encode_observed(
+    blocks: ObservedBlocks, components: NDArray[np.floating], penalty: Penalty
+) -> NDArray[Any]:
+    features = np.ascontiguousarray(components.T, dtype=np.float64)
+    start = np.zeros((blocks.n_rows, len(components)))
+    return best_observed_rows(blocks.entries, features, start, 0, penalty).astype(blocks.dtype)

@@ -5,13 +5,13 @@ import numpy as np
 
 def test_a_missing_value_and_a_word_are_named_by_row_and_column(run, tmp_path):
     (tmp_path / "gap.csv").write_text("a,b\n1,2\n3,\n5,6\n")
-    ran = run("fit", "gap.csv", "-k", 1)
+    ran = run("fit", "gap.csv", "-k", 1, "-m", "spa")
     assert ran.code == 2 and "row 2, column 2: the value is missing" in ran.err
     (tmp_path / "word.csv").write_text("1,2\n3,sale\n")
     ran = run("fit", "word.csv", "-k", 1)
     assert "row 2, column 2: 'sale' is not a number" in ran.err
     (tmp_path / "named.csv").write_text("name,a,b\nx,1,2\ny,3,\n")
-    assert "row 2, column 3" in run("fit", "named.csv", "-k", 1).err
+    assert "row 2, column 3" in run("fit", "named.csv", "-k", 1, "-m", "spa").err
 
 
 def test_data_given_to_report_are_no_result(run, separable):

@@ -9,7 +9,8 @@ stationary (Grippo & Sciandrone 2000); with it, that is not proved.
     A, W, H             data, weights, components
     F, G                positive entries of a row, the others
 
-Objective: 1/2 ||X - weights @ components||_F^2, all nonnegative.
+Objective: 1/2 ||X - weights @ components||_F^2, all nonnegative, with the penalties of
+`linalg.penalties` where there are any; missing entries are left out of the sum.
 
 Differs: extrapolation between the exact solutions (`solvers.alternating`).
 """
@@ -17,14 +18,18 @@ Differs: extrapolation between the exact solutions (`solvers.alternating`).
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks
 from provenmf.linalg.nnls import nonnegative_least_squares
+from provenmf.linalg.observed import best_observed_rows
+from provenmf.linalg.penalties import Penalties, Penalty
 from provenmf.records import Solution
-from provenmf.solvers.alternating.hals import solve_sample
+from provenmf.solvers.alternating.hals import NONE, solve_sample
 from provenmf.solvers.alternating.loop import alternate, start_for
 from provenmf.solvers.alternating.starts import Init
+from provenmf.solvers.alternating.steps import steps_for
 from provenmf.solvers.run import Callback, Run
 
 
@@ -34,6 +39,8 @@ def anls(
     *,
     init: Init = "cones",
     coarse: bool = True,
+    penalties: Penalties = NONE,
+    known: NDArray[np.floating] | None = None,
     max_iter: int = 500,
     tol: float = 1e-4,
     rng: np.random.Generator | None = None,
@@ -45,21 +52,29 @@ def anls(
     run = Run(max_iter, callback=callback, verbose=verbose, name="ANLS")
 
     weights, components = start_for(
-        blocks, n_components, init, rng, coarse=coarse, solve_sample=solve_sample
+        blocks, n_components, init, rng, coarse=coarse, solve_sample=solve_sample, known=known
     )
-    return alternate(
-        blocks,
-        weights,
-        components,
-        improve_weights=exact_rows,
-        improve_components=exact_rows,
-        tol=tol,
-        run=run,
-    )
+    first_free = 0 if known is None else len(known)
+    steps = steps_for(blocks, Exact(), Exact(), penalties=penalties, known=first_free)
+    return alternate(steps, weights, components, tol=tol, run=run)
 
 
-def exact_rows(
-    gram: NDArray[np.floating], cross: NDArray[np.floating], start: NDArray[np.floating]
-) -> NDArray[np.floating]:
+class Exact:
     """The best rows; the previous ones only tell which entries are probably positive."""
-    return nonnegative_least_squares(gram, cross, start=start if start.any() else None)
+
+    def rows(
+        self, gram: NDArray[np.floating], cross: NDArray[np.floating], start: NDArray[np.floating]
+    ) -> NDArray[np.floating]:
+        """Rows that share a Gram matrix."""
+        return nonnegative_least_squares(gram, cross, start=start if start.any() else None)
+
+    def observed_rows(
+        self,
+        entries: sp.csr_array,
+        features: NDArray[np.floating],
+        start: NDArray[np.floating],
+        known: int,
+        penalty: Penalty,
+    ) -> NDArray[np.floating]:
+        """Rows with missing entries."""
+        return best_observed_rows(entries, features, start, known, penalty)

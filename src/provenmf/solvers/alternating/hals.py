@@ -11,9 +11,10 @@ and hierarchical ALS algorithms for nonnegative matrix factorization", Neural Co
     rho_U, rho_V          cost of products with the data over cost of one sweep, per factor
     alpha                 EFFORT
 
-Objective: 1/2 ||X - weights @ components||_F^2, all nonnegative. One sweep minimises it exactly
-over each column of a factor in turn. The columns' updates do not mix rows of the factor, so we
-sweep a few rows at a time, which stay in the processor's cache.
+Objective: 1/2 ||X - weights @ components||_F^2, all nonnegative, with the penalties of
+`linalg.penalties` where there are any; missing entries are left out of the sum. One sweep minimises
+it exactly over each column of a factor in turn. The columns' updates do not mix rows of the factor,
+so we sweep a few rows at a time, which stay in the processor's cache.
 
 Differs: GG12 also stop the inner sweeps of a factor when they gain little; here their number is
 fixed, so that a row's answer does not depend on the rows beside it.
@@ -22,26 +23,30 @@ fixed, so that a row's answer does not depend on the rows beside it.
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks
+from provenmf.linalg.observed import better_observed_rows
+from provenmf.linalg.penalties import Penalties, Penalty
 from provenmf.parallel import for_row_slices
 from provenmf.records import Solution
 from provenmf.solvers.alternating.loop import (
     COARSE_TOL,
     COARSE_WINDOW,
     WINDOW,
-    ImproveRows,
     alternate,
     rows_per_thread,
     start_for,
 )
 from provenmf.solvers.alternating.starts import Init
+from provenmf.solvers.alternating.steps import steps_for
 from provenmf.solvers.run import Callback, Run
 from provenmf.storage import stored_values
 
 EFFORT = 0.5
 MOST_SWEEPS = 20
+NONE = Penalties()
 
 
 def hals(
@@ -50,6 +55,8 @@ def hals(
     *,
     init: Init = "cones",
     coarse: bool = True,
+    penalties: Penalties = NONE,
+    known: NDArray[np.floating] | None = None,
     max_iter: int = 500,
     tol: float = 1e-4,
     window: int = WINDOW,
@@ -65,25 +72,25 @@ def hals(
     init : a name of `solvers.starts`, components (k, d), or a pair (weights, components).
     coarse : with a named start and large data, start on a sample and solve that first
         (`solvers.coarse`).
+    penalties : on weights and components.
+    known : components (m, d) that come first and are not changed.
     tol, window : stop when `window` iterations lower the relative error by less than `tol` of it.
     """
     rng = rng if rng is not None else np.random.default_rng(0)
     run = Run(max_iter, callback=callback, verbose=verbose, name="HALS")
 
     weights, components = start_for(
-        blocks, n_components, init, rng, coarse=coarse, solve_sample=solve_sample
+        blocks, n_components, init, rng, coarse=coarse, solve_sample=solve_sample, known=known
     )
     k, entries = len(components), nonzeros(blocks)
-    return alternate(
+    steps = steps_for(
         blocks,
-        weights,
-        components,
-        improve_weights=coordinate_descent(sweeps_for(entries, blocks.n_rows, k)),
-        improve_components=coordinate_descent(sweeps_for(entries, blocks.n_columns, k)),
-        tol=tol,
-        window=window,
-        run=run,
+        Sweeps(sweeps_for(entries, blocks.n_rows, k)),
+        Sweeps(sweeps_for(entries, blocks.n_columns, k)),
+        penalties=penalties,
+        known=0 if known is None else len(known),
     )
+    return alternate(steps, weights, components, tol=tol, window=window, run=run)
 
 
 def solve_sample(
@@ -111,21 +118,36 @@ def nonzeros(blocks: Blocks) -> int:
     return int(blocks.map_reduce(lambda block: np.count_nonzero(stored_values(block))))
 
 
-def coordinate_descent(sweeps: int) -> ImproveRows:
-    """Improve rows by that many sweeps over their coordinates."""
+class Sweeps:
+    """Improve rows by so many sweeps over their coordinates."""
 
-    def improve(
-        gram: NDArray[np.floating], cross: NDArray[np.floating], start: NDArray[np.floating]
+    def __init__(self, sweeps: int) -> None:
+        self.sweeps = sweeps
+
+    def rows(
+        self, gram: NDArray[np.floating], cross: NDArray[np.floating], start: NDArray[np.floating]
     ) -> NDArray[np.floating]:
+        """Rows that share a Gram matrix."""
         from provenmf.kernels.alternating.coordinate_descent import descend_coordinates_in_place
 
         rows_gram = gram.astype(cross.dtype)
         new = start.copy()
         for_row_slices(
-            lambda rows: descend_coordinates_in_place(rows_gram, cross[rows], new[rows], sweeps),
+            lambda rows: descend_coordinates_in_place(
+                rows_gram, cross[rows], new[rows], self.sweeps
+            ),
             len(new),
             slice_rows=rows_per_thread(len(new)),
         )
         return new
 
-    return improve
+    def observed_rows(
+        self,
+        entries: sp.csr_array,
+        features: NDArray[np.floating],
+        start: NDArray[np.floating],
+        known: int,
+        penalty: Penalty,
+    ) -> NDArray[np.floating]:
+        """Rows with missing entries."""
+        return better_observed_rows(entries, features, start, known, penalty, self.sweeps)

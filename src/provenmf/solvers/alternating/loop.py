@@ -1,6 +1,7 @@
 """Alternating minimisation with extrapolation: the loop that HALS and ANLS share.
 
-Objective: 1/2 ||X - weights @ components||_F^2 over nonnegative weights and components.
+Objective: 1/2 ||X - weights @ components||_F^2 over nonnegative weights and components, with the
+penalties of `linalg.penalties` where there are any; missing entries are left out of the sum.
 
 Either factor is improved with the other one fixed, and that problem splits into rows that share a
 k x k Gram matrix; what the two methods do with such a row is their only difference.
@@ -22,42 +23,33 @@ pair (weights ahead, new components), for which the products at hand give it at 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks
-from provenmf.linalg.norms import squared_frobenius_norm, squared_residual_rows
-from provenmf.linalg.products import product, transposed_product
+from provenmf.blocks.observed import ObservedBlocks
+from provenmf.linalg.products import transposed_product
 from provenmf.parallel import available_threads, for_row_slices
 from provenmf.records import Solution, StopReason
+from provenmf.records.states import KnownState
 from provenmf.solvers.alternating.coarse import SolveSample, components_from_sample, worth_sampling
 from provenmf.solvers.alternating.extrapolation import Extrapolation
+from provenmf.solvers.alternating.known import with_known_first
 from provenmf.solvers.alternating.starts import Init, start_pair
+from provenmf.solvers.alternating.steps import Steps, double
 from provenmf.solvers.run import Run
-from provenmf.solvers.weights import encode
 
 WINDOW = 10  # iterations over which the decrease of the error is judged
 COARSE_WINDOW, COARSE_TOL = 5, 1e-3  # a sample need not be solved better
-# Squared errors below this many units of the data's precision lost too many digits in products:
-# they are measured on the data. A fit is exact from an error of this power of the precision on.
-CANCELLED, EXACT = 1e4, 0.75
-
-# rows of one factor: (gram (k, k), cross (m, k), start (m, k)) -> better rows (m, k)
-ImproveRows = Callable[
-    [NDArray[np.floating], NDArray[np.floating], NDArray[np.floating]], NDArray[np.floating]
-]
+EXACT = 0.75  # a fit is exact from an error of this power of the precision on
 
 
 def alternate(
-    blocks: Blocks,
+    steps: Steps,
     weights: NDArray[np.floating] | None,
     components: NDArray[np.floating],
     *,
-    improve_weights: ImproveRows,
-    improve_components: ImproveRows,
     tol: float,
     window: int = WINDOW,
     run: Run,
@@ -66,66 +58,67 @@ def alternate(
 
     Parameters
     ----------
+    steps : the data and what the method does with them.
     weights, components : where to start, (n, k) and (k, d); None asks for the best weights.
-    run : its trace gets `relative_error` and the extrapolation `length` for each iteration.
+    run : its trace gets `relative_error` and the extrapolation `length` for each iteration, and
+        with penalties `level`, which takes the place of the error: sqrt(2 objective) / ||X||_F.
 
     Returns
     -------
     Solution with the components and the weights that belong to them.
     """
-    squared_norm = blocks.map_reduce(squared_frobenius_norm)
-    features = np.ascontiguousarray(components.T, dtype=blocks.dtype)
+    dtype = steps.blocks.dtype
+    features = np.ascontiguousarray(components.T, dtype=dtype)
     best_possible = weights is None
-    start = encode(blocks, components) if weights is None else weights
-    weights = np.ascontiguousarray(start, dtype=blocks.dtype)
-    best = weights, features
+    start = steps.best_weights(components) if weights is None else weights
+    weights = np.ascontiguousarray(start, dtype=dtype)
+    best, error = (weights, features), math.inf
     weights_ahead, features_ahead = weights, features
     extrapolation = Extrapolation()
-    errors = [math.inf]
+    levels = [math.inf]
+    exact = float(np.finfo(dtype).eps) ** EXACT
     if run.saved is not None:
         weights, features, ahead, features_ahead = run.saved["factors"]
         best, weights_ahead, best_possible = (ahead, features), ahead, False
-        errors, extrapolation = run.saved["errors"], Extrapolation.restored(run.saved["steps"])
-    transposed_times = transposed_multiplication(blocks)
-    precision = float(np.finfo(blocks.dtype).eps)
+        levels, error = run.saved["levels"], run.saved["error"]
+        extrapolation = Extrapolation.restored(run.saved["steps"])
     run.keeps(
         lambda: {
             "factors": (weights, features, weights_ahead, features_ahead),
-            "errors": errors,
+            "levels": levels,
+            "error": error,
             "steps": vars(extrapolation),
         }
     )
     for _ in run:
         new_weights = weights
         if not best_possible:
-            new_weights = better_weights(blocks, weights_ahead, features_ahead, improve_weights)
+            new_weights = steps.better_weights(weights_ahead, features_ahead)
         best_possible = False
-        length = extrapolation.length if len(errors) > 1 else 0.0
+        length = extrapolation.length if len(levels) > 1 else 0.0
         candidate = look_ahead(new_weights, weights, length)
-        cross = transposed_times(candidate)
-        gram = double(candidate.T @ candidate)
-        new_features = improve_components(gram, cross, features_ahead)
-        error = relative_error(squared_norm, gram, cross, new_features)
-        if error**2 < CANCELLED * precision:
-            error = measured_error(blocks, squared_norm, candidate, new_features)
-        if error > errors[-1]:
+        found = steps.better_features(candidate, features_ahead)
+        if found.level > levels[-1]:
             weights_ahead, features_ahead = weights, features = best
             extrapolation.shorter()
-            errors.append(errors[-1])
+            levels.append(levels[-1])
         else:
-            features_ahead = look_ahead(new_features, features, extrapolation.length)
-            weights_ahead, weights, features = candidate, new_weights, new_features
-            best = candidate, new_features
+            features_ahead = look_ahead(found.features, features, extrapolation.length)
+            weights_ahead, weights, features = candidate, new_weights, found.features
+            best, error = (candidate, found.features), found.error
             extrapolation.longer()
-            errors.append(error)
-        run.record(relative_error=errors[-1], length=extrapolation.length)
-        if errors[-1] <= precision**EXACT or stalled(errors, tol, window):
+            levels.append(found.level)
+        more = {"level": levels[-1]} if steps.penalised else {}
+        run.record(relative_error=error, length=extrapolation.length, **more)
+        nothing_free = steps.known == len(components)
+        if levels[-1] <= exact or nothing_free or stalled(levels, tol, window):
             run.stop(StopReason.CONVERGED)
     return Solution(
         components=np.ascontiguousarray(best[1].T),
         weights=best[0],
         trace=run.trace,
         stop_reason=run.stop_reason,
+        state=KnownState(steps.known) if steps.known else None,
     )
 
 
@@ -137,35 +130,23 @@ def start_for(
     *,
     coarse: bool,
     solve_sample: SolveSample,
+    known: NDArray[np.floating] | None = None,
 ) -> tuple[NDArray[np.floating] | None, NDArray[np.floating]]:
-    """Weights, if the start has any, and components; on a sample of the data where wanted."""
-    if coarse and isinstance(init, str) and n_components and worth_sampling(blocks, n_components):
-        init = components_from_sample(blocks, n_components, init, solve_sample, rng)
-    weights, components = start_pair(blocks, n_components, init, rng)
+    """Weights, if the start has any, and components; on a sample of the data where wanted.
+
+    Known components come first. Missing entries are filled for the start alone.
+    """
+    if known is not None and n_components == len(known):
+        return None, known.astype(blocks.dtype)
+    full = blocks.filled() if isinstance(blocks, ObservedBlocks) else blocks
+    if coarse and isinstance(init, str) and n_components and worth_sampling(full, n_components):
+        init = components_from_sample(full, n_components, init, solve_sample, rng)
+    weights, components = start_pair(full, n_components, init, rng)
+    if known is not None:
+        return None, with_known_first(components, known)
     if weights is not None:
-        components = scaled_to_data(blocks, weights, components)
+        components = scaled_to_data(full, weights, components)
     return weights, components
-
-
-def better_weights(
-    blocks: Blocks,
-    start: NDArray[np.floating],
-    features: NDArray[np.floating],
-    improve: ImproveRows,
-) -> NDArray[np.floating]:
-    """One pass: every row of the weights improved for the given features."""
-    gram = double(features.T @ features)
-    return blocks.map_rows(lambda block, rows: improve(gram, product(block, features), rows), start)
-
-
-def transposed_multiplication(
-    blocks: Blocks,
-) -> Callable[[NDArray[np.floating]], NDArray[np.floating]]:
-    """left (n, k) -> X' @ left (d, k); with a transposed copy of sparse data, which is faster."""
-    if not (blocks.is_sparse and blocks.in_memory):
-        return lambda left: blocks.map_reduce(transposed_product, left)
-    transposed = sp.csr_array(blocks.everything().T)
-    return lambda left: product(transposed, left)
 
 
 def look_ahead(
@@ -183,40 +164,6 @@ def look_ahead(
         slice_rows=rows_per_thread(len(new)),
     )
     return ahead
-
-
-def relative_error(
-    squared_norm: float,
-    gram: NDArray[np.floating],
-    cross: NDArray[np.floating],
-    features: NDArray[np.floating],
-) -> float:
-    """||X - weights @ features'||_F / ||X||_F from gram = weights' weights, cross = X' weights."""
-    if squared_norm == 0.0:
-        return 0.0
-    explained = 2.0 * np.einsum("ij,ij->", cross, features, dtype=np.float64)
-    explained -= np.vdot(gram, double(features.T @ features))
-    return math.sqrt(max(squared_norm - explained, 0.0) / squared_norm)
-
-
-def measured_error(
-    blocks: Blocks,
-    squared_norm: float,
-    weights: NDArray[np.floating],
-    features: NDArray[np.floating],
-) -> float:
-    """The same from the residual itself: all digits where the fit is nearly exact.
-
-    Without them the order of the sums, which differs between dense and sparse data, would decide
-    when to stop.
-    """
-    if squared_norm == 0.0:
-        return 0.0
-    components = np.ascontiguousarray(features.T)
-    squared = blocks.map_reduce(
-        lambda block, rows: float(squared_residual_rows(block, rows, components).sum()), weights
-    )
-    return math.sqrt(squared / squared_norm)
 
 
 def scaled_to_data(
@@ -240,8 +187,3 @@ def stalled(errors: list[float], tol: float, window: int) -> bool:
 def rows_per_thread(n_rows: int) -> int:
     """Slices small enough to balance the load, large enough to be worth handing out."""
     return max(256, -(-n_rows // (4 * available_threads())))
-
-
-def double(matrix: NDArray[np.floating]) -> NDArray[np.float64]:
-    """In float64, as small matrices are kept whatever the data's precision."""
-    return matrix.astype(np.float64, copy=False)

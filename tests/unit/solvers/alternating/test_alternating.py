@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.solvers.alternating.anls import anls
-from provenmf.solvers.alternating.hals import coordinate_descent, hals
+from provenmf.solvers.alternating.hals import Sweeps, hals
 
 SOLVERS = [hals, anls]
 
@@ -159,7 +159,7 @@ def test_sweeps_equal_the_literal_update_of_columns(n, k):
             step = (cross[:, j] - expected @ gram[:, j]) / gram[j, j]
             expected[:, j] = np.maximum(expected[:, j] + step, 0.0)
     before = weights.copy()
-    np.testing.assert_allclose(coordinate_descent(3)(gram, cross, weights), expected, atol=1e-12)
+    np.testing.assert_allclose(Sweeps(3).rows(gram, cross, weights), expected, atol=1e-12)
     np.testing.assert_array_equal(weights, before)
 
 

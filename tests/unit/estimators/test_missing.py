@@ -1,0 +1,186 @@
+"""Missing entries: left out of every sum, in every storage, and never claimed to be known."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from provenmf import ANLS, HALS, certify, factorize
+from provenmf.errors import DegenerateData, InvalidInput
+
+BOTH = pytest.mark.parametrize("kind", [HALS, ANLS])
+
+
+def planted(share=0.3, n=60, d=20, k=3, noise=0.0):
+    rng = np.random.default_rng(0)
+    full = rng.gamma(0.5, size=(n, k)) @ rng.gamma(0.5, size=(k, d)) + noise * rng.random((n, d))
+    holes = full.copy()
+    holes[rng.random(full.shape) < share] = np.nan
+    return full, holes
+
+
+def relative(residual, data):
+    return np.linalg.norm(residual) / np.linalg.norm(data)
+
+
+@BOTH
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_missing_entries_are_recovered(kind, share):
+    full, holes = planted(share)
+    model = kind(3, random_state=0, tol=1e-6).fit(holes)
+    rebuilt = model.inverse_transform(model.transform(holes))
+    missing = np.isnan(holes)
+    assert relative((full - rebuilt)[missing], full[missing]) < 0.02
+
+
+@BOTH
+def test_nothing_missing_is_the_plain_fit(kind):
+    full, _ = planted()
+    plain = kind(3, random_state=0).fit(full)
+    masked = kind(3, random_state=0).fit(full, mask=np.ones(full.shape, dtype=bool))
+    np.testing.assert_array_equal(masked.components_, plain.components_)
+    assert masked.certificate_ == plain.certificate_
+
+
+def test_nan_mask_and_sparse_say_the_same():
+    _, holes = planted()
+    seen, filled = ~np.isnan(holes), np.nan_to_num(holes, nan=7.0)
+    one = HALS(3, random_state=0).fit(holes)
+    for data, mask in (
+        (filled, seen),
+        (filled, sp.csr_array(seen)),
+        (sp.csr_array(filled), seen),
+        (sp.csr_array(filled), sp.csc_array(seen)),
+    ):
+        other = HALS(3, random_state=0).fit(data, mask=mask)
+        np.testing.assert_array_equal(other.components_, one.components_)
+        np.testing.assert_array_equal(other.transform(data, mask=mask), one.transform(holes))
+        assert other.score(data, mask=mask) == one.score(holes)
+        assert other.factorization_.fingerprint == one.factorization_.fingerprint
+
+
+def test_stored_entries_are_ratings():
+    """Zeros that are stored count, those that are not are missing."""
+    _, holes = planted()
+    holes[np.random.default_rng(1).random(holes.shape) < 0.1] = 0.0
+    rows, columns = np.nonzero(~np.isnan(holes))
+    pointers = np.concatenate([[0], np.cumsum((~np.isnan(holes)).sum(axis=1))])
+    ratings = sp.csr_array((holes[rows, columns], columns, pointers), shape=holes.shape)
+    stored = HALS(3, random_state=0).fit(ratings, mask="stored")
+    np.testing.assert_array_equal(
+        stored.components_, HALS(3, random_state=0).fit(holes).components_
+    )
+    with pytest.raises(InvalidInput, match="mask='stored' is not known for these data"):
+        HALS(3).fit(holes, mask="stored")
+
+
+@BOTH
+def test_errors_never_increase_and_are_over_the_observed(kind):
+    _, holes = planted(noise=0.1)
+    model = kind(3, random_state=0).fit(holes)
+    errors = model.trace_["relative_error"]
+    assert (np.diff(errors) <= 0).all()
+    seen = ~np.isnan(holes)
+    left = (holes - model.factorization_.weights @ model.components_)[seen]
+    assert model.reconstruction_err_ == pytest.approx(np.linalg.norm(left))
+    assert model.score(holes) == pytest.approx(-np.mean(left**2))
+    assert model.certificate_.measures["relative_error"] == pytest.approx(
+        relative(left, holes[seen])
+    )
+
+
+def test_rows_are_solved_on_their_own_entries():
+    _, holes = planted()
+    model = HALS(3, random_state=0).fit(holes)
+    together = model.transform(holes)
+    np.testing.assert_allclose(model.transform(holes[[7]]), together[[7]], atol=1e-12)
+    empty = np.full((1, 20), np.nan)
+    np.testing.assert_array_equal(model.transform(empty), np.zeros((1, 3)))
+
+
+def test_the_certificate_claims_nothing_of_missing_entries():
+    _, holes = planted(noise=0.1)
+    model = HALS(3, random_state=0, tol=1e-7, max_iter=2000).fit(holes)
+    status = {check.name: check.status for check in model.certificate_.checks}
+    assert status["entries that are missing"] == "unknown"
+    assert status["distance to the best rank-k error"] == "unknown"
+    assert status["first-order conditions"] == "holds"
+    assert not {"relative_error_lower_bound", "weight_movement_per_row_movement"} & (
+        model.certificate_.bounds.keys()
+    )
+    assert "% of the entries are missing" in model.certificate_.verdict
+    spoilt = HALS(3, random_state=0, max_iter=1, tol=0, init="random").fit(holes)
+    assert dict((c.name, c.status) for c in spoilt.certificate_.checks)[
+        "first-order conditions"
+    ] == "fails"  # fmt: skip
+
+
+def test_complete_rows_give_a_floor_that_is_true():
+    rng = np.random.default_rng(3)
+    X = rng.random((30, 8))
+    X[:6, 2] = np.nan
+    model = HALS(3, random_state=0).fit(X)
+    values = np.linalg.svd(X[6:], compute_uv=False)
+    floor = np.sqrt((values[3:] ** 2).sum()) / np.linalg.norm(X[~np.isnan(X)])
+    assert model.certificate_.bounds["relative_error_lower_bound"] == pytest.approx(floor)
+    assert floor <= model.certificate_.measures["relative_error"]
+
+
+def test_certify_and_the_record(tmp_path):
+    _, holes = planted()
+    model = HALS(3, random_state=0).fit(holes)
+    model.factorization_.save(tmp_path / "fit.npz")
+    again = certify(holes, model.factorization_)
+    assert dict((c.name, c.status) for c in again.checks)["data are those of the fit"] == "holds"
+    zeros = certify(np.nan_to_num(holes), model.factorization_)
+    assert {c.name: c.status for c in zeros.checks}["data are those of the fit"] == "fails"
+
+
+def test_on_disk_and_in_single_precision(tmp_path):
+    _, holes = planted()
+    np.save(tmp_path / "holes.npy", holes)
+    disk = HALS(3, random_state=0).fit(tmp_path / "holes.npy")
+    np.testing.assert_array_equal(disk.components_, HALS(3, random_state=0).fit(holes).components_)
+    single = HALS(3, random_state=0).fit(holes.astype(np.float32))
+    assert single.components_.dtype == single.transform(holes.astype(np.float32)).dtype == "float32"
+
+
+def test_an_empty_column_is_said():
+    _, holes = planted()
+    holes[:, 4] = np.nan
+    with pytest.warns(DegenerateData, match="1 column has no observed entry"):
+        model = HALS(3, random_state=0).fit(holes)
+    assert np.isfinite(model.components_).all()
+
+
+def test_bad_masks_and_bad_entries_are_refused():
+    full, holes = planted()
+    for mask in (np.ones((2, 2), bool), np.full(full.shape, 0.5)):
+        with pytest.raises(InvalidInput, match="mask has shape"):
+            HALS(3).fit(full, mask=mask)
+    with pytest.raises(InvalidInput, match="sparse and contains NaN"):
+        HALS(3).fit(sp.csr_array(holes))
+    holes[0, 0] = -1
+    with pytest.raises(InvalidInput, match="[Nn]egative"):
+        HALS(3).fit(holes)
+    holes[0, 0] = np.inf
+    with pytest.raises(InvalidInput, match="infinity"):
+        HALS(3).fit(holes)
+
+
+def test_nothing_observed_is_no_crash():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", (DegenerateData))
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = HALS(2, random_state=0).fit(np.full((5, 4), np.nan))
+    assert not model.factorization_.weights.any()
+
+
+def test_factorize_takes_hals_and_asks_for_the_number():
+    _, holes = planted()
+    found = factorize(holes, 3, random_state=0)
+    assert found.method == "hals" and "HALS" in found.notes[0]
+    with pytest.raises(InvalidInput, match="Entries are missing.*give n_components"):
+        factorize(holes)
