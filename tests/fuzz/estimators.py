@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from matrices import Rng, draw, fingerprint, stored
 from oracles import check_fit, hold, is_allowed, relative_error, same_twice, saved_equal
 
-from provenmf import ANLS, HALS
+from provenmf import AND, Purification
 from provenmf.estimators import CATALOGUE, estimator_class
 
 INITS = ("cones", "spa", "anchors", "merit", "random-rows", "random", "nndsvd", "nndsvda")
@@ -94,26 +94,45 @@ def case(rng: Rng) -> str:
     return "fitted"
 
 
+def left_to_rounding(found: Any, matrix: np.ndarray) -> bool:
+    """Whether the data do not determine the answer, so that rounding may choose among many.
+
+    More components than the rank leave weights free; components that became dependent leave the
+    course of AND and Purification free; a step that is too long makes AND's steps diverge.
+    """
+    rank = np.linalg.matrix_rank(matrix, tol=1e-6 * np.linalg.norm(matrix))
+    if found.n_components_ > rank:
+        return True
+    if isinstance(found, AND):
+        given_step = found.steps == "paper" and found.step_size is not None
+        return given_step or bool(found.trace_["restarts"][-1] > 0)
+    if isinstance(found, Purification):
+        inverse_norms = found.trace_.columns.get("inverse_norm", np.array([np.inf]))
+        return bool(inverse_norms.max() > 1e3 * matrix.shape[1])
+    return False
+
+
+def same_in_single(model: Any) -> bool:
+    """AND's thresholds and the singular vectors of equal singular values may turn on one digit."""
+    return not isinstance(model, AND) and "nndsvd" not in str(model.get_params().get("init"))
+
+
 def storage_case(rng: Rng) -> str:
-    """Dense and sparse, single and double precision: nearly as good on sane data."""
-    matrix = draw(rng, sane=True)
+    """Dense and sparse data give the same product, single precision one that is nearly as good."""
+    matrix = draw(rng, sane=True).astype(np.float32).astype(np.float64)
     model = estimator(rng, len(matrix)).set_params(certify=False)
-    forms = [matrix, sp.csr_array(matrix)]
-    if isinstance(model, (HALS, ANLS)):  # rounding can break a tie between anchors the other way
-        forms.append(matrix.astype(np.float32))
+    forms = [matrix, sp.csr_array(matrix), matrix.astype(np.float32)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = [fitted(type(model)(**model.get_params()), X) for X in forms]
-    hold((found[0] is None) == (found[1] is None), f"only one storage is refused: {model}")
-    if found[0] is None:
-        return "refused"
-    errors = [
-        relative_error(X, f.factorization_.weights, f.factorization_.components)
-        for X, f in zip(forms, found)
-        if f is not None
-    ]
-    names = ("dense", "sparse", "single precision")
-    for name, error, slack in zip(names, errors, (0.0, 1e-3, 0.02)):
-        close = abs(error - errors[0]) <= slack * (1 + 10 * errors[0])
-        hold(close, f"dense {errors[0]:.3e}, {name} {error:.3e}: {model}")
+    if found[0] is None or left_to_rounding(found[0], matrix):
+        both = found[0] is None and found[1] is None
+        return "refused" if both else "left to rounding"
+    hold(found[1] is not None, f"only sparse data are refused: {model}")
+    products = [f.factorization_.weights @ f.components_ for f in found if f is not None]
+    apart = np.linalg.norm(products[0] - products[1])
+    hold(apart <= 1e-6 * np.linalg.norm(matrix), f"dense and sparse are {apart:.1e} apart: {model}")
+    errors = [relative_error(matrix, f.factorization_.weights, f.components_) for f in found if f]
+    close = abs(errors[-1] - errors[0]) <= 2e-3 * (1 + 10 * errors[0]) or not same_in_single(model)
+    hold(close, f"double {errors[0]:.3e}, single precision {errors[-1]:.3e}: {model}")
     return "compared"

@@ -23,16 +23,23 @@ Array = NDArray[np.float64]
 
 # The exchange of decoder columns is given up if it is this close to singular.
 SINGULAR = 1e-6
+# Sums of squares over some rows below this share of those over all rows are taken for rounding.
+ABSENT = 1e-12
 
 
-def refitted_decoder_column(component: int, facet_gram: Array, below: Array) -> Array:
+def refitted_decoder_column(
+    component: int, facet_gram: Array, below: Array, squares: Array
+) -> Array:
     """Coefficients f with Σ_l f_l r_l the decoded weight of `component` after the refit.
 
     Minimises Σ (r_i − Σ_{l≠i} e_l r_l)² over the rows below the threshold; f = unit vector − e.
+    `squares` are the sums of r_l² over all rows: what is left of them below the threshold may be
+    rounding only, and scaling that to one would let rounding decide.
     """
     others = np.delete(np.arange(len(facet_gram)), component)
     gram, target = facet_gram[np.ix_(others, others)], below[others]
-    inverse = inverse_where_positive(np.sqrt(np.maximum(np.diag(gram), 0.0)))
+    present = np.where(np.diag(gram) > ABSENT * squares[others], np.diag(gram), 0.0)
+    inverse = inverse_where_positive(np.sqrt(present))
     scaled = gram * np.multiply.outer(inverse, inverse)
     fit = inverse * np.linalg.lstsq(scaled, inverse * target, rcond=1e-12)[0]
     column = np.zeros(len(facet_gram))
@@ -52,7 +59,10 @@ def with_refitted_facets(
     exchange = np.eye(len(components))
     for position, component in enumerate(watched):
         column = refitted_decoder_column(
-            component, sums.facet_grams[position], sums.below[:, component]
+            component,
+            sums.facet_grams[position],
+            sums.below[:, component],
+            np.diag(sums.raw_gram),
         )
         seen = components @ (decoder @ column)
         if seen[component] > 0:

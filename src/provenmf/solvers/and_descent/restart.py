@@ -7,17 +7,24 @@ from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
 from provenmf.linalg.norms import squared_residual_rows
+from provenmf.linalg.orthogonal import first_largest
 from provenmf.solvers.separable.anchors import dense_row
 
 Array = NDArray[np.float64]
 
+TIE = 1e-9  # scores that differ by less than this share of the largest are equal
+
 
 def most_dependent(components: Array, decoder: Array) -> int:
-    """The component that the others explain best: length times length of its decoder is largest."""
+    """The component that the others explain best: length times length of its decoder is largest.
+
+    The first of those that are equal but for rounding, as two that explain each other are.
+    """
     lengths = np.linalg.norm(components, axis=1)
     if not lengths.all():
         return int(np.argmin(lengths))
-    return int(np.argmax(lengths * np.linalg.norm(decoder, axis=0)))
+    products = lengths * np.linalg.norm(decoder, axis=0)
+    return first_largest(products, TIE * float(products.max()))
 
 
 def restart(blocks: Blocks, components: Array, row_scales: Array, component: int) -> Array:
@@ -33,7 +40,8 @@ def restart(blocks: Blocks, components: Array, row_scales: Array, component: int
         weights = np.maximum(np.asarray(block @ other_decoder, dtype=np.float64), 0.0)
         return squared_residual_rows(block, weights, others) * scales**2
 
-    row, _ = blocks.arg_reduce(residuals, row_scales)
+    squares = blocks.map_rows(residuals, row_scales)
+    row = first_largest(squares, TIE * float(squares.max()))
     fresh = components.copy()
     candidate = dense_row(blocks, row) * row_scales[row]
     size = np.abs(candidate).sum()

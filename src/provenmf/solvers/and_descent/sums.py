@@ -12,6 +12,9 @@ from provenmf.blocks import Block, Blocks
 
 Array = NDArray[np.float64]
 
+# Raw weights below this many units of the data's precision, seen from the largest of their row.
+ROUNDING = 1e3
+
 
 @dataclass(frozen=True, eq=False)
 class StageSums:
@@ -63,6 +66,7 @@ def stage_sums(
     for_update_only : leave zeros where only the adaptive schedule would look.
     """
     narrow = decoder.astype(blocks.dtype, copy=False)
+    rounding = ROUNDING * float(np.finfo(blocks.dtype).eps)
 
     def sums_of(block: Block, scales: Array) -> tuple[Array, ...]:
         raw = np.asarray(block @ narrow, dtype=np.float64) * scales[:, None]
@@ -82,7 +86,7 @@ def stage_sums(
             raw.T @ small,
             facet_grams(raw, decoded, raw_gram, watched),
             support,
-            negative_moments(raw),
+            negative_moments(raw, rounding),
             rows,
         )
 
@@ -110,9 +114,14 @@ def facet_grams(raw: Array, decoded: Array, raw_gram: Array, watched: NDArray[np
     return grams
 
 
-def negative_moments(raw: Array) -> Array:
-    """Number, sum of sizes and sum of squares of the negative entries of each column."""
-    negative = np.minimum(raw, 0.0)
+def negative_moments(raw: Array, rounding: float) -> Array:
+    """Number, sum of sizes and sum of squares of the negative entries of each column.
+
+    Entries that are zero but for rounding do not count: which of them are negative depends on the
+    order of sums, and so on the storage of the data.
+    """
+    smallest = rounding * np.abs(raw).max(axis=1, keepdims=True)
+    negative = np.where(raw < -smallest, raw, 0.0)
     return np.stack(
         [np.count_nonzero(negative, axis=0), -negative.sum(axis=0), (negative**2).sum(axis=0)]
     )

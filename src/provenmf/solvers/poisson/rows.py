@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -100,9 +101,14 @@ def encode_counts(blocks: Blocks, components: NDArray[np.floating]) -> NDArray[n
 
 
 def as_counts(block: Block) -> Block:
-    """A block in double precision, its rows contiguous; CSR where most entries are zero."""
+    """A block in double precision, its rows contiguous; CSR where most entries are zero.
+
+    The numbers decide, not how they came, so that dense and sparse data get the same arithmetic.
+    """
     if sp.issparse(block):
         rows = sp.csr_array(block).astype(np.float64, copy=False)
+        if rows.count_nonzero() >= SPARSE_SHARE * math.prod(rows.shape):
+            return rows.toarray()
         if not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()

@@ -33,6 +33,7 @@ FLOOR = 1e-10  # of a factor, as a share of its mean at the start
 SWEEPS = 1  # for each factor and iteration: more of them gained nothing on any data tried
 MOST_BYTES = 8e9
 WINDOW = 5  # iterations over which the decrease is judged
+EXACT = 64 * np.finfo(np.float64).eps  # divergence over the sum of the data, from rounding alone
 
 
 def poisson_nmf(
@@ -64,6 +65,7 @@ def poisson_nmf(
     columns = transposed(rows)
     weights, features, floor = starting_factors(blocks, n_components, init, rng)
 
+    exact = EXACT * float(rows.sum())
     best = weights, features
     weights_ahead, features_ahead = best
     extrapolation, divergences = Extrapolation(), [np.inf]
@@ -98,7 +100,7 @@ def poisson_nmf(
             length = extrapolation.length
             divergences.append(divergence)
         run.record(divergence=divergences[-1], length=length)
-        if settled(divergences, tol):
+        if divergences[-1] <= exact or settled(divergences, tol):
             run.stop(StopReason.CONVERGED)
 
     components = without_floor(rows, *best, floor).T

@@ -216,3 +216,15 @@ def test_a_start_stays_where_the_data_have_too_low_a_rank():
     rng = np.random.default_rng(0)
     data, start = rng.random((50, 2)) @ rng.random((2, 9)), rng.random((4, 9))
     assert within_span(as_blocks(data), start, np.ones(50)) is start
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", [0, 1, 7, 33])
+def test_rounding_decides_nothing(seed):
+    rng = np.random.default_rng(seed)
+    data = rng.integers(0, 3, (17, 8)).astype(float)  # decodes to zeros of either sign
+    data[0] += 1
+    start = rng.random((5, 8))
+    dense, sparse = (and_descent(as_blocks(X), start) for X in (data, sp.csr_array(data)))
+    assert len(dense.trace) == len(sparse.trace)
+    np.testing.assert_allclose(dense.components, sparse.components, rtol=1e-6, atol=1e-9)

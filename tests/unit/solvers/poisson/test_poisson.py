@@ -8,7 +8,7 @@ from sklearn.decomposition import NMF
 from provenmf.blocks import as_blocks
 from provenmf.errors import TooLarge
 from provenmf.linalg.divergence import excess
-from provenmf.solvers.poisson.rows import encode_counts
+from provenmf.solvers.poisson.rows import as_counts, encode_counts
 from provenmf.solvers.poisson.solver import poisson_nmf
 
 
@@ -67,3 +67,19 @@ def test_large_data_on_disk_are_refused_by_name(tmp_path, counts, monkeypatch):
     monkeypatch.setattr("provenmf.solvers.poisson.solver.MOST_BYTES", 1000.0)
     with pytest.raises(TooLarge, match="use HALS"):
         poisson_nmf(as_blocks(tmp_path / "x.npy"), 3)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 1.0])
+def test_the_numbers_decide_the_arithmetic_not_the_storage(share):
+    rng = np.random.default_rng(0)
+    X = rng.poisson(2.0, (20, 12)) * (rng.random((20, 12)) < share) + np.outer(
+        np.ones(20), [1.0] + [0] * 11
+    )
+    dense, sparse = (as_counts(form(X)) for form in (np.asarray, sp.csr_array))
+    assert sp.issparse(dense) == sp.issparse(sparse) == (np.count_nonzero(X) < 0.4 * X.size)
+
+
+def test_an_exact_fit_ends_the_run():
+    X = np.outer(np.arange(1.0, 9.0), np.arange(1.0, 6.0))
+    found = [poisson_nmf(as_blocks(form(X)), 2, tol=0.0) for form in (np.asarray, sp.csr_array)]
+    assert len(found[0].trace) == len(found[1].trace) < 100
