@@ -262,7 +262,7 @@ def find_communities(
     else:
         given = {**simplex_weights(method), "random_state": random_state, **options}
         points = node_points(embedding, plane, nodes)
-        factorization = fit_matrix(points, n_communities, method, given)
+        factorization = fit_matrix(points, n_communities, method, given, argument="n_communities")
     anchors = factorization.anchors
     assert anchors is not None  # every method here chooses rows
     notes += found_fewer(factorization, n_communities, "communities")

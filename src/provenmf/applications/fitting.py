@@ -19,21 +19,36 @@ from provenmf.records import Factorization
 
 
 def fit_matrix(
-    matrix: Any, n_components: int | None, method: str, options: Mapping[str, Any]
+    matrix: Any,
+    n_components: int | None,
+    method: str,
+    options: Mapping[str, Any],
+    *,
+    argument: str = "n_components",
 ) -> Factorization:
     """Factorize with one of the estimators; options that are None keep its defaults.
 
-    A number that is not given must be settled by the data; the notes of the result say how.
+    A number that is not given must be settled by the data; the notes of the result say how, and a
+    refusal names the `argument` that the application has for it.
     """
     notes: tuple[str, ...] = ()
     if n_components is None:
-        n_components, note = settled_number(as_blocks(matrix))
+        n_components, note = _settled(matrix, argument)
         notes = (note,)
     given = {name: value for name, value in options.items() if value is not None}
     estimator = make_estimator(method, n_components, **given)
     if type(estimator) is XRAY and np.all(matrix.sum(axis=1) > 0):
         estimator = SignedXRAY(**estimator.get_params())
     return replace(estimator.fit(matrix).factorization_, notes=notes)
+
+
+def _settled(matrix: Any, argument: str) -> tuple[int, str]:
+    try:
+        return settled_number(as_blocks(matrix))
+    except InvalidInput as error:
+        if error.argument != "n_components":
+            raise
+        raise type(error)(error.problem, argument=argument, remedy=error.remedy) from error
 
 
 def check_number(name: str, value: int | None, most: int, what: str) -> None:

@@ -179,7 +179,7 @@ def find_parts(
     check_number("n_parts", n_parts, len(images.pixels), "images")
     notes = list(images.notes)
     options = {**for_real_data(method, n_parts), "random_state": random_state, **options}
-    factorization = fit_matrix(images.pixels, n_parts, method, options)
+    factorization = fit_matrix(images.pixels, n_parts, method, options, argument="n_parts")
     if factorization.components.min() < 0:
         notes.append("components have negative pixels; they are shown as black")
     return Parts(

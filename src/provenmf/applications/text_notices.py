@@ -48,8 +48,8 @@ def _mails(texts: Sequence[str]) -> str:
     if share < NOTICED:
         return ""
     return (
-        f"{share:.0%} of the texts look like mails: --mail leaves out headers, quotations and "
-        "signatures"
+        f"{share:.0%} of the texts look like mails: leave out headers, quotations and signatures "
+        "(--mail, or provenmf.io.mail.body_of in Python)"
     )
 
 
@@ -69,7 +69,8 @@ def _codes(vocabulary: NDArray[np.str_]) -> str:
         return ""
     return (
         f"{len(codes) / len(vocabulary):.0%} of the words look like codes, such as "
-        f"{', '.join(codes[:3])}: raise --min-documents, or clean the texts of attachments"
+        f"{', '.join(codes[:3])}: count only words in more documents (--min-documents, or "
+        "min_documents in Python), or clean the texts of attachments"
     )
 
 

@@ -80,7 +80,7 @@ def from_counts(
         notes.append(shown.note())
     problem = count_problem(counts, number, settings.min_anchor_documents)
     options = {**simplex_weights(method), **options}
-    factorization = fit_matrix(problem.points, number, method, options)
+    factorization = fit_matrix(problem.points, number, method, options, argument="n_topics")
     assert factorization.anchors is not None  # every method here chooses rows
     anchors = problem.candidates[factorization.anchors]
     found = topics_at(counts, problem.spectrum, problem.words, anchors)
@@ -104,7 +104,9 @@ def from_words(
     """Anchor words in the co-occurrence of tf-idf features; see `anchor_words`."""
     problem = word_problem(counts, settings.n_topics, settings.min_anchor_documents)
     options = {**simplex_weights(method), **options}
-    factorization = fit_matrix(problem.points, settings.n_topics, method, options)
+    factorization = fit_matrix(
+        problem.points, settings.n_topics, method, options, argument="n_topics"
+    )
     assert factorization.anchors is not None  # every method here chooses rows
     anchors = problem.candidates[factorization.anchors]
     topics = topics_from_anchors(problem.cooccurrence, anchors)
@@ -116,7 +118,9 @@ def from_documents(
 ) -> Found:
     """Components of documents of unit length, for methods without anchors."""
     options = {**for_real_data(method, settings.n_topics), **options}
-    factorization = fit_matrix(unit_documents(counts), settings.n_topics, method, options)
+    factorization = fit_matrix(
+        unit_documents(counts), settings.n_topics, method, options, argument="n_topics"
+    )
     positive = np.maximum(factorization.components, 0.0).astype(np.float64)
     return Found(factorization, scaled_to_sum_one(positive))
 

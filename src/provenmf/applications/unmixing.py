@@ -312,7 +312,9 @@ def unmix(
     check_number("n_endmembers", n_endmembers, len(problem.points), rows)
     if groups is not None:
         notes.append(groups.note)
-    factorization = fit_matrix(problem.points, n_endmembers, method, options)
+    factorization = fit_matrix(
+        problem.points, n_endmembers, method, options, argument="n_endmembers"
+    )
     notes += found_fewer(factorization, n_endmembers, "endmembers")
     endmembers, n_averaged = problem.spectra(factorization), None
     if noise is not None and factorization.anchors is not None:

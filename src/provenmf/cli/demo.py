@@ -9,36 +9,42 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from provenmf.cli import options
 from provenmf.cli.outcome import console, show
 from provenmf.cli.progress import Progress
-from provenmf.errors import InvalidInput
+from provenmf.cli.target import make_folder, numbered
 
 if TYPE_CHECKING:
     from provenmf.records import Answer
 
+FOLDER = Path("demo-result")
+
 
 def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for results and reports.")
-    ] = Path("demo-result"),
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Folder for results and reports. Without it: demo-result, numbered if taken.",
+        ),
+    ] = None,
+    force: options.Force = False,
 ) -> None:
-    """Topics, parts and communities from data that need no download.
+    """Find topics, communities and parts in data that need no download.
 
-    Topics of the docstrings of Python's standard library, parts of scikit-learn's
-    digits, and the overlapping communities of a generated network. For each: what
-    was found, what is guaranteed, a result file and a report.
+    Topics in the docstrings of Python's standard library, overlapping communities
+    in a generated network, and parts of handwritten digits. For each, the command
+    prints what it found and what is guaranteed, and writes a result and a report.
 
     \b
     Examples:
       provenmf demo
-      provenmf demo --output somewhere
+      provenmf demo --output my-demo
     """
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput(
-            f"cannot make the folder {output} ({error.strerror}): choose another with --output"
-        ) from error
+    output = numbered(FOLDER) if output is None and not force else output or FOLDER
+    make_folder(output, "--output", force=force)
     jobs: dict[str, tuple[str, Callable[[Progress], Answer]]] = {
         "topics": ("Topics of the docstrings of Python's standard library", _topics),
         "communities": ("Overlapping communities of a generated network", _communities),

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from provenmf.cli import options
 from provenmf.cli.outcome import console
+from provenmf.cli.target import numbered, refuse_overwriting
 from provenmf.errors import InvalidInput
 
 # name -> module and function; the function's docstring is the model
@@ -35,21 +37,28 @@ SHARED = {
 def generate(
     model: Annotated[str | None, typer.Argument(help="Name of the model; see --list.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write (.npz).")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write (.npz).")
     ] = None,
-    rows: Annotated[int | None, typer.Option("--rows", "-n", min=1, help="Data points.")] = None,
-    columns: Annotated[int | None, typer.Option("--columns", "-d", min=1, help="Features.")] = None,
-    rank: Annotated[int | None, typer.Option("--rank", "-k", min=1, help="Components.")] = None,
+    rows: Annotated[
+        int | None, typer.Option("--rows", "-n", metavar="N", min=1, help="Number of data points.")
+    ] = None,
+    columns: Annotated[
+        int | None, typer.Option("--columns", "-d", metavar="D", min=1, help="Number of features.")
+    ] = None,
+    rank: Annotated[
+        int | None, typer.Option("--rank", "-k", metavar="K", min=1, help="Number of components.")
+    ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Another parameter of the model, as name=value."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Other parameters of the model."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the random numbers.")] = 0,
+    seed: options.Seed = 0,
+    force: options.Force = False,
     show_list: Annotated[bool, typer.Option("--list", help="Show the models and stop.")] = False,
 ) -> None:
-    """Make synthetic data with a known answer.
+    """Generate data whose true components and weights are known.
 
-    The file holds `data`, the true `components` and `weights`, and what else the
+    The file holds `data`, the true `components` and `weights`, and whatever else the
     model knows (anchors, labels, noise level).
 
     \b
@@ -67,7 +76,10 @@ def generate(
         return
     if model not in GENERATORS:
         raise InvalidInput(f"model {model!r} is not known: choose one of {', '.join(GENERATORS)}")
-    output = output or Path(f"{model}.npz")
+    if output is None:
+        output = numbered(Path(f"{model}.npz"))
+    elif not force:
+        refuse_overwriting(output)
     check_writable(output)
     given = {"rows": rows, "columns": columns, "rank": rank}
     function = _function(model)

@@ -22,9 +22,11 @@ from provenmf.cli import (
     unmix,
 )
 from provenmf.cli.messages import OUTSIDE, one_line, show_bug, show_warning
+from provenmf.cli.plain import PlainCommand, PlainGroup
 
 app = typer.Typer(
     name="provenmf",
+    cls=PlainGroup,
     help="""Nonnegative matrix factorization that you can trust: provable algorithms, and a
     certificate with every fit.
 
@@ -37,7 +39,6 @@ app = typer.Typer(
       provenmf COMMAND --help                        examples for each command
     """,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -66,17 +67,20 @@ def provenmf(
     """Options for every command."""
 
 
-app.command("topics")(topics.topics)
-app.command("communities")(communities.communities)
-app.command("unmix")(unmix.unmix)
-app.command("parts")(parts.parts)
-app.command("fit")(fit.fit)
-app.command("diagnose")(diagnose.diagnose)
-app.command("certify")(certify.certify)
-app.command("report")(report.report)
-app.command("generate")(generate.generate)
-app.command("reproduce")(reproduce.reproduce)
-app.command("demo")(demo.demo)
+for command in (
+    topics.topics,
+    communities.communities,
+    unmix.unmix,
+    parts.parts,
+    fit.fit,
+    diagnose.diagnose,
+    certify.certify,
+    report.report,
+    generate.generate,
+    reproduce.reproduce,
+    demo.demo,
+):
+    app.command(command.__name__, cls=PlainCommand)(command)
 
 
 INTERRUPTED = 130

@@ -16,7 +16,7 @@ Rank = Annotated[
         "--rank",
         "-k",
         metavar="K",
-        help="Number of components. Without it: chosen if the data are clear.",
+        help="Number of components. If omitted, it is chosen where the data settle it.",
     ),
 ]
 KnownRank = Annotated[int, typer.Option("--rank", "-k", metavar="K", help="Number of components.")]

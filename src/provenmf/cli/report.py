@@ -14,9 +14,14 @@ from provenmf.cli.target import is_report, refuse_overwriting
 def report(
     result: Annotated[Path, typer.Argument(help="Result file written by another command.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="HTML file; by default beside the result.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="HTML file. Without it: beside the result."
+        ),
     ] = None,
-    title: Annotated[str | None, typer.Option("--title", help="Heading of the page.")] = None,
+    title: Annotated[
+        str | None, typer.Option("--title", metavar="TEXT", help="Heading of the page.")
+    ] = None,
     force: options.Force = False,
 ) -> None:
     """Write one self-contained HTML page about a saved result.

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from provenmf.cli import options
 from provenmf.cli.outcome import console
 from provenmf.cli.progress import Progress
+from provenmf.cli.target import refuse_overwriting
 from provenmf.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -27,12 +29,18 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes, seconds each.")] = False,
     data: Annotated[
         Path | None,
-        typer.Option("--data", envvar="PROVENMF_DATA", help="Folder with the real data sets."),
+        typer.Option(
+            "--data", metavar="DIR", envvar="PROVENMF_DATA", help="Folder with the real data sets."
+        ),
     ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for figures, data and verdicts.")
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Folder for figures, tables and verdicts."
+        ),
     ] = Path("results"),
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the random numbers.")] = 0,
+    seed: options.Seed = 0,
+    force: options.Force = False,
     finished: Annotated[
         bool, typer.Option("--finished", help="merit-table2: only the trials finished before.")
     ] = False,
@@ -41,12 +49,11 @@ def reproduce(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print outcomes as JSON.")] = False,
 ) -> None:
-    """Run tables and figures of the four papers again, with the paper's claim beside ours.
+    """Repeat the tables and figures of the four papers, and compare with their claims.
 
-    Each writes NAME.html (figures and tables), NAME.json and NAME-*.csv into
-    the output folder, and prints a verdict. An experiment of hours
-    (merit-table2) keeps its trials there as they come, in
-    NAME.finished.jsonl, and goes on from them if run again.
+    Each experiment prints a verdict and writes NAME.html (figures and tables),
+    NAME.json and NAME-*.csv into the output folder. merit-table2 takes hours: it
+    saves finished trials in NAME.finished.jsonl and continues from them.
 
     \b
     Examples:
@@ -56,12 +63,12 @@ def reproduce(
       provenmf reproduce --all --quick --output results
       provenmf reproduce --write-docs
     """
+    if show_list:
+        _show_list(output, as_json)
+        return
     from provenmf.reproduce.catalogue import experiments
 
     available = experiments()
-    if show_list:
-        _show_list(available, output, as_json)
-        return
     wanted = list(available) if everything else (names or [])
     unknown = [name for name in wanted if name not in available]
     if unknown:
@@ -72,6 +79,9 @@ def reproduce(
         raise InvalidInput("name an experiment, or use --list to see them all")
     if data is not None and not data.is_dir():
         raise InvalidInput(f"--data {data} is not a folder: give the one that holds the data sets")
+    if not (force or finished):
+        for name in wanted:
+            refuse_overwriting(output / f"{name}.json")
     for name in wanted:
         _run(available[name], quick, data, seed, output, finished, as_json)
     if write_docs:
@@ -112,11 +122,12 @@ def _run(
     screen.print(f"  {result.seconds:.1f} s; {written}", markup=False)
 
 
-def _show_list(available: dict[str, Experiment], output: Path, as_json: bool) -> None:
+def _show_list(output: Path, as_json: bool) -> None:
+    """The catalogue alone: no experiment is imported."""
     from provenmf.reproduce.catalogue import listing
-    from provenmf.reproduce.results import read_record, read_results
+    from provenmf.reproduce.stored import read_record, read_results
 
-    rows = listing(available, read_results(output), read_record())
+    rows = listing(read_results(output), read_record())
     if as_json:
         from provenmf.io.strict_json import strict_json
 
@@ -134,12 +145,13 @@ def _show_list(available: dict[str, Experiment], output: Path, as_json: bool) ->
 
 
 def _write_docs(output: Path) -> None:
-    from provenmf.reproduce.catalogue import document, experiments
-    from provenmf.reproduce.results import RECORD, read_results, record_of, write_text
+    from provenmf.reproduce.catalogue import document
+    from provenmf.reproduce.results import write_text
+    from provenmf.reproduce.stored import RECORD, read_results, record_of
 
     results = read_results(output)
     texts = {
-        DOCUMENT: document(experiments(), results),
+        DOCUMENT: document(results),
         Path("src/provenmf/reproduce") / RECORD: record_of(results),
     }
     for path, text in texts.items():

@@ -48,7 +48,7 @@ def plan(
         )
     wanted = output or default_output(data)
     if output is None and not force:
-        wanted = _free(wanted)
+        wanted = numbered(wanted, ".html")
     target = Target(wanted, with_report, tables)
     for path in (target.result, *([target.page] if with_report else [])):
         check_writable(path, data, *other_inputs)
@@ -56,7 +56,7 @@ def plan(
         for path in (target.result, target.page):
             refuse_overwriting(path)
     if tables is not None:
-        _check_folder(tables, force)
+        _check_tables(tables, force)
     return target
 
 
@@ -87,27 +87,32 @@ def is_report(page: Path) -> bool:
         return GENERATOR in file.read(4096)
 
 
-def _free(path: Path) -> Path:
-    """The name itself, or with the first number that neither a result nor a report has."""
+def numbered(path: Path, *also: str) -> Path:
+    """The name itself, or with the first number that no file has, nor one that ends in `also`."""
     candidate, number = path, 1
-    while candidate.exists() or candidate.with_suffix(".html").exists():
+    while any(taken.exists() for taken in (candidate, *map(candidate.with_suffix, also))):
         number += 1
         candidate = path.with_name(f"{path.stem}-{number}{path.suffix}")
     return candidate
 
 
-def _check_folder(folder: Path, force: bool) -> None:
-    """Make the folder for tables; refuse one with files in it, and ask for pandas now."""
+def _check_tables(folder: Path, force: bool) -> None:
+    """Make the folder for tables, and ask for pandas now."""
     if importlib.util.find_spec("pandas") is None:
         raise MissingExtra("--csv", "files")
+    make_folder(folder, "--csv", force=force)
+
+
+def make_folder(folder: Path, option: str, *, force: bool) -> None:
+    """Make a folder; refuse one with files in it unless `force`."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         taken = any(folder.iterdir())
     except OSError as error:
         raise InvalidInput(
-            f"cannot make the folder {folder} ({error.strerror}): choose another with --csv"
+            f"cannot make the folder {folder} ({error.strerror}): choose another with {option}"
         ) from error
     if taken and not force:
         raise InvalidInput(
-            f"the folder {folder} is not empty: choose another with --csv, or add --force"
+            f"the folder {folder} is not empty: choose another with {option}, or add --force"
         )

@@ -9,7 +9,7 @@ from importlib import import_module
 
 import provenmf.reproduce
 from provenmf.reproduce.experiment import Experiment
-from provenmf.reproduce.results import Stored, cell, columns_of
+from provenmf.reproduce.stored import Stored, cell, columns_of
 
 PAPERS = {
     "Li17": "Li & Liang 2017, Provable alternating gradient descent for non-negative matrix "
@@ -25,15 +25,16 @@ PAPERS = {
 
 @dataclass(frozen=True)
 class Item:
-    """A table or figure of a paper; `reason` says why there is no experiment for it."""
+    """A table or figure of a paper, or a theorem; `reason` says why there is no experiment."""
 
     name: str
     paper: str
     title: str
-    reason: str = "not yet"
+    reason: str = ""
 
 
-# What the papers contain, in their order. Purification has neither tables nor figures.
+# What the papers contain, in their order. Purification has neither tables nor figures: its theorems
+# and choices are tried. The list can be shown without importing any experiment.
 ITEMS = (
     Item("and-fig1", "Li17", "convergence against ANLS, HALS, MU and LDA on DIR, CTM, NEG"),
     Item("and-fig2", "Li17", "thresholding schemes, and robustness to noise"),
@@ -41,6 +42,20 @@ ITEMS = (
     Item("and-fig4", "Li17", "sparsity of the weights"),
     Item("and-table1", "Li17", "10 topics of 20 newsgroups"),
     Item("and-fig5", "Li17", "6 components of the Olivetti faces"),
+    Item(
+        "purification-theorem1",
+        "Li16",
+        "geometric decrease, and an error proportional to adversarial noise",
+    ),
+    Item("purification-theorem2", "Li16", "unbiased noise"),
+    Item("purification-pseudo-inverse", "Li16", "least infinity norm against Moore-Penrose"),
+    Item("purification-starts", "Li16", "how warm the start must be"),
+    Item("purification-theorem6", "Li16", "linear sparsity and a start outside the span"),
+    Item(
+        "purification-theorem7",
+        "Li16",
+        "general weights and unequal proportions under unbiased noise",
+    ),
     Item("cones-fig1", "Liu17", "error bounds and relative errors of several algorithms"),
     Item("cones-table1", "Liu17", "running times of several algorithms"),
     Item("merit-fig1", "Nguyen22", "illustration of the idea", "a drawing, nothing to run"),
@@ -68,44 +83,32 @@ class Row:
 
 
 def experiments() -> dict[str, Experiment]:
-    """All experiments of this package by name, in the order of the papers' items, then others."""
+    """All experiments of this package by name, in the order of the papers' items."""
     found: dict[str, Experiment] = {}
     for module in pkgutil.iter_modules(provenmf.reproduce.__path__):
         contents = import_module(f"provenmf.reproduce.{module.name}")
         found |= {e.name: e for e in getattr(contents, "EXPERIMENTS", ())}
-    order = [item.name for item in ITEMS if item.name in found]
-    return {name: found[name] for name in [*order, *(n for n in found if n not in order)]}
+    return {item.name: found[item.name] for item in ITEMS if not item.reason}
 
 
 def listing(
-    available: Mapping[str, Experiment],
-    results: Mapping[str, Stored],
-    recorded: Mapping[str, Stored] | None = None,
+    results: Mapping[str, Stored], recorded: Mapping[str, Stored] | None = None
 ) -> list[Row]:
-    """The papers' items and our further experiments, with their status.
+    """The papers' items with their status.
 
     Where an experiment has no result, `recorded` may have the outcome of an earlier one.
     """
     earlier = recorded or {}
 
-    def status(name: str, reason: str = "") -> str:
-        if name not in available:
-            return reason
-        if name in results:
-            return _outcome(results[name])
-        return f"{_outcome(earlier[name])}, on record" if name in earlier else "can be run"
+    def status(item: Item) -> str:
+        if item.reason:
+            return item.reason
+        if item.name in results:
+            return _outcome(results[item.name])
+        known = item.name in earlier
+        return f"{_outcome(earlier[item.name])}, on record" if known else "can be run"
 
-    rows = [
-        Row(item.name, item.paper, item.title, status(item.name, item.reason)) for item in ITEMS
-    ]
-    known = {item.name for item in ITEMS}
-    rows += [
-        Row(e.name, e.paper, e.title, status(e.name))
-        for e in available.values()
-        if e.name not in known
-    ]
-    order = list(PAPERS)
-    return sorted(rows, key=lambda row: order.index(row.paper) if row.paper in order else 99)
+    return [Row(item.name, item.paper, item.title, status(item)) for item in ITEMS]
 
 
 def _outcome(result: Stored) -> str:
@@ -113,7 +116,7 @@ def _outcome(result: Stored) -> str:
     return f"{word} (quick size)" if result["quick"] else word
 
 
-def document(available: Mapping[str, Experiment], results: Mapping[str, Stored]) -> str:
+def document(results: Mapping[str, Stored]) -> str:
     """The page docs/reproduction.md."""
     lines = [
         "# Reproduction",
@@ -126,7 +129,7 @@ def document(available: Mapping[str, Experiment], results: Mapping[str, Stored])
         "| name | paper | what | status |",
         "|---|---|---|---|",
     ]
-    rows = listing(available, results)
+    rows = listing(results)
     lines += [f"| `{row.name}` | {row.paper} | {row.title} | {row.status} |" for row in rows]
     lines += ["", *(f"- **{short}**: {full}" for short, full in PAPERS.items())]
     for row in rows:

@@ -6,11 +6,8 @@ import csv
 import io
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from provenmf.errors import InvalidInput
 from provenmf.io import write_aside
@@ -19,10 +16,7 @@ from provenmf.report import figures
 from provenmf.report.elements import Chart, Element, Paragraph, Tab, Table
 from provenmf.report.page import page
 from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Row
-
-RECORD = "recorded.json"
-# A result as JSON knows it.
-Stored = dict[str, Any]
+from provenmf.reproduce.stored import Stored, cell, columns_of
 
 
 @dataclass(frozen=True)
@@ -83,35 +77,6 @@ def write_text(path: Path, text: str) -> None:
     write_aside(path, lambda file: file.write(text.encode()))
 
 
-def read_results(folder: Path) -> dict[str, Stored]:
-    """The outcomes in a folder by name; other files are ignored."""
-    found = {}
-    for path in sorted(folder.glob("*.json")):
-        try:
-            content = json.loads(path.read_text("utf-8"))
-        except ValueError:
-            continue
-        if isinstance(content, dict) and {"name", "verdict", "tables"} <= content.keys():
-            found[content["name"]] = content
-    return found
-
-
-def read_record() -> dict[str, Stored]:
-    """The outcomes that come with the package, of which docs/reproduction.md has the tables."""
-    text = resources.files("provenmf.reproduce").joinpath(RECORD).read_text("utf-8")
-    record: dict[str, Stored] = json.loads(text)
-    return record
-
-
-def record_of(results: Mapping[str, Stored]) -> str:
-    """What the package keeps of results."""
-    kept = {
-        name: {key: result[key] for key in ("holds", "quick", "verdict")}
-        for name, result in results.items()
-    }
-    return json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
-
-
 def page_of(result: Result) -> str:
     """The outcome as one offline HTML page."""
     experiment, outcome = result.experiment, result.outcome
@@ -140,18 +105,6 @@ def draw(figure: Figure) -> figures.Lines:
         log_y=figure.log_y,
         dotted=[series.name for series in figure.series if series.paper],
     )
-
-
-def columns_of(rows: list[Row]) -> list[str]:
-    """All columns of a table, in the order of their first appearance."""
-    return list(dict.fromkeys(name for row in rows for name in row))
-
-
-def cell(value: object) -> str:
-    """A value as a reader wants it."""
-    if value is None:
-        return ""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _table(title: str, rows: list[Row]) -> Table:

@@ -84,3 +84,29 @@ def test_tables_of_topics_and_communities(run, corpus, graph, tmp_path):
     assert run("communities", graph, "-k", 2, "--csv", "c", "--no-report").code == 0
     names = sorted(path.name for path in (tmp_path / "c").iterdir())
     assert names == ["memberships.csv", "overview.csv"]
+
+
+def test_generated_data_are_not_overwritten_silently(run, tmp_path):
+    small = ("generate", "separable", "-n", 20, "-d", 5, "-k", 2)
+    run(*small)
+    assert "separable-2.npz" in run(*small).out
+    before = (tmp_path / "separable.npz").read_bytes()
+    ran = run(*small, "--seed", 1, "-o", "separable.npz")
+    assert ran.code == 2 and "--force" in ran.err
+    assert (tmp_path / "separable.npz").read_bytes() == before
+    assert run(*small, "--seed", 1, "-o", "separable.npz", "--force").code == 0
+    assert (tmp_path / "separable.npz").read_bytes() != before
+
+
+def test_the_demo_keeps_a_folder_with_files_as_it_is(run, tmp_path):
+    (tmp_path / "shown").mkdir()
+    (tmp_path / "shown" / "topics.npz").touch()
+    ran = run("demo", "--output", "shown")
+    assert ran.code == 2 and "--force" in ran.err, ran
+
+
+def test_an_outcome_of_an_experiment_is_not_overwritten_silently(run, tmp_path):
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "cones-fig1.json").write_text("{}")
+    ran = run("reproduce", "cones-fig1", "--quick")
+    assert ran.code == 2 and "--force" in ran.err, ran

@@ -1,20 +1,18 @@
 import csv
 import json
+import pkgutil
+import subprocess
+import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
 
+import provenmf.reproduce
 from provenmf.reproduce.catalogue import ITEMS, PAPERS, document, experiments, listing
 from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Series, Settings
-from provenmf.reproduce.results import (
-    Result,
-    draw,
-    page_of,
-    read_record,
-    read_results,
-    record_of,
-    write_result,
-)
+from provenmf.reproduce.results import Result, draw, page_of, write_result
+from provenmf.reproduce.stored import read_record, read_results, record_of
 
 FIGURE = Figure(
     "Error", "n", "error", [Series("ours", [1, 2], [0.1, 0.01]), Series("paper", [1], [0.2], True)]
@@ -65,34 +63,50 @@ def test_the_papers_curves_are_dotted():
 
 
 def test_listing_gives_every_item_a_status(result):
-    available = {"cones-fig1": EXPERIMENT}
-    rows = {row.name: row.status for row in listing(available, {})}
+    rows = {row.name: row.status for row in listing({})}
     assert set(rows) == {item.name for item in ITEMS}
     assert rows["cones-fig1"] == "can be run"
-    done = {row.name: row.status for row in listing(available, {"cones-fig1": result.to_dict()})}
+    done = {row.name: row.status for row in listing({"cones-fig1": result.to_dict()})}
     assert done["cones-fig1"] == "holds (quick size)"
 
 
 def test_document_is_a_table_and_a_chapter_for_each_outcome(result):
-    text = document({"cones-fig1": EXPERIMENT}, {"cones-fig1": result.to_dict()})
+    text = document({"cones-fig1": result.to_dict()})
     assert "| `merit-fig1` | Nguyen22 |" in text
     assert "## cones-fig1: A figure" in text
     assert "more \\| text" in text
 
 
-def test_experiments_have_unique_names_and_known_papers():
-    found = experiments()
-    assert found
-    assert all(experiment.paper in PAPERS for experiment in found.values())
+def test_the_list_has_every_experiment_of_the_package():
+    declared = [
+        experiment.name
+        for module in pkgutil.iter_modules(provenmf.reproduce.__path__)
+        for experiment in getattr(
+            import_module(f"provenmf.reproduce.{module.name}"), "EXPERIMENTS", ()
+        )
+    ]
+    assert sorted(declared) == sorted(item.name for item in ITEMS if not item.reason)
+    assert experiments().keys() == set(declared)
+    assert all(item.paper in PAPERS for item in ITEMS)
+
+
+def test_the_list_is_shown_without_importing_an_experiment():
+    code = (
+        "import sys; from provenmf.cli.main import app; app(['reproduce', '--list'], "
+        "standalone_mode=False); assert 'provenmf.reproduce.merit' not in sys.modules; "
+        "assert 'sklearn' not in sys.modules"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert shown.returncode == 0, shown.stderr
+    assert "merit-table2" in shown.stdout
 
 
 def test_outcomes_on_record_are_listed(result):
-    available = {"cones-fig1": EXPERIMENT}
     record = json.loads(record_of({"cones-fig1": result.to_dict()}))
     assert record["cones-fig1"]["verdict"] == "It holds."
-    rows = {row.name: row.status for row in listing(available, {}, record)}
+    rows = {row.name: row.status for row in listing({}, record)}
     assert rows["cones-fig1"] == "holds (quick size), on record"
-    own = listing(available, {"cones-fig1": result.to_dict()}, record)
+    own = listing({"cones-fig1": result.to_dict()}, record)
     assert {row.name: row.status for row in own}["cones-fig1"] == "holds (quick size)"
 
 
