@@ -31,7 +31,7 @@ class _Plain:
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Without frames where they do not fit."""
         if shutil.get_terminal_size().columns < FRAMES_NEED:
-            self.rich_markup_mode = None
+            self.__dict__["rich_markup_mode"] = None
         super().format_help(ctx, formatter)  # type: ignore[misc]
 
 

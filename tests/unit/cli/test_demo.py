@@ -18,7 +18,7 @@ def test_demo_finds_what_is_there_and_writes_everything(run, tmp_path, monkeypat
     assert "Rank correlation with the known memberships" in ran.out
     for name in ("topics", "communities", "parts"):
         assert load(tmp_path / "shown" / f"{name}.npz").certificate is not None
-        assert (tmp_path / "shown" / f"{name}.html").stat().st_size > 1_000_000
+        assert "</html>" in (tmp_path / "shown" / f"{name}.html").read_text()
 
 
 def test_demo_needs_a_folder_it_can_make(run, tmp_path):

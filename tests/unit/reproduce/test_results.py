@@ -59,7 +59,7 @@ def test_page_holds_claim_verdict_and_escaped_table(result):
 
 
 def test_the_papers_curves_are_dotted():
-    assert [trace["line"]["dash"] for trace in draw(FIGURE)["data"]] == ["solid", "dot"]
+    assert list(draw(FIGURE).dotted) == [series.name for series in FIGURE.series if series.paper]
 
 
 def test_listing_gives_every_item_a_status(result):
