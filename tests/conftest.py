@@ -70,6 +70,8 @@ def topics_result() -> Topics:
         coherence=np.array([-120.5, -99.0, -150.0, -101.0]),
         similarity_count=3,
         notes=("1 document was empty and left out",),
+        document_groups=np.array([SCRIPT if i % 4 else f"{1914 + i % 3}" for i in range(40)]),
+        grouped_by="year",
     )
 
 
@@ -104,6 +106,10 @@ def unmixing_result() -> Unmixing:
         anchor_pixels=np.array([1, 2, 3]),
         agreement=Agreement(np.arange(3), np.array([0.1, 0.2, 0.3])),
         component_names=("soil", SCRIPT, "water"),
+        residuals=rng.random(598),
+        reference=rng.random((3, 50)),
+        picture=rng.integers(256, size=(30, 20, 3)).astype(np.uint8),
+        picture_bands=(40, 25, 10),
     )
 
 

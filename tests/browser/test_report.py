@@ -1,5 +1,6 @@
 """The report as its reader meets it."""
 
+import numpy as np
 import pytest
 
 from provenmf.reproduce.experiment import Experiment, Outcome
@@ -74,8 +75,8 @@ def test_script_word_stays_text(open_report, results):
     opened = open_report(results["topics"])
     list(each_tab(opened))
     opened.page.click("#tab-found")
-    label = opened.page.text_content(".bars .marked .label >> nth=0")
-    assert label.endswith("<script>alert(1)</script>")
+    labels = opened.page.locator(".bars .marked .label").all_text_contents()
+    assert any(label.endswith("<script>alert(1)</script>") for label in labels)
     assert opened.problems == []
 
 
@@ -185,4 +186,61 @@ def test_a_chart_can_be_saved(open_report, results, ending):
     content = waiting.value.path().read_bytes()
     assert waiting.value.suggested_filename == f"spectra-of-the-materials.{ending}"
     assert content.startswith(b"<svg" if ending == "svg" else b"\x89PNG") and len(content) > 2000
+    assert opened.problems == []
+
+
+def test_a_new_name_is_shown_everywhere_and_can_be_kept(open_report, results):
+    opened = open_report(results["topics"])
+    page = opened.page
+    card = page.locator(".card", has=page.locator('[data-component="2"]'))
+    card.locator(".rename").click()
+    page.keyboard.type("<i>sea & sky")
+    page.keyboard.press("Enter")
+    assert card.locator(".name").text_content() == "<i>sea & sky"
+    assert "<i>sea & sky: word" in page.text_content('.plot[data-chart="0"]')
+    command = page.text_content("#renamed code")
+    assert command == "provenmf label report.npz '2=<i>sea & sky'"
+    card.locator(".rename").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    page.keyboard.press("Enter")
+    assert card.locator(".name").text_content() == "Topic 2" and page.is_hidden("#renamed")
+    assert opened.problems == []
+
+
+def test_search_finds_topics_by_their_words(browser, open_report, results):
+    from dataclasses import replace
+
+    names = tuple(f"Part {number}" for number in range(1, 9))
+    rng = np.random.default_rng(0)
+    many = replace(
+        results["matrix"],
+        weights=rng.random((25, 8)),
+        components=rng.random((8, 12)),
+        anchors=None,
+        component_names=np.array(names),
+    )
+    page = open_report(many).page
+    page.fill(".search input", "part 3")
+    assert page.locator(".card:visible").count() == 1
+    assert page.text_content(".search [role=status]") == "1 of 8"
+    page.fill(".search input", "")
+    assert page.locator(".card:visible").count() == 8
+
+
+def test_the_map_of_topics_lists_words_by_relevance(open_report, results):
+    opened = open_report(results["topics"])
+    page = opened.page
+    topic_map = page.locator(".topic-map")
+    topic_map.locator("g[role=button] >> nth=3").click()
+    chosen = int(topic_map.locator(".plot").get_attribute("data-chosen"))
+    assert topic_map.locator(".chosen").text_content() == f"Topic {chosen + 1}"
+    words = topic_map.locator(".bars .label")
+    for mix in ("1", "0"):
+        topic_map.locator("input").fill(mix)
+        topics = results["topics"].topics
+        frequency = results["topics"].share @ topics
+        order = np.log(topics[chosen]) - (1 - float(mix)) * np.log(frequency)
+        best = results["topics"].vocabulary[order.argsort()[::-1][:5]].tolist()
+        assert words.all_text_contents()[:5] == best
     assert opened.problems == []

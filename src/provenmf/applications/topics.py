@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -58,6 +58,9 @@ from provenmf.metrics.topics import (
 from provenmf.records.answers import Answer, ReadOptions, Words, shares, stored_or_numbered
 from provenmf.records.shapes import Shape
 from provenmf.solvers.topics.documents import infer_documents
+
+if TYPE_CHECKING:
+    import pandas
 
 N_TOP_WORDS = 20
 N_EXAMPLES = 3
@@ -113,6 +116,10 @@ class Topics(Answer):
         otherwise NaN.
     settings : TopicSettings
         How the matrix was made.
+    document_groups : ndarray of shape (documents,) or None
+        A year, an author or the like for each document, see `grouped`.
+    grouped_by : str
+        What the groups are called.
 
     See Also
     --------
@@ -153,6 +160,8 @@ class Topics(Answer):
     eigenvalues: Annotated[NDArray[np.float64], Shape("values")] | None = None
     noise_edge: float = np.nan
     settings: TopicSettings = TopicSettings()
+    document_groups: Annotated[NDArray[np.str_], Shape("documents")] | None = None
+    grouped_by: str = ""
 
     @property
     def weights(self) -> NDArray[np.float64]:
@@ -216,6 +225,50 @@ class Topics(Answer):
             mean = float(np.nanmean(self.coherence))
             scores = {"mean coherence of the topics (closer to 0 is better)": mean, **scores}
         return scores
+
+    def grouped(self, values: Sequence[object], name: str = "group") -> Topics:
+        """The same topics with a year, an author or the like for each document.
+
+        The report then shows the topics over it, and `group_shares` gives the numbers.
+
+        Examples
+        --------
+        >>> from provenmf.applications import find_topics
+        >>> texts = ["ship sail wave", "bread oven yeast", "sail wave ship", "oven bread yeast"]
+        >>> topics = find_topics(texts, 2).grouped([1914, 1914, 1914, 1915], "year")
+        >>> groups, shares = topics.group_shares()
+        >>> groups, shares.sum(axis=1).round(6).tolist()
+        (['1914', '1915'], [1.0, 1.0])
+        """
+        if len(values) != len(self.document_weights):
+            raise InvalidInput(
+                f"{len(values)} values for {len(self.document_weights)} documents: give one each"
+            )
+        groups = np.array([str(value) for value in values], dtype=np.str_)
+        return replace(self, document_groups=groups, grouped_by=name)
+
+    def group_shares(self) -> tuple[list[str], NDArray[np.float64]]:
+        """Names of the groups, sorted, and the share of each topic in each (groups, k)."""
+        if self.document_groups is None:
+            raise InvalidInput("the documents have no groups: give them with grouped(values)")
+        names, place = np.unique(self.document_groups, return_inverse=True)
+        sums = np.zeros((len(names), self.n_components))
+        np.add.at(sums, place, self.document_weights)
+        totals = sums.sum(axis=1, keepdims=True)
+        found = np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)
+        return [str(name) for name in names], found
+
+    def tables(self) -> dict[str, pandas.DataFrame]:
+        """The tables of every answer, and the share of each topic in each group of documents."""
+        tables = super().tables()
+        if self.document_groups is not None:
+            import pandas
+
+            names, found = self.group_shares()
+            index = pandas.Index(names, name=self.grouped_by)
+            columns = list(self.component_names)
+            tables["topics_by_group"] = pandas.DataFrame(found, index=index, columns=columns)
+        return tables
 
     def factorized(self) -> str:
         """Words as points, or documents of unit length."""

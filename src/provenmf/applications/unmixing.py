@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,11 @@ from provenmf.applications.band_noise import (
     averaged_spectra,
     band_noise,
     counted_materials,
+)
+from provenmf.applications.cube_pictures import (
+    colour_bands,
+    false_colours,
+    relative_residuals,
 )
 from provenmf.applications.fitting import (
     check_number,
@@ -46,6 +51,9 @@ from provenmf.metrics.unmixing import Agreement, compare_endmembers
 from provenmf.records import Factorization
 from provenmf.records.answers import Answer, ReadOptions, Words, shares
 from provenmf.records.shapes import Shape
+
+if TYPE_CHECKING:
+    import xarray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,6 +88,16 @@ class Unmixing(Answer):
         With the reference, if one was given.
     settings : UnmixingSettings
         How the matrix was made.
+    residuals : ndarray of shape (pixels,) or None
+        What the materials leave of each usable pixel, as a share of its length.
+    reference : ndarray of shape (references, bands) or None
+        The given spectra in the usable bands, if there were any.
+    picture : ndarray of shape (rows, columns, 3), uint8, or None
+        The image in three of its bands, at most 320 pixels a side.
+    picture_bands : tuple of int
+        The bands shown as red, green and blue, counted from 1.
+    map_info : str
+        Where the image lies on the Earth, as its ENVI header says; empty if nothing is known.
 
     See Also
     --------
@@ -112,6 +130,11 @@ class Unmixing(Answer):
     settings: UnmixingSettings = UnmixingSettings()
     n_averaged: Annotated[NDArray[np.intp], Shape("k")] | None = None
     noise: Annotated[NDArray[np.float64], Shape("bands")] | None = None
+    residuals: Annotated[NDArray[np.float64], Shape("pixels")] | None = None
+    reference: Annotated[NDArray[np.float64], Shape("references", "bands")] | None = None
+    picture: Annotated[NDArray[np.uint8], Shape("lines", "samples", 3)] | None = None
+    picture_bands: tuple[int, ...] = ()
+    map_info: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -154,10 +177,40 @@ class Unmixing(Answer):
 
     def maps(self) -> NDArray[np.float64]:
         """Abundance maps (k, rows, columns); NaN where a pixel was masked."""
-        k = self.abundances.shape[1]
-        full = np.full((self.pixel_mask.size, k), np.nan)
-        full[self.pixel_mask] = self.abundances
-        return full.T.reshape(k, *self.image_shape)
+        return self.as_maps(self.abundances)
+
+    def as_maps(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values of the usable pixels (pixels, maps) as maps; NaN where a pixel was masked."""
+        full = np.full((self.pixel_mask.size, values.shape[1]), np.nan)
+        full[self.pixel_mask] = values
+        return full.T.reshape(-1, *self.image_shape)
+
+    def save_maps(self, path: str | Path) -> list[Path]:
+        """Write the abundance maps for image and geographic programs.
+
+        Parameters
+        ----------
+        path : str or Path
+            `.hdr` for ENVI (the numbers go into an `.img` file beside it), `.tif` for TIFF. Both
+            keep the place on the Earth where the ENVI header of the data told it (a TIFF: for UTM
+            and longitude/latitude on WGS-84).
+
+        Returns
+        -------
+        list of Path
+            The files written.
+        """
+        from provenmf.io.rasters import write_maps
+
+        return write_maps(path, self.maps(), self.component_names, self.map_info)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """The answer as an xarray Dataset, with the maps as images and wavelengths of the bands."""
+        dataset = super().to_xarray()
+        dataset["maps"] = (("material", "y", "x"), self.maps())
+        if self.wavelengths is not None:
+            dataset = dataset.assign_coords(wavelength=("band", self.wavelengths))
+        return dataset
 
     def scores(self) -> dict[str, float]:
         """Agreement with the reference, if one was given."""
@@ -326,6 +379,7 @@ def unmix(
     agreement = None
     if true_endmembers is not None:
         agreement = _agreement(cube, endmembers, abundances, true_endmembers, true_abundances)
+    bands = colour_bands(cube)
     return Unmixing(
         factorization=factorization,
         notes=tuple(notes),
@@ -341,6 +395,11 @@ def unmix(
         settings=settings,
         n_averaged=n_averaged,
         noise=deviations,
+        residuals=relative_residuals(cube.pixels, abundances, endmembers),
+        reference=None if agreement is None else np.asarray(true_endmembers)[:, cube.band_mask],
+        map_info=cube.map_info,
+        picture=false_colours(cube, bands),
+        picture_bands=tuple(int(np.flatnonzero(cube.band_mask)[band]) + 1 for band in bands),
     )
 
 

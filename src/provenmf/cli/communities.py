@@ -44,6 +44,7 @@ def communities(
     no_certify: options.NoCertify = False,
     no_report: options.NoReport = False,
     csv: options.Csv = None,
+    frame: options.Frame = None,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -63,7 +64,9 @@ def communities(
     from provenmf.io import read_graph
     from provenmf.io.memberships import read_memberships
 
-    target = plan(output, data, truth, with_report=not no_report, tables=csv, force=force)
+    target = plan(
+        output, data, truth, with_report=not no_report, tables=csv, frames=frame, force=force
+    )
     with reading(data):
         graph = read_graph(data, key=key)
         known = None if truth is None else read_memberships(truth, graph.names)

@@ -40,7 +40,14 @@ def fit(
     checkpoint_seconds: options.CheckpointSeconds = 30.0,
     no_certify: options.NoCertify = False,
     no_report: options.NoReport = False,
+    h5ad: Annotated[
+        Path | None,
+        typer.Option(
+            "--h5ad", metavar="FILE", help="Also write a copy of the h5ad data with obsm and varm."
+        ),
+    ] = None,
     csv: options.Csv = None,
+    frame: options.Frame = None,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -66,8 +73,10 @@ def fit(
     from provenmf.estimators import estimator_class
     from provenmf.io import read_table
 
-    target = plan(output, data, with_report=not no_report, tables=csv, force=force)
+    target = plan(output, data, with_report=not no_report, tables=csv, frames=frame, force=force)
     missing = method == "auto" or estimator_class(method).traits.missing_values
+    if h5ad is not None:
+        check_h5ad(h5ad, data, transpose, force)
     with reading(data):
         table = read_data(data, key=key, transpose=transpose, missing=missing)
         more = {} if known is None else {"fixed_components": read_table(known).matrix}
@@ -88,7 +97,24 @@ def fit(
     hint = "" if transpose else turned_note(table.matrix.shape)
     notes = (*result.notes, *([" ".join(hint.split())] if hint else []))
     result = replace(result, **names, notes=notes)
+    if h5ad is not None:
+        from provenmf.io.annotated import write_h5ad
+
+        write_h5ad(result, data, h5ad)
     finish(result, target, as_json=as_json)
+
+
+def check_h5ad(path: Path, data: Path, transpose: bool, force: bool) -> None:
+    """Refuse a copy of the data that cannot be written, before any time is spent."""
+    from provenmf.cli.target import refuse_overwriting
+    from provenmf.errors import InvalidInput
+    from provenmf.io.output import check_writable
+
+    if data.suffix.lower() != ".h5ad" or path.suffix.lower() != ".h5ad" or transpose:
+        raise InvalidInput(f"--h5ad {path} needs data and copy in .h5ad, and no --transpose")
+    check_writable(path, data)
+    if not force:
+        refuse_overwriting(path, "--h5ad")
 
 
 def read_data(

@@ -42,6 +42,10 @@ Csv = Annotated[
     Path | None,
     typer.Option("--csv", metavar="DIR", help="Also write the answer as CSV tables into DIR."),
 ]
+Frame = Annotated[
+    Path | None,
+    typer.Option("--frame", metavar="DIR", help="Also write the tables as Parquet files into DIR."),
+]
 NoReport = Annotated[
     bool, typer.Option("--no-report", metavar="", help="Do not write the HTML report.")
 ]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -28,10 +32,13 @@ def finish(result: Factorization | Answer, target: Target, *, as_json: bool) -> 
     """Save, report, write tables, print."""
     from provenmf.io.strict_json import strict_json
 
+    result = with_origin(result, target)
     result.save(target.result)
     files = {"result": str(target.result)} | _write_report(result, target)
     if target.tables is not None:
         files["tables"] = ", ".join(map(str, write_tables(result, target.tables)))
+    if target.frames is not None:
+        files["frames"] = ", ".join(map(str, write_tables(result, target.frames, ".parquet")))
     if as_json:
         typer.echo(strict_json(as_dict(result) | {"files": files}))
         return
@@ -39,6 +46,21 @@ def finish(result: Factorization | Answer, target: Target, *, as_json: bool) -> 
     show(result, screen)
     for kind, file in files.items():
         screen.print(f"{kind.capitalize()} written to {file}", markup=False)
+
+
+def with_origin(result: Factorization | Answer, target: Target) -> Factorization | Answer:
+    """The result, knowing file, command and time."""
+    from provenmf.records import Answer
+    from provenmf.records.origin import Origin
+
+    file = "" if target.data is None else target.data.resolve().name
+    program = Path(sys.argv[0]).name
+    ours = program in ("provenmf", "provenmf.exe", "__main__.py")
+    command = f"provenmf {shlex.join(sys.argv[1:])}" if ours else ""
+    origin = Origin(file, command, f"{datetime.now():%Y-%m-%d %H:%M}")
+    if isinstance(result, Answer):
+        return replace(result, factorization=replace(result.factorization, origin=origin))
+    return replace(result, origin=origin)
 
 
 def _write_report(result: Factorization | Answer, target: Target) -> dict[str, str]:
@@ -56,15 +78,15 @@ def _write_report(result: Factorization | Answer, target: Target) -> dict[str, s
     return {}
 
 
-def write_tables(result: Factorization | Answer, folder: Path) -> list[Path]:
-    """Each table of an answer as a CSV file."""
+def write_tables(result: Factorization | Answer, folder: Path, ending: str = ".csv") -> list[Path]:
+    """Each table of an answer as a CSV or Parquet file."""
     from provenmf.io import write_aside
     from provenmf.records import as_answer
 
     written = []
     for name, table in as_answer(result).tables().items():
-        content = table.to_csv().encode()
-        written.append(folder / f"{name}.csv")
+        content = table.to_csv().encode() if ending == ".csv" else table.to_parquet()
+        written.append(folder / f"{name}{ending}")
         write_aside(written[-1], partial(_write_bytes, content))
     return written
 

@@ -28,6 +28,7 @@ def parts(
     no_certify: options.NoCertify = False,
     no_report: options.NoReport = False,
     csv: options.Csv = None,
+    frame: options.Frame = None,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -43,7 +44,7 @@ def parts(
     from provenmf.applications import find_parts
     from provenmf.io import read_images
 
-    target = plan(output, data, with_report=not no_report, tables=csv, force=force)
+    target = plan(output, data, with_report=not no_report, tables=csv, frames=frame, force=force)
     with reading(data):
         images = read_images(data, key=key, shape=options.parse_shape(shape))
     with kept, fitting(data, method, rank, max_iter) as fit:

@@ -15,11 +15,13 @@ PAGE_ENDINGS = (".html", ".htm")
 
 @dataclass(frozen=True)
 class Target:
-    """The files that a command writes: result, report and the folder for tables."""
+    """The files that a command writes: result, report and the folders for tables."""
 
     result: Path
     with_report: bool = True
     tables: Path | None = None
+    data: Path | None = None
+    frames: Path | None = None
 
     @property
     def page(self) -> Path:
@@ -33,6 +35,7 @@ def plan(
     *other_inputs: Path | None,
     with_report: bool,
     tables: Path | None = None,
+    frames: Path | None = None,
     force: bool = False,
 ) -> Target:
     """Choose the files before any time is spent; refuse what would be lost.
@@ -49,21 +52,22 @@ def plan(
     wanted = output or default_output(data)
     if output is None and not force:
         wanted = numbered(wanted, ".html")
-    target = Target(wanted, with_report, tables)
+    target = Target(wanted, with_report, tables, data, frames)
     for path in (target.result, *([target.page] if with_report else [])):
         check_writable(path, data, *other_inputs)
     if output is not None and not force:
         for path in (target.result, target.page):
             refuse_overwriting(path)
-    if tables is not None:
-        _check_tables(tables, force)
+    for folder, option in ((tables, "--csv"), (frames, "--frame")):
+        if folder is not None:
+            _check_tables(folder, option, force)
     return target
 
 
-def refuse_overwriting(path: Path) -> None:
+def refuse_overwriting(path: Path, option: str = "--output") -> None:
     """A file that exists stays as it is."""
     if path.exists():
-        raise InvalidInput(f"{path} exists: choose another name with --output, or add --force")
+        raise InvalidInput(f"{path} exists: choose another name with {option}, or add --force")
 
 
 def default_output(data: Path) -> Path:
@@ -96,11 +100,12 @@ def numbered(path: Path, *also: str) -> Path:
     return candidate
 
 
-def _check_tables(folder: Path, force: bool) -> None:
-    """Make the folder for tables, and ask for pandas now."""
-    if importlib.util.find_spec("pandas") is None:
-        raise MissingExtra("--csv", "files")
-    make_folder(folder, "--csv", force=force)
+def _check_tables(folder: Path, option: str, force: bool) -> None:
+    """Make the folder for tables, and ask for what they need now."""
+    needed = ("pandas",) if option == "--csv" else ("pandas", "pyarrow")
+    if any(importlib.util.find_spec(name) is None for name in needed):
+        raise MissingExtra(option, "files")
+    make_folder(folder, option, force=force)
 
 
 def make_folder(folder: Path, option: str, *, force: bool) -> None:

@@ -77,6 +77,14 @@ def topics(
         ),
     ] = False,
     mail: options.Mail = False,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="COLUMN",
+            help="Show the topics over a column: a year, an author. For a folder of texts: folder.",
+        ),
+    ] = None,
     max_iter: options.MaxIter = None,
     seed: options.Seed = 0,
     checkpoint: options.CheckpointFolder = None,
@@ -84,6 +92,7 @@ def topics(
     no_certify: options.NoCertify = False,
     no_report: options.NoReport = False,
     csv: options.Csv = None,
+    frame: options.Frame = None,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -98,13 +107,16 @@ def topics(
       provenmf topics letters/ -k 10                      a folder of text files
       provenmf topics abstracts.txt -k 20                 one document a line
       provenmf topics posts.jsonl.xz -k 20 --field body --mail
+      provenmf topics letters.csv -k 10 --by year         topics over time
       provenmf topics counts.npz --vocabulary words.txt -k 5
       provenmf topics posts.csv -k 8 --method spa -o spa.npz --json
     """
     kept = command_checkpoint("topics", locals())
     from provenmf.applications import find_topics
 
-    target = plan(output, data, vocabulary, with_report=not no_report, tables=csv, force=force)
+    target = plan(
+        output, data, vocabulary, with_report=not no_report, tables=csv, frames=frame, force=force
+    )
     with reading(data):
         counts = read_corpus(
             data,
@@ -119,6 +131,7 @@ def topics(
             skip_unreadable=skip_unreadable,
             mail=mail,
         )
+        groups = None if by is None else read_groups(data, by, counts, encoding)
     with kept, fitting(data, method, rank, max_iter) as fit:
         result = find_topics(
             counts,
@@ -129,7 +142,19 @@ def topics(
             certify=not no_certify,
             **fit.options,
         )
+    if by is not None and groups is not None:
+        result = result.grouped(groups, by)
     finish(result, target, as_json=as_json)
+
+
+def read_groups(path: Path, column: str, counts: Counts, encoding: str) -> list[str]:
+    """A value of the column for each document."""
+    from provenmf.errors import InvalidInput
+    from provenmf.io.columns import read_column
+
+    if counts.texts is None:
+        raise InvalidInput(f"{path} holds counts, which have no column {column!r}: leave out --by")
+    return read_column(path, column, counts.names or (), encoding)
 
 
 def read_corpus(

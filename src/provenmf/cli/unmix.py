@@ -38,7 +38,12 @@ def unmix(
     checkpoint_seconds: options.CheckpointSeconds = 30.0,
     no_certify: options.NoCertify = False,
     no_report: options.NoReport = False,
+    maps: Annotated[
+        Path | None,
+        typer.Option("--maps", metavar="FILE", help="Also write the abundance maps: .hdr or .tif."),
+    ] = None,
     csv: options.Csv = None,
+    frame: options.Frame = None,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -51,13 +56,18 @@ def unmix(
       provenmf unmix samson.npz -k 3
       provenmf unmix scene.mat --key Y --shape 100x100 -k 4
       provenmf unmix scene.hdr -k 5 --method spa --no-group
+      provenmf unmix scene.hdr -k 5 --maps abundances.tif
       provenmf unmix samson.npz -k 3 --truth samson.npz --json
     """
     kept = command_checkpoint("unmix", locals())
     from provenmf.applications import unmix as unmix_cube
     from provenmf.io import read_cube
 
-    target = plan(output, data, truth, with_report=not no_report, tables=csv, force=force)
+    target = plan(
+        output, data, truth, with_report=not no_report, tables=csv, frames=frame, force=force
+    )
+    if maps is not None:
+        check_maps(maps, data, force)
     with reading(data):
         cube = read_cube(data, key=key, shape=options.parse_shape(shape))
         known = {} if truth is None else read_truth(truth, cube)
@@ -72,7 +82,25 @@ def unmix(
             **known,
             **fit.options,
         )
+    if maps is not None:
+        result.save_maps(maps)
     finish(result, target, as_json=as_json)
+
+
+def check_maps(path: Path, data: Path, force: bool) -> None:
+    """Refuse a name for maps before any time is spent."""
+    from provenmf.cli.target import refuse_overwriting
+    from provenmf.errors import InvalidInput
+    from provenmf.io.output import check_writable
+    from provenmf.io.rasters import ENDINGS
+
+    if path.suffix.lower() not in ENDINGS:
+        raise InvalidInput(f"--maps {path}: end it in .hdr (ENVI) or .tif")
+    files = [path, path.with_suffix(".img")] if path.suffix.lower() == ".hdr" else [path]
+    for file in files:
+        check_writable(file, data)
+        if not force:
+            refuse_overwriting(file, "--maps")
 
 
 def read_truth(path: Path, cube: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from provenmf.storage import check_scale, largest_of
 CUBE_KEYS = ("Y", "V", "cube", "X", "data")
 ROW_KEYS = ("nrow", "nRow", "lines", "H")
 COLUMN_KEYS = ("ncol", "nCol", "cols", "W")
+WAVELENGTH_KEYS = ("wavelengths", "wavelength", "bands_nm", "wvl")
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,7 @@ class Cube:
     shape : rows and columns of the image; pixels run row by row.
     pixel_mask, band_mask : which pixels of the image and bands of the file are in `pixels`.
     wavelengths : of the usable bands, if the file says.
+    map_info : where the image lies on the Earth, as an ENVI header says it.
     """
 
     pixels: NDArray[np.float64]
@@ -41,6 +43,7 @@ class Cube:
     band_mask: NDArray[np.bool_]
     wavelengths: NDArray[np.float64] | None = None
     notes: tuple[str, ...] = ()
+    map_info: str = ""
 
 
 def read_cube(
@@ -71,7 +74,17 @@ def read_cube(
     rows, columns = _size(arrays, ROW_KEYS), _size(arrays, COLUMN_KEYS)
     if shape is None and rows and columns:
         shape = rows, columns
-    return as_cube(array, shape=shape, where=str(path))
+    return as_cube(array, shape=shape, wavelengths=_wavelengths(arrays, array), where=str(path))
+
+
+def _wavelengths(arrays: dict[str, Any], cube: Any) -> NDArray[np.float64] | None:
+    """One number for each band, that the file may hold under one of the names."""
+    sides = cube.shape[2:] if cube.ndim == 3 else cube.shape
+    for name in WAVELENGTH_KEYS:
+        values = np.asarray(arrays.get(name, ()))
+        if values.dtype.kind in "fiu" and values.size in sides and values.size == max(values.shape):
+            return np.asarray(values, dtype=np.float64).ravel()
+    return None
 
 
 def _size(arrays: dict[str, Any], names: tuple[str, ...]) -> int | None:
@@ -110,7 +123,8 @@ def as_cube(
         notes.append(f"negative entries set to zero: {negative}")
         pixels = np.maximum(pixels, 0.0)
     if wavelengths is not None:
-        wavelengths = np.asarray(wavelengths, dtype=np.float64)[band_mask]
+        lengths = np.asarray(wavelengths, dtype=np.float64)
+        wavelengths = lengths[band_mask] if lengths.size == band_mask.size else None
     return Cube(pixels, shape, pixel_mask, band_mask, wavelengths, tuple(notes))
 
 
@@ -185,4 +199,7 @@ def _from_envi(path: Path) -> Cube:
         centers = image.bands.centers
         if centers is not None and len(centers) != array.shape[2]:
             raise UnreadableFile(f"{path} has {len(centers)} wavelengths for its bands")
-    return as_cube(array, wavelengths=centers, where=str(path))
+        told = image.metadata.get("map info", ())
+        map_info = told if isinstance(told, str) else ", ".join(map(str, told))
+    cube = as_cube(array, wavelengths=centers, where=str(path))
+    return replace(cube, map_info=map_info.strip())

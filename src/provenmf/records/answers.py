@@ -8,10 +8,10 @@ fields and the few properties here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,9 @@ from provenmf.records.factorization import Factorization
 from provenmf.records.shapes import agree
 
 if TYPE_CHECKING:
+    import anndata
     import pandas
+    import xarray
 
 # The one registry over the kinds of answer: each class enters itself under its `kind`.
 ANSWERS: dict[str, type[Answer]] = {}
@@ -90,7 +92,9 @@ class Answer:
         k = self.n_components
         if not self.component_names:
             word = self.words.component.capitalize()
-            object.__setattr__(self, "component_names", numbered(word, k))
+            given = self.factorization.component_names
+            names = numbered(word, k) if given is None else tuple(map(str, given))
+            object.__setattr__(self, "component_names", names)
         if len(self.component_names) != k:
             raise InvalidInput(f"{len(self.component_names)} component_names for {k} components")
 
@@ -202,6 +206,71 @@ class Answer:
         )
         named = {"overview": overview, f"{self.words.row}_weights": weights}
         return named | {plural(self.words.component): components}
+
+    def to_anndata(self, data: anndata.AnnData | None = None) -> anndata.AnnData:
+        """The answer as an AnnData: weights in `obsm`, components in `varm`.
+
+        Parameters
+        ----------
+        data : AnnData, optional
+            What was factorized; the answer is added to a copy of it. Without it the AnnData has
+            names only.
+
+        Returns
+        -------
+        AnnData
+            With `obsm["X_provenmf"]`, `varm["provenmf"]` and, in `uns["provenmf"]`, the method, the
+            verdict and the names of the components. Needs the extra `export`.
+        """
+        from provenmf.records.exports import to_anndata
+
+        return to_anndata(self, data)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """The answer as an xarray Dataset with names; needs the extra `export`.
+
+        Returns
+        -------
+        Dataset
+            With `weights`, `components` and `share`, in the words of the application ("topic",
+            "document", "word").
+        """
+        from provenmf.records.exports import to_xarray
+
+        return to_xarray(self)
+
+    def labelled(self, names: Mapping[int, str]) -> Self:
+        """The same answer with other names for some of its components.
+
+        Parameters
+        ----------
+        names : mapping of int to str
+            By the number of the component, counted from 1 as in "Topic 1".
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from provenmf.records import Answer, Factorization
+        >>> answer = Answer(Factorization("spa", np.ones((5, 2)), np.ones((2, 3))))
+        >>> answer.labelled({2: "Sport"}).component_names
+        ('Component 1', 'Sport')
+        """
+        new = list(self.component_names)
+        for number, name in names.items():
+            if not 1 <= number <= len(new):
+                raise InvalidInput(
+                    f"there is no {self.words.component} {number}: they are 1 to {len(new)}"
+                )
+            if not name.strip():
+                raise InvalidInput(f"{self.words.component} {number} has an empty name: give one")
+            new[number - 1] = name.strip()
+        twice = next((name for name in new if new.count(name) > 1), None)
+        if twice is not None:
+            raise InvalidInput(f"two {plural(self.words.component)} would be called {twice!r}")
+        fit = self.factorization
+        if type(self) is Answer:  # a plain matrix is saved as its factorization
+            fit = replace(fit, component_names=np.array(new, dtype=np.str_))
+        return replace(self, component_names=tuple(new), factorization=fit)
 
     def save(self, path: str | Path) -> None:
         """Write the answer to one file; `provenmf.load` gives it back."""

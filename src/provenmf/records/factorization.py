@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.records.certificate import Certificate
+from provenmf.records.origin import Origin
 from provenmf.records.shapes import Shape, agree
 from provenmf.records.states import MethodState
 from provenmf.records.stop_reason import StopReason
@@ -65,6 +66,10 @@ class Factorization:
         had none.
     notes : tuple of str
         What was chosen automatically and why, one sentence each.
+    component_names : ndarray of shape (k,) or None
+        Names that a reader gave to the components, see `provenmf label`.
+    origin : Origin or None
+        File, command and time of a result of the command line; results are equal without it.
 
     Examples
     --------
@@ -91,6 +96,8 @@ class Factorization:
     column_names: Annotated[NDArray[np.str_], Shape("d")] | None = None
     fingerprint: str = ""
     notes: tuple[str, ...] = ()
+    component_names: Annotated[NDArray[np.str_], Shape("k")] | None = None
+    origin: Origin | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stop_reason", StopReason(self.stop_reason))

@@ -155,6 +155,7 @@ def certificate_elements(certificate: Certificate | None, matrix: str = "") -> l
         Paragraph(sentences[0], "good" if is_good_news(certificate) else "note"),
         *(Paragraph(sentence) for sentence in sentences[1:]),
     ]
+    elements.append(Paragraph(words_explained(certificate)))
     if matrix:
         elements.append(
             Paragraph(f"All of this is about the matrix that was factorized: {matrix}.")
@@ -183,6 +184,22 @@ def certificate_elements(certificate: Certificate | None, matrix: str = "") -> l
         )
     )
     return elements
+
+
+def words_explained(certificate: Certificate) -> str:
+    """The words of the field that this certificate uses, before their first use."""
+    text = (
+        "A certificate says what is proved about this fit, what is only measured, and what cannot "
+        "be decided. It is computed from the data and the result."
+    )
+    used = " ".join([*certificate.bounds, *certificate.measures])
+    used += " ".join(f"{check.name} {check.note}" for check in certificate.checks)
+    if "anchor" in used or "separab" in used:
+        text += (
+            " An anchor is a row of the data that holds one component only. Data are separable if "
+            "every component has an anchor; all other rows are then mixtures of the anchors."
+        )
+    return text
 
 
 def margin(check: Check) -> str:

@@ -6,12 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.applications.communities import Communities
+from provenmf.linalg.positions import spring_positions
 from provenmf.report import figures, matrix
 from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Paragraph
 from provenmf.report.matrix import evenly
 
-NODES_DRAWN = 400
-EDGES_DRAWN = 2500
+NODES_DRAWN = 500
+EDGES_DRAWN = 4000
+NAMED_NODES = 40
 MEMBERS = 10
 
 
@@ -30,9 +32,11 @@ def found(answer: Communities) -> list[Element]:
         Paragraph(summary),
         Cards(
             "Communities",
-            [_card(answer, community, degree) for community in range(answer.n_components)],
-            f"The members with the largest shares. A star marks {_star(answer)}.",
+            [_card(answer, community, degree) for community in matrix.by_size(answer)],
+            "The largest community first, with the members that have the largest shares. "
+            f"A star marks {_star(answer)}.",
         ),
+        *_network(answer, edges, degree),
         *_map(answer, edges, degree),
         _heat_map(answer),
         *_spectrum(answer),
@@ -51,13 +55,45 @@ def _card(answer: Communities, community: int, degree: NDArray[np.intp]) -> Card
     ]
     main = int(np.sum(answer.memberships.argmax(axis=1) == community))
     text = f"{answer.share[community]:.1%} of all memberships, main community of {main:,} nodes"
-    return Card(answer.component_names[community], text, bars)
+    return Card(answer.component_names[community], text, bars, component=community + 1)
 
 
 def _star(answer: Communities) -> str:
     if answer.n_averaged is None:
         return "the node that stands for the community: by the model it belongs to no other"
     return "the node at which the search for the community began"
+
+
+def _network(
+    answer: Communities, edges: NDArray[np.intp], degree: NDArray[np.intp]
+) -> list[Element]:
+    """The graph itself, where it is small enough to draw; nodes without an edge are left out."""
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    linked = np.flatnonzero(degree)
+    if not len(edges) or len(linked) > NODES_DRAWN:
+        return []
+    place = np.full(len(degree), -1)
+    place[linked] = np.arange(len(linked))
+    rng = np.random.default_rng(0)  # only to part equal nodes
+    members = answer.memberships[linked]
+    start = members @ circle(answer.n_components) / 2
+    positions = spring_positions(start + rng.normal(scale=0.05, size=start.shape), place[edges])
+    few = len(linked) <= NAMED_NODES
+    figure = figures.Network(
+        positions,
+        thinned(place[edges]),
+        [_hover(answer, int(i)) for i in linked],
+        members.argmax(axis=1),
+        list(answer.component_names),
+        labels=[str(answer.node_names[i]) for i in linked] if few else (),
+    )
+    caption = "Nodes with many common links are near each other; colours are main communities."
+    return [Chart("The network", figure, caption, height=620)]
+
+
+def thinned(edges: NDArray[np.intp]) -> NDArray[np.intp]:
+    """At most as many edges as can be told apart."""
+    return edges if len(edges) <= EDGES_DRAWN else edges[evenly(len(edges), EDGES_DRAWN)]
 
 
 def circle(n: int) -> NDArray[np.float64]:
@@ -81,9 +117,7 @@ def _map(answer: Communities, edges: NDArray[np.intp], degree: NDArray[np.intp])
     place = np.full(n, -1)
     place[drawn] = np.arange(len(drawn))
     edges = place[edges]
-    edges = edges[(edges >= 0).all(axis=1)]
-    if len(edges) > EDGES_DRAWN:
-        edges = edges[evenly(len(edges), EDGES_DRAWN)]
+    edges = thinned(edges[(edges >= 0).all(axis=1)])
     figure = figures.Network(
         answer.memberships[drawn] @ corners + jitter,
         edges,

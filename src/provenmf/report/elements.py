@@ -20,13 +20,19 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure with a caption that says how to read it."""
+    """A figure with a caption that says how to read it.
+
+    Where the title names a component, `component` is its number, counted from 1: the reader may
+    rename it.
+    """
 
     title: str
     figure: Figure
     caption: str = ""
     height: int = 380
     narrow: bool = False
+    half: bool = False
+    component: int = 0
     element: ClassVar[str] = "chart"
 
 
@@ -37,6 +43,7 @@ class ChartGrid:
     title: str
     charts: Sequence[Chart]
     caption: str = ""
+    half: ClassVar[bool] = False
     element: ClassVar[str] = "chart_grid"
 
 
@@ -48,6 +55,7 @@ class Table:
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     caption: str = ""
+    half: ClassVar[bool] = False
     element: ClassVar[str] = "table"
 
 
@@ -72,12 +80,17 @@ class Example:
 
 @dataclass(frozen=True)
 class Card:
-    """One component: its largest entries as bars, and examples."""
+    """One component: its largest entries as bars, and examples.
+
+    `words` are found by the search box although they are not shown; `component` as in `Chart`.
+    """
 
     title: str
     subtitle: str
     bars: Sequence[Bar]
     examples: Sequence[Example] = field(default_factory=tuple)
+    words: str = ""
+    component: int = 0
 
 
 @dataclass(frozen=True)
@@ -87,6 +100,7 @@ class Cards:
     title: str
     cards: Sequence[Card]
     caption: str = ""
+    half: ClassVar[bool] = False
     element: ClassVar[str] = "cards"
 
 
@@ -97,16 +111,29 @@ class Picture:
     source: str
     name: str
     note: str = ""
+    component: int = 0
 
 
 @dataclass(frozen=True)
 class Gallery:
-    """Pictures in rows."""
+    """Pictures in rows; `half` for one large picture with something else beside it."""
 
     title: str
     pictures: Sequence[Picture]
     caption: str = ""
+    half: bool = False
     element: ClassVar[str] = "gallery"
+
+
+@dataclass(frozen=True)
+class TopicMap:
+    """Circles to choose from, and the words of the chosen one by relevance."""
+
+    title: str
+    chart: Chart
+    caption: str = ""
+    half: ClassVar[bool] = False
+    element: ClassVar[str] = "topic_map"
 
 
 @dataclass(frozen=True)
@@ -127,10 +154,11 @@ class Statements:
     title: str
     statements: Sequence[Statement]
     caption: str = ""
+    half: ClassVar[bool] = False
     element: ClassVar[str] = "statements"
 
 
-Element = Paragraph | Chart | ChartGrid | Table | Cards | Gallery | Statements
+Element = Paragraph | Chart | ChartGrid | Table | Cards | Gallery | TopicMap | Statements
 
 
 @dataclass(frozen=True)

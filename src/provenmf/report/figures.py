@@ -61,7 +61,10 @@ def levels(values: NDArray[np.floating], low: float, high: float) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Curves (name, x, y) with a legend; those named in `dotted` have markers and dots."""
+    """Curves (name, x, y) with a legend; those named in `dotted` are dotted.
+
+    `colours` are numbers of colours, one for each curve; by default they follow each other.
+    """
 
     series: Sequence[Curve]
     x_label: str
@@ -69,18 +72,20 @@ class Lines:
     log_x: bool = False
     log_y: bool = False
     dotted: Sequence[str] = ()
+    colours: Sequence[int] = ()
     kind: ClassVar[str] = "lines"
 
     def spec(self) -> Spec:
         """For the page; curves at the same places share them."""
         places: list[Any] = []
         curves = []
-        for name, x, y in self.series:
+        for number, (name, x, y) in enumerate(self.series):
             at = list(x) if any(isinstance(v, str) for v in x) else numbers(x, 6)
             if at not in places:
                 places.append(at)
             curve = {"name": shortened(name, 40), "x": places.index(at), "y": numbers(y, 5)}
-            curves.append(curve | {"dotted": name in self.dotted})
+            colour = self.colours[number] if self.colours else number
+            curves.append(curve | {"dotted": name in self.dotted, "colour": colour})
         return {
             "places": places,
             "curves": curves,
@@ -201,11 +206,15 @@ class Network:
 
 @dataclass(frozen=True, eq=False)
 class Bubbles:
-    """Circles at positions (n, 2) whose areas are sizes; one can be chosen."""
+    """Circles at positions (n, 2) whose areas are sizes; one can be chosen.
+
+    `terms` of each: words with their share in it and in all.
+    """
 
     positions: NDArray[np.floating]
     sizes: NDArray[np.floating]
     names: Sequence[str]
+    terms: Sequence[Sequence[tuple[str, float, float]]] = ()
     kind: ClassVar[str] = "bubbles"
 
     def spec(self) -> Spec:
@@ -213,7 +222,8 @@ class Bubbles:
         return {
             "positions": numbers(self.positions),
             "sizes": numbers(self.sizes),
-            "names": [shortened(name) for name in self.names],
+            "names": [shortened(name, 60) for name in self.names],
+            "terms": [[[word, *numbers(values, 3)] for word, *values in of] for of in self.terms],
         }
 
 

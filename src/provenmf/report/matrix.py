@@ -29,8 +29,8 @@ def found(answer: Answer) -> list[Element]:
         Paragraph(summary),
         Cards(
             component.capitalize(),
-            [_card(answer, i) for i in range(answer.n_components)],
-            f"The largest entries of each {words.component}.",
+            [_card(answer, i) for i in by_size(answer)],
+            f"The largest entries of each {words.component}; the largest {words.component} first.",
         ),
         _curves(answer),
         _weights(answer),
@@ -53,8 +53,16 @@ def _card(answer: Answer, component: int) -> Card:
     text = f"{answer.share[component]:.1%} of all weight"
     anchor = answer.anchor_name(component)
     return Card(
-        answer.component_names[component], f"{text}, anchor: {anchor}" if anchor else text, bars
+        answer.component_names[component],
+        f"{text}, anchor: {anchor}" if anchor else text,
+        bars,
+        component=component + 1,
     )
+
+
+def by_size(answer: Answer) -> list[int]:
+    """Components from the largest share to the smallest."""
+    return [int(i) for i in np.argsort(-answer.share, kind="stable")]
 
 
 def _curves(answer: Answer) -> Chart:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -11,19 +13,21 @@ from typing import Any
 from provenmf.errors import MissingExtra
 from provenmf.io import write_aside
 from provenmf.records import Answer, Factorization, as_answer
+from provenmf.records.origin import Origin
+from provenmf.records.verdict import is_good_news
 
 # Sections with pictures of their own register themselves with `found`.
 from provenmf.report import communities, parts, topics, unmixing  # noqa: F401
 from provenmf.report.alternative import other_parts
 from provenmf.report.certificate import certificate_elements, headline
 from provenmf.report.convergence import convergence, method_name
-from provenmf.report.elements import Chart, ChartGrid, Tab
+from provenmf.report.elements import Chart, ChartGrid, Tab, TopicMap
 from provenmf.report.figures import COLOURS, SCALE
 from provenmf.report.matrix import found
 from provenmf.report.scores import scores_and_notes
 
 # The page's programs, in the order in which they need each other.
-SCRIPTS = ("drawing", "charts", "saving", "page")
+SCRIPTS = ("drawing", "charts", "saving", "names", "topic_map", "page")
 
 
 def write(result: Factorization | Answer, path: str | Path, *, title: str | None = None) -> None:
@@ -35,12 +39,16 @@ def write(result: Factorization | Answer, path: str | Path, *, title: str | None
     path : of the HTML file.
     title : heading of the page; by default the kind of result and the method.
     """
-    text = render(result, title=title)
+    # A report stands beside its result, under the same name.
+    beside = shlex.quote(Path(path).with_suffix(".npz").name)
+    text = render(result, title=title, result_file=beside)
     write_aside(path, lambda file: file.write(text.encode()))
 
 
-def render(result: Factorization | Answer, *, title: str | None = None) -> str:
-    """The report of a result as HTML text."""
+def render(
+    result: Factorization | Answer, *, title: str | None = None, result_file: str = ""
+) -> str:
+    """The report of a result as HTML text; `result_file` is where the page says names are kept."""
     answer = as_answer(result)
     fit, certificate = answer.factorization, answer.certificate
     tabs = [
@@ -52,12 +60,39 @@ def render(result: Factorization | Answer, *, title: str | None = None) -> str:
             certificate_elements(certificate, answer.factorized()) + other_parts(fit),
         ),
     ]
-    summary = headline(certificate)[0] if certificate else ""
-    return page(title or f"{answer.words.title} by {method_name(fit)}", tabs, summary=summary)
+    top = Top(origin_rows(fit), result_file=result_file)
+    if certificate:
+        tone = "good" if is_good_news(certificate) else "note"
+        top = replace(top, verdict=headline(certificate)[0], tone=tone)
+    return page(title or f"{answer.words.title} by {method_name(fit)}", tabs, top)
 
 
-def page(title: str, tabs: list[Tab], *, summary: str = "") -> str:
+@dataclass(frozen=True)
+class Top:
+    """What stands above the tabs: where the result comes from, and the verdict."""
+
+    origin: Sequence[tuple[str, str]] = ()
+    verdict: str = ""
+    tone: str = ""
+    result_file: str = ""
+
+
+def origin_rows(fit: Factorization) -> list[tuple[str, str]]:
+    """File, date, version and command, as far as they are known."""
+    origin = fit.origin or Origin()
+    version = fit.versions.get("provenmf")
+    rows = [
+        ("File", origin.file),
+        ("Date", origin.date),
+        ("Version", f"provenmf {version}" if version else ""),
+        ("Command", origin.command),
+    ]
+    return [(name, value) for name, value in rows if value]
+
+
+def page(title: str, tabs: list[Tab], top: Top | None = None) -> str:
     """Any tabs as one self-contained page."""
+    top = top or Top()
     try:
         import jinja2
     except ImportError as error:
@@ -73,7 +108,10 @@ def page(title: str, tabs: list[Tab], *, summary: str = "") -> str:
     template = environment.from_string((folder / "page.html").read_text("utf-8"))
     return template.render(
         title=title,
-        summary=summary,
+        summary=top.verdict,
+        tone=top.tone,
+        origin=top.origin,
+        result_file=top.result_file,
         tabs=tabs,
         chart_number=lambda chart: numbers[id(chart)],
         figures=script_json(figure_data(charts)),
@@ -102,3 +140,5 @@ def _charts(tabs: list[Tab]) -> Iterator[Chart]:
                 yield element
             elif isinstance(element, ChartGrid):
                 yield from element.charts
+            elif isinstance(element, TopicMap):
+                yield element.chart

@@ -20,7 +20,9 @@ def found(answer: Parts) -> list[Element]:
     height, width = answer.image_shape
     share = answer.share
     parts = [
-        Picture(data_uri(component.reshape(height, width)), name, f"{share[i]:.0%} of all weight")
+        Picture(
+            data_uri(component.reshape(height, width)), name, f"{share[i]:.0%} of all weight", i + 1
+        )
         for i, (name, component) in enumerate(zip(answer.component_names, answer.components))
     ]
     summary = (

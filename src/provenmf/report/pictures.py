@@ -1,4 +1,4 @@
-"""Small grey images inside the page, as PNG data URIs."""
+"""Small images inside the page, as PNG data URIs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ def grey_levels(image: NDArray[np.floating]) -> NDArray[np.uint8]:
     return np.round(255 * values / (values.max() or 1.0)).astype(np.uint8)
 
 
-def png(grey: NDArray[np.uint8]) -> bytes:
-    """Encode an 8-bit grey image."""
-    height, width = grey.shape
-    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    rows = np.zeros((height, width + 1), dtype=np.uint8)  # first byte of a row: filter 0, none
-    rows[:, 1:] = grey
+def png(pixels: NDArray[np.uint8]) -> bytes:
+    """Encode an 8-bit image: grey (height, width), or red, green and blue (height, width, 3)."""
+    height, width = pixels.shape[:2]
+    colour_type = 2 if pixels.ndim == 3 else 0
+    header = struct.pack(">IIBBBBB", width, height, 8, colour_type, 0, 0, 0)
+    bytes_a_row = pixels.size // max(height, 1)
+    rows = np.zeros((height, bytes_a_row + 1), dtype=np.uint8)  # first byte: filter 0, none
+    rows[:, 1:] = pixels.reshape(height, bytes_a_row)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 9)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(
         struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
@@ -30,5 +32,10 @@ def png(grey: NDArray[np.uint8]) -> bytes:
 
 
 def data_uri(image: NDArray[np.floating]) -> str:
-    """An image (height, width) as a `data:` address."""
-    return "data:image/png;base64," + base64.b64encode(png(grey_levels(image))).decode()
+    """An image (height, width) as a `data:` address, in grey."""
+    return colour_uri(grey_levels(image))
+
+
+def colour_uri(pixels: NDArray[np.uint8]) -> str:
+    """8-bit pixels as a `data:` address."""
+    return "data:image/png;base64," + base64.b64encode(png(pixels)).decode()

@@ -15,4 +15,6 @@ def scores_and_notes(answer: Answer) -> list[Element]:
     """A table of the scores, if there are any, and what was done to the input."""
     rows = score_rows(answer)
     table: list[Element] = [Table("Scores", ("score", "value"), rows)] if rows else []
-    return table + [Paragraph(note[:1].upper() + note[1:] + ".", "note") for note in answer.notes]
+    return table + [
+        Paragraph(note[:1].upper() + note[1:].rstrip(".") + ".", "note") for note in answer.notes
+    ]

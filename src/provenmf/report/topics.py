@@ -8,28 +8,34 @@ from provenmf.applications.topics import Topics
 from provenmf.metrics.matching import cosine_table
 from provenmf.report import figures, matrix
 from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Example, Paragraph
+from provenmf.report.topic_groups import by_group
+from provenmf.report.topic_map import topic_map
 
 WORDS = 12
+SEARCHED = 100
 EXCERPT = 220
 
 
 @matrix.found.register
 def found(answer: Topics) -> list[Element]:
     """The elements of the first tab."""
+    searched = answer.top_columns(SEARCHED)
     cards = [
         Card(
-            title=name,
+            title=answer.component_names[topic],
             subtitle=_subtitle(answer, topic),
             bars=word_bars(answer, topic),
             examples=_examples(answer, topic),
+            words=" ".join(answer.vocabulary[searched[topic]]),
+            component=topic + 1,
         )
-        for topic, name in enumerate(answer.component_names)
+        for topic in matrix.by_size(answer)
     ]
     summary = (
         f"{answer.n_components} topics in {len(answer.weights):,} documents over "
         f"{answer.components.shape[1]:,} words."
     )
-    caption = "The words that say most about each topic, with their probability in it."
+    caption = "The largest topic first. Bars show the probability of a word in the topic."
     if answer.anchor_columns is not None:
         caption += (
             " A star marks the topic's anchor word: a word that, by the model, occurs in this "
@@ -38,15 +44,22 @@ def found(answer: Topics) -> list[Element]:
     caption += " Examples are documents with a large share of the topic, long ones first."
     if answer.npmi is not None:
         caption += " Coherence is NPMI, from -1 (top words never together) to 1 (always together)."
-    leading = [f"{name}: {card.bars[0].label}" for name, card in zip(answer.component_names, cards)]
+    leading = [
+        f"{name}: {words[0]}" for name, words in zip(answer.component_names, answer.top_words(1))
+    ]
+    order = matrix.by_size(answer)
     return [
         Paragraph(summary),
         Cards("Topics", cards, caption),
         Chart(
             "How much of the collection is about each topic",
-            figures.Bars(leading, answer.share, "share of all documents"),
+            figures.Bars(
+                [leading[i] for i in order], answer.share[order], "share of all documents"
+            ),
             height=110 + 24 * answer.n_components,
         ),
+        *topic_map(answer),
+        *by_group(answer),
         *_similarity(answer, leading),
         *_spectrum(answer),
     ]

@@ -1,16 +1,19 @@
-"""Unmixing: spectra of the materials, and a map of each one's abundance."""
+"""Unmixing: spectra of the materials, maps of their abundance, and what they leave."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from provenmf.applications.unmixing import Unmixing
 from provenmf.report import figures, matrix
-from provenmf.report.elements import Chart, ChartGrid, Element, Paragraph
+from provenmf.report.elements import Chart, ChartGrid, Element, Gallery, Paragraph, Picture
+from provenmf.report.pictures import colour_uri
 
 PIXELS_A_SIDE = 160
+CELLS = 300_000  # of all maps, so that the page stays small
 
 
 @matrix.found.register
@@ -21,7 +24,13 @@ def found(answer: Unmixing) -> list[Element]:
         f"{answer.n_components} materials in an image of {height} × {width} pixels and "
         f"{answer.components.shape[1]} bands."
     )
-    return [Paragraph(summary), _spectra(answer), _maps(answer)]
+    return [
+        Paragraph(summary),
+        _spectra(answer),
+        _maps(answer),
+        *_picture(answer),
+        *_residuals(answer),
+    ]
 
 
 def _spectra(answer: Unmixing) -> Chart:
@@ -30,34 +39,103 @@ def _spectra(answer: Unmixing) -> Chart:
     names = answer.component_names
     series = [(name, x, spectrum) for name, spectrum in zip(names, answer.endmembers)]
     caption = "Each curve is the spectrum of one material."
+    given = [] if answer.reference is None else _reference(answer)
+    colours = [*range(len(names)), *(place for place, _, _ in given)]
+    if given:
+        caption += " Dotted curves are the given spectra, each scaled to its match."
     if answer.anchor_pixels is not None:
         places = "; ".join(f"{name}: {answer.anchor_name(i)}" for i, name in enumerate(names))
         averaged = answer.n_averaged is not None
         caption += " It was found at a pixel that is nearly pure"
         caption += ", and is the mean of all pixels like it within their noise" if averaged else ""
         caption += f". {places}."
+    series += [(name, x, spectrum) for _, name, spectrum in given]
     return Chart(
         "Spectra of the materials",
-        figures.Lines(series, "wavelength" if known else "band", "signal"),
+        figures.Lines(
+            series,
+            _unit(answer) if known else "band",
+            "signal",
+            dotted=[name for _, name, _ in given],
+            colours=colours,
+        ),
         caption,
+        height=420,
     )
 
 
+def _unit(answer: Unmixing) -> str:
+    """Wavelengths of 400 to 2500 are nanometres, of 0.4 to 2.5 micrometres."""
+    assert answer.wavelengths is not None
+    largest = float(answer.wavelengths.max())
+    unit = "µm" if largest < 20 else "nm" if 300 <= largest < 20_000 else ""
+    return f"wavelength ({unit})" if unit else "wavelength"
+
+
+def _reference(answer: Unmixing) -> list[tuple[int, str, NDArray[np.float64]]]:
+    """The given spectra with what they match: its place, its name, scaled by least squares."""
+    assert answer.reference is not None
+    order = [] if answer.agreement is None else np.ravel(answer.agreement.order).tolist()
+    named = []
+    for number, spectrum in enumerate(answer.reference):
+        if number >= len(order) or not 0 <= order[number] < answer.n_components:
+            named.append((number, f"given {number + 1}, without a match", spectrum))
+            continue
+        match = answer.endmembers[order[number]]
+        scale = float(match @ spectrum) / (float(spectrum @ spectrum) or 1.0)
+        name = f"{answer.component_names[order[number]]}, given"
+        named.append((order[number], name, scale * spectrum))
+    return named
+
+
+def _step(answer: Unmixing) -> int:
+    """Every so many pixels are drawn."""
+    side = min(PIXELS_A_SIDE, math.isqrt(CELLS // (answer.n_components + 1)))
+    return max(1, math.ceil(max(answer.image_shape) / side))
+
+
 def _maps(answer: Unmixing) -> ChartGrid:
-    height, width = answer.image_shape
-    step = max(1, math.ceil(max(height, width) / PIXELS_A_SIDE))
+    step = _step(answer)
     charts = [
         Chart(
-            f"{name}, {answer.share[i]:.0%} of the image",
-            figures.Map(abundance[::step, ::step], "abundance", 1.0, step),
+            answer.component_names[i],
+            figures.Map(answer.maps()[i][::step, ::step], "abundance", 1.0, step),
+            f"{answer.share[i]:.0%} of the image",
             height=300,
+            component=i + 1,
         )
-        for i, (name, abundance) in enumerate(zip(answer.component_names, answer.maps()))
+        for i in matrix.by_size(answer)
     ]
-    caption = "From dark (none) to bright (all of the pixel)."
+    caption = "How much of each pixel is which material, the most frequent one first."
     masked = int(np.count_nonzero(~answer.pixel_mask))
     if masked:
         caption += f" {masked} pixels were masked and are left empty."
     if step > 1:
         caption += f" One pixel in {step} of each direction is drawn."
     return ChartGrid("Abundance maps", charts, caption)
+
+
+def _picture(answer: Unmixing) -> list[Element]:
+    if answer.picture is None or answer.picture.size == 0:
+        return []
+    bands = ", ".join(map(str, answer.picture_bands))
+    caption = f"Red, green and blue are the bands {bands}."
+    picture = Picture(colour_uri(answer.picture), "The image", caption)
+    return [Gallery("False colours", [picture], half=True)]
+
+
+def _residuals(answer: Unmixing) -> list[Element]:
+    """Where the materials do not explain a pixel."""
+    if answer.residuals is None:
+        return []
+    step = _step(answer)
+    shown = answer.as_maps(answer.residuals[:, None])[0][::step, ::step]
+    finite = answer.residuals[np.isfinite(answer.residuals)]
+    largest = float(np.quantile(finite, 0.99)) if finite.size else 1.0
+    caption = (
+        "What the materials leave of each pixel, as a share of its length. "
+        f"The median is {np.median(finite) if finite.size else 0:.1%}; bright spots are something "
+        "else, or noise."
+    )
+    figure = figures.Map(shown, "residual", largest or 1.0, step)
+    return [Chart("What is left", figure, caption, height=420, half=True)]

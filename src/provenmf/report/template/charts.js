@@ -68,9 +68,9 @@ const charts = (function (d) {
     const words = [];
     spec.places.forEach(function (at) { at.forEach(function (v) { if (typeof v === "string" && !words.includes(v)) { words.push(v); } }); });
     const places = spec.places.map(function (at) { return words.length ? at.map(function (v) { return words.indexOf(String(v)); }) : at; });
-    const curves = spec.curves.map(function (curve, i) {
-      const dash = curve.dotted ? DASHES[2] : DASHES[Math.floor(i / look.colours.length) % DASHES.length];
-      return Object.assign({}, curve, { x: places[curve.x], colour: look.colours[i % look.colours.length], dash: dash });
+    const curves = spec.curves.map(function (curve) {
+      const dash = curve.dotted ? DASHES[2] : DASHES[Math.floor(curve.colour / look.colours.length) % DASHES.length];
+      return Object.assign({}, curve, { x: places[curve.x], colour: look.colours[curve.colour % look.colours.length], dash: dash });
     });
     const logX = spec.logX && !words.length;
     const yRange = d.range([].concat.apply([], curves.map(function (c) { return c.y; })), spec.logY, false);
@@ -204,7 +204,8 @@ const charts = (function (d) {
     const sheet = d.sheet(plot, Math.min(height, plot.clientWidth + 60));
     const entries = spec.corners ? [] : spec.groupNames.map(function (name, i) { return { name: name, colour: look.colours[i % look.colours.length], dash: "" }; });
     const below = legendHeight(sheet, entries);
-    const frame = { left: 50, right: sheet.width - 50, top: 40, bottom: sheet.height - 40 - below };
+    const side = spec.corners ? Math.min(130, 0.2 * sheet.width) : 20;
+    const frame = { left: side, right: sheet.width - side, top: 40, bottom: sheet.height - 40 - below };
     const place = fit(spec.positions.concat(spec.corners || []), frame);
     const at = spec.positions.map(place);
     let edges = "";
@@ -212,15 +213,15 @@ const charts = (function (d) {
       const a = at[spec.edges[i]], b = at[spec.edges[i + 1]];
       edges += "M" + a[0].toFixed(1) + " " + a[1].toFixed(1) + "L" + b[0].toFixed(1) + " " + b[1].toFixed(1);
     }
-    d.make(sheet.svg, "path", { d: edges, fill: "none", stroke: d.colour("faint"), "stroke-width": 0.6, "stroke-opacity": FAINT });
+    d.make(sheet.svg, "path", { d: edges, fill: "none", stroke: d.colour("faint"), "stroke-width": 0.6, "stroke-opacity": Math.max(0.1, Math.min(FAINT, 600 / spec.edges.length)) });
     const radius = at.length > 150 ? 3.5 : 5;
     at.forEach(function (p, i) { d.make(sheet.svg, "circle", { cx: p[0].toFixed(1), cy: p[1].toFixed(1), r: radius, fill: look.colours[spec.groups[i] % look.colours.length], stroke: d.colour("paper"), "stroke-width": 0.7 }); });
     spec.labels.forEach(function (name, i) { d.text(sheet.svg, at[i][0] + radius + 2, at[i][1] + 4, name, { "font-size": 11 }); });
     (spec.corners || []).forEach(function (corner, i) {
-      const p = place(corner), middle = (frame.top + frame.bottom) / 2;
-      const anchor = p[0] < sheet.width / 3 ? "start" : p[0] > 2 * sheet.width / 3 ? "end" : "middle";
-      const x = anchor === "start" ? Math.max(4, p[0] - 30) : anchor === "end" ? Math.min(sheet.width - 4, p[0] + 30) : p[0];
-      d.text(sheet.svg, x, p[1] + (p[1] < middle + 5 ? -22 : 30), d.fitted(spec.groupNames[i], sheet.width / 2), { "text-anchor": anchor, "font-weight": 600 });
+      const p = place(corner), far = (p[0] - sheet.width / 2) / ((frame.right - frame.left) / 2);
+      const beside = Math.abs(far) > 0.55, anchor = !beside ? "middle" : far < 0 ? "end" : "start";
+      const x = p[0] + (beside ? 12 * Math.sign(far) : 0), y = p[1] + (beside ? 4 : p[1] < sheet.height / 2 ? -18 : 28);
+      d.text(sheet.svg, x, y, d.fitted(spec.groupNames[i], beside ? side - 14 : sheet.width / 2), { "text-anchor": anchor, "font-weight": 600 });
     });
     if (entries.length > 1) { legend(sheet, entries, sheet.height - below); }
     nearestPoint(sheet, at, function (i) { return spec.names[i].split("\n"); });
@@ -235,16 +236,36 @@ const charts = (function (d) {
     }, tip.hide);
   }
 
+  // Circles that hide each other are moved apart, each as little as it takes.
+  function parted(points, radii, frame) {
+    for (let step = 0; step < 60; step += 1) {
+      points.forEach(function (a, i) {
+        points.slice(0, i).forEach(function (b, j) {
+          const x = a[0] - b[0] || 0.01 * (i - j), y = a[1] - b[1], far = Math.hypot(x, y);
+          const missing = 0.9 * (radii[i] + radii[j]) - far;
+          if (missing <= 0) { return; }
+          [[a, 1], [b, -1]].forEach(function (pair) {
+            pair[0][0] = Math.min(Math.max(pair[0][0] + pair[1] * x / far * missing / 4, frame.left), frame.right);
+            pair[0][1] = Math.min(Math.max(pair[0][1] + pair[1] * y / far * missing / 4, frame.top), frame.bottom);
+          });
+        });
+      });
+    }
+    return points;
+  }
+
   // Circles that can be chosen by click or key; the plot says which in an event.
   function bubbles(plot, spec, height, look) {
     const sheet = d.sheet(plot, Math.min(height, plot.clientWidth));
-    const most = Math.min(sheet.width, sheet.height) / 7;
-    const place = fit(spec.positions, { left: most, right: sheet.width - most, top: most, bottom: sheet.height - most });
-    const largest = Math.max.apply(null, spec.sizes) || 1;
+    const total = spec.sizes.reduce(function (sum, size) { return sum + size; }, 0) || 1;
+    const radii = spec.sizes.map(function (size) { return Math.max(9, Math.sqrt(0.13 * sheet.width * sheet.height * size / total / Math.PI)); });
+    const room = Math.max.apply(null, radii) + 4;
+    const frame = { left: room, right: sheet.width - room, top: room, bottom: sheet.height - room };
+    const at = parted(spec.positions.map(fit(spec.positions, frame)), radii, frame);
     const chosen = Number(plot.dataset.chosen || 0);
     const order = spec.sizes.map(function (_, i) { return i; }).sort(function (a, b) { return spec.sizes[b] - spec.sizes[a]; });
     order.forEach(function (i) {
-      const p = place(spec.positions[i]), radius = Math.max(9, most * Math.sqrt(spec.sizes[i] / largest));
+      const p = at[i], radius = radii[i];
       const group = d.make(sheet.svg, "g", { tabindex: 0, role: "button", "aria-label": spec.names[i], "aria-pressed": i === chosen, style: "cursor: pointer" });
       d.make(group, "circle", { cx: p[0], cy: p[1], r: radius, fill: look.colours[i === chosen ? 1 : 0], "fill-opacity": i === chosen ? 0.75 : FAINT, stroke: look.colours[i === chosen ? 1 : 0] });
       d.make(group, "title", {}, spec.names[i] + ", " + d.words(100 * spec.sizes[i], 3) + " %");

@@ -154,9 +154,10 @@ const drawing = (function () {
       make(sheet.svg, "rect", { x: x, y: y + i * height / steps, width: 10, height: height / steps + 0.5, fill: "rgb(" + rgb.join(",") + ")" });
     }
     const place = scale(spec.low, spec.high > spec.low ? spec.high : spec.low + 1, y + height, y);
-    place.ticks(4).forEach(function (tick) { text(sheet.svg, x + 15, place(tick) + 4, words(tick, 3), { fill: colour("faint"), "font-size": 11 }); });
-    const middle = y + height / 2;
-    text(sheet.svg, x + 52, middle, spec.label, { "text-anchor": "middle", transform: "rotate(90 " + (x + 52) + " " + middle + ")", "font-size": 12 });
+    const ticks = place.ticks(4);
+    ticks.forEach(function (tick) { text(sheet.svg, x + 15, place(tick) + 4, words(tick, 3), { fill: colour("faint"), "font-size": 11 }); });
+    const middle = y + height / 2, right = x + 20 + 0.85 * widest(ticks.map(function (tick) { return words(tick, 3); }));
+    text(sheet.svg, right, middle, spec.label, { "text-anchor": "middle", transform: "rotate(90 " + right + " " + middle + ")", "font-size": 12 });
   }
 
   // A box that follows the pointer; its lines are text, whatever they hold.

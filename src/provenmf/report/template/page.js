@@ -79,6 +79,7 @@
   window.addEventListener("resize", function () {
     if (window.innerWidth !== width) { width = window.innerWidth; drawVisible(); }
   });
+  document.addEventListener("renamed", function (event) { shown.figures = event.detail; drawVisible(); });
   plots.forEach(function (plot) { plot.addEventListener("chosen", function () { draw(plot); }); });
 
   const wanted = document.getElementById("tab-" + location.hash.slice(1));
