@@ -10,7 +10,8 @@ from typing import Any
 
 # Options that change neither the data nor what the iterations compute.
 FREE = (
-    "data output csv force as_json no_report no_certify max_iter checkpoint checkpoint_seconds"
+    "data output csv frame maps by force as_json no_report no_certify max_iter "
+    "checkpoint checkpoint_seconds"
 ).split()
 
 

@@ -1,5 +1,6 @@
 """Files that a command writes: nothing is lost silently, nothing stale stays, tables leave."""
 
+import numpy as np
 import pandas
 import pytest
 
@@ -110,3 +111,24 @@ def test_an_outcome_of_an_experiment_is_not_overwritten_silently(run, tmp_path):
     (tmp_path / "results" / "cones-fig1.json").write_text("{}")
     ran = run("reproduce", "cones-fig1", "--quick")
     assert ran.code == 2 and "--force" in ran.err, ran
+
+
+def test_tables_as_parquet(fit, tmp_path):
+    pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    ran = fit(2, "--frame", "frames", "--no-report")
+    assert ran.code == 0, ran
+    weights = pandas.read_parquet(tmp_path / "frames" / "row_weights.parquet")
+    assert weights.shape == (33, 2) and list(weights.columns) == ["Component 1", "Component 2"]
+    ran = fit(2, "--frame", "frames", "--no-report")
+    assert ran.code == 2 and "--frame" in ran.err
+
+
+def test_maps_of_a_cube(run, tmp_path):
+    mixed = np.random.default_rng(0).dirichlet(np.ones(3), 36).reshape(6, 6, 3)
+    np.save(tmp_path / "cube.npy", mixed)
+    unmix = ("unmix", "cube.npy", "-k", 2, "--no-report", "--no-certify")
+    assert run(*unmix, "--maps", "a.hdr").code == 0
+    assert (tmp_path / "a.img").stat().st_size == 4 * 2 * 36
+    ran = run(*unmix, "--maps", "a.hdr")
+    assert ran.code == 2 and "--maps" in ran.err and "--force" in ran.err
+    assert "end it in .hdr" in " ".join(run(*unmix, "--maps", "a.png").err.split())

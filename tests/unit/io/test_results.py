@@ -105,7 +105,8 @@ def changed(array):
     yield array[None]
     yield array.T[:0]
     yield array.astype(str)
-    yield np.full_like(array, {"f": np.nan, "i": -1, "U": "\n<b>", "b": True}[array.dtype.kind])
+    odd = {"f": np.nan, "i": -1, "u": 255, "U": "\n<b>", "b": True}
+    yield np.full_like(array, odd[array.dtype.kind])
     if array.dtype.kind in "fi":
         yield np.full_like(array, 10**9)
     if array.dtype.kind != "U":

@@ -1,0 +1,88 @@
+"""Maps as ENVI and TIFF files, read back by other programs."""
+
+import struct
+
+import numpy as np
+import pytest
+
+from provenmf.applications import unmix
+from provenmf.errors import InvalidInput
+from provenmf.io.cubes import read_cube
+from provenmf.io.rasters import envi_header, geographic_tags, tiff, write_maps
+
+UTM = "UTM, 1, 1, 500000, 4600000, 30, 30, 33, South, WGS-84"
+
+
+@pytest.fixture
+def maps():
+    values = np.random.default_rng(0).random((3, 4, 5)).astype(np.float32)
+    values[1, 0, 0] = np.nan
+    return values
+
+
+def test_envi_files_are_read_back_by_spectral(tmp_path, maps):
+    envi = pytest.importorskip("spectral.io.envi", reason="Spectral Python reads ENVI files")
+    names = ("soil, dry", "tree {tall}", "water")
+    header, image = write_maps(tmp_path / "maps.hdr", maps, names, UTM)
+    assert image.stat().st_size == maps.nbytes
+    found = envi.open(str(header))
+    np.testing.assert_array_equal(np.asarray(found.load()), np.moveaxis(maps, 0, -1))
+    assert [" ".join(name.split()) for name in found.metadata["band names"]] == [
+        "soil dry",
+        "tree tall",
+        "water",
+    ]
+    assert found.metadata["map info"] == UTM.split(", ")
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_tiff_files_are_read_back_by_tifffile(tmp_path, maps, k):
+    tifffile = pytest.importorskip("tifffile", reason="tifffile reads TIFF files")
+    [path] = write_maps(tmp_path / "maps.tif", maps[:k], ["a", "b & c", "d"][:k], UTM)
+    with tifffile.TiffFile(path) as file:
+        found = file.asarray()
+        np.testing.assert_array_equal(found.reshape(maps[:k].shape), maps[:k])
+        tags = file.pages[0].tags
+        assert tags[33550].value == (30.0, 30.0, 0.0)
+        assert tags[33922].value == (0.0, 0.0, 0.0, 500000.0, 4600000.0, 0.0)
+        assert tags[34735].value[-1] == 32733  # WGS 84 / UTM zone 33S
+
+
+@pytest.mark.parametrize(
+    ("map_info", "code"),
+    [
+        (UTM, 32733),
+        ("UTM, 1, 1, 5e5, 4.6e6, 30, 30, 10, North, WGS-84, units=Meters", 32610),
+        ("Geographic Lat/Lon, 1, 1, 12.5, 41.9, 0.001, 0.001, WGS-84", 4326),
+        ("Arbitrary, 1, 1, 0, 0, 1, 1, 0, North", None),
+        ("UTM, 1, 1, 5e5, 4.6e6, 30, 30, 10, North, North America 1927", None),
+        ("", None),
+    ],
+)
+def test_only_known_systems_are_written(map_info, code):
+    tags = geographic_tags(map_info)
+    assert (tags[-1][2][-1] if tags else None) == code
+
+
+def test_a_tiff_begins_as_one(maps):
+    content = tiff(maps, ["a", "b", "c"])
+    order, version, directory = struct.unpack("<2sHI", content[:8])
+    assert (order, version, directory) == (b"II", 42, 8 + maps.nbytes)
+
+
+def test_another_ending_is_refused(tmp_path, maps):
+    with pytest.raises(InvalidInput, match=r"\.hdr .*or \.tif"):
+        write_maps(tmp_path / "maps.png", maps, "abc")
+
+
+def test_the_place_of_a_cube_reaches_its_maps(tmp_path):
+    pytest.importorskip("spectral", reason="Spectral Python reads ENVI files")
+    pure = np.array([[1.0, 0.2, 0.1], [0.1, 0.3, 1.0]])
+    mixed = np.random.default_rng(0).dirichlet(np.ones(2), 36) @ pure
+    cube = np.moveaxis(mixed.reshape(6, 6, 3), -1, 0)
+    (tmp_path / "scene.hdr").write_text(envi_header(cube.shape, "rgb", UTM))
+    cube.astype("<f4").tofile(tmp_path / "scene.img")
+    answer = unmix(read_cube(tmp_path / "scene.hdr"), 2, certify=False)
+    assert answer.map_info.split(", ") == UTM.split(", ")
+    answer.save_maps(tmp_path / "maps.hdr")
+    assert f"map info = {{{UTM}}}" in (tmp_path / "maps.hdr").read_text()
