@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from provenmf.applications.topics import Topics, find_topics
     from provenmf.applications.unmixing import Unmixing, unmix
     from provenmf.errors import (
+        ClusterLost,
         DegenerateData,
         InvalidInput,
         MissingExtra,
@@ -79,6 +80,7 @@ _PUBLIC = {
     "Trace": "records",
     "StopReason": "records",
     "ProvenmfError": "errors",
+    "ClusterLost": "errors",
     "InvalidInput": "errors",
     "UnreadableFile": "errors",
     "TooLarge": "errors",
@@ -96,6 +98,7 @@ __all__ = [
     "Certificate",
     "Check",
     "Checkpoint",
+    "ClusterLost",
     "Communities",
     "ConeNMF",
     "DegenerateData",

@@ -169,6 +169,17 @@ class MissingExtra(ProvenmfError, ImportError):
         super().__init__(f"{purpose}{needs}")
 
 
+class ClusterLost(ProvenmfError, RuntimeError):
+    """The scheduler or the workers of a Dask cluster are gone, with data that they held.
+
+    Examples
+    --------
+    >>> from provenmf import ClusterLost, ProvenmfError
+    >>> issubclass(ClusterLost, ProvenmfError)
+    True
+    """
+
+
 class DegenerateData(Message, UserWarning):
     """The data let only part of the request be met; the message says what was done instead.
 

@@ -8,7 +8,8 @@ blocks in the order of their rows, so sums do not depend on where the data live,
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -109,24 +110,37 @@ class Blocks(ABC):
 
     def map_reduce(self, function: Callable[..., Any], *row_arrays: NDArray[np.generic]) -> Any:
         """Sum over the blocks of what `function` returns: a number, an array, or a tuple."""
-        total: Any = None
-        for _, _, result in self.each(function, *row_arrays):
-            if total is None:
-                total = result
-            elif isinstance(result, tuple):
-                total = tuple(a + b for a, b in zip(total, result))
-            else:
-                total = total + result
-        return total
+        return added(result for _, _, result in self.each(function, *row_arrays))
 
     def arg_reduce(
         self, function: Callable[..., Any], *row_arrays: NDArray[np.generic], largest: bool = True
     ) -> tuple[int, float]:
         """Row with the largest (or smallest) score and that score; ties go to the lowest row."""
         best_row, best = -1, -np.inf
-        for start, _, scores in self.each(function, *row_arrays):
-            signed = np.asarray(scores) if largest else -np.asarray(scores)
-            row = int(np.argmax(signed))
-            if best_row < 0 or signed[row] > best:
-                best_row, best = start + row, float(signed[row])
+        for start, _, (row, score) in self.each(partial(_best, function, largest), *row_arrays):
+            if best_row < 0 or score > best:
+                best_row, best = start + row, score
         return best_row, best if largest else -best
+
+
+def added(results: Iterable[Any]) -> Any:
+    """The sum of numbers, arrays or tuples of them, in the given order."""
+    total: Any = None
+    for result in results:
+        if total is None:
+            total = result
+        elif isinstance(result, tuple):
+            total = tuple(a + b for a, b in zip(total, result))
+        else:
+            total = total + result
+    return total
+
+
+def _best(
+    function: Callable[..., Any], largest: bool, block: Block, *slices: Any
+) -> tuple[int, float]:
+    """The first of the best rows of one block and its score, so that scores need not travel."""
+    scores = np.asarray(function(block, *slices))
+    signed = scores if largest else -scores
+    row = int(np.argmax(signed))
+    return row, float(signed[row])

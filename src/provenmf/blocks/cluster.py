@@ -1,12 +1,14 @@
 """A Dask array: every block is worked on where it lives, and only results travel.
 
 This is the only module that imports dask. It uses whatever scheduler is active: threads on this
-machine, or the cluster of the current `distributed.Client`.
+machine, or the cluster of the current `distributed.Client`. On a cluster a pass is one graph: the
+function with all that it has to know goes there once, sums are added up on the workers in the order
+of the blocks, and the client gets one of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,12 @@ from dask.base import compute
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
-from provenmf.blocks.base import Block, Blocks, Progress
+from provenmf.blocks.base import Block, Blocks, Progress, added
 from provenmf.errors import InvalidInput
 from provenmf.storage import float_type, own_rows
+
+# How many neighbouring sums are added up by one task.
+FOLDED = 8
 
 
 class ClusterBlocks(Blocks):
@@ -33,13 +38,25 @@ class ClusterBlocks(Blocks):
                 f"X is a Dask array of shape {array.shape} and type {array.dtype}; a real matrix "
                 "of known shape is needed (see dask.array.Array.compute_chunk_sizes)"
             )
-        dtype = float_type(array.dtype)
+        self._client = active_client()
         self.is_sparse = sp.issparse(array._meta)
-        meta = sp.csr_array((0, 0)) if self.is_sparse else np.empty((0, 0), dtype)
-        array = array.map_blocks(_as_rows, dtype, self.is_sparse, dtype=dtype, meta=meta)
-        some = tuple(rows for rows in array.chunks[0] if rows)  # chunks may be empty
-        self._array = array.rechunk({0: block_rows or some or array.chunks[0], 1: -1})
-        super().__init__(array.shape, array.dtype, max(self._array.chunks[0]), progress)
+        rows = _in_rows(array, self.is_sparse, block_rows)
+        self._array, self._chunks = rows, list(rows.to_delayed()[:, 0])
+        super().__init__(rows.shape, rows.dtype, max(rows.chunks[0]), progress)
+        if self._client is not None:
+            self._settle(array)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a function on a worker may ask of these blocks: their sizes, not their rows."""
+        names = ("shape", "dtype", "is_sparse", "block_rows")
+        return {name: getattr(self, name) for name in names}
+
+    def _settle(self, given: Any) -> None:
+        """Keep the chunks on the workers if they fit, so that no pass makes them again."""
+        from provenmf.blocks.workers import chunks_kept
+
+        kept = chunks_kept(self._client, given, self._array)
+        self._chunks = self._chunks if kept is None else kept
 
     def ranges(self) -> Iterator[tuple[int, int]]:
         """First and last-plus-one row of each chunk."""
@@ -48,11 +65,28 @@ class ClusterBlocks(Blocks):
 
     def read(self, start: int, stop: int) -> Block:
         """Rows start … stop−1, brought here."""
-        return self._array[start:stop].compute()
+        return self.take(np.arange(start, stop))
 
     def take(self, rows: NDArray[np.intp]) -> Block:
         """The given rows, brought here."""
-        return self._array[np.asarray(rows)].compute()
+        rows = np.asarray(rows)
+        stops = np.cumsum(self._array.chunks[0])
+        where = np.searchsorted(stops, rows, side="right")
+        visited = np.unique(where)
+        starts = stops - self._array.chunks[0]
+        tasks = [
+            delayed(_taken, pure=False)(self._chunks[i], rows[where == i] - starts[i])
+            for i in visited.tolist()
+        ]
+        found = self._results(tasks)
+        order = np.argsort(np.argsort(where, kind="stable"), kind="stable")
+        if self.is_sparse:
+            return sp.csr_array(sp.vstack(found, format="csr"))[order] if found else self._nothing()
+        return np.concatenate(found)[order] if found else self._nothing()
+
+    def _nothing(self) -> Block:
+        shape = 0, self.n_columns
+        return sp.csr_array(shape, dtype=self.dtype) if self.is_sparse else np.empty(shape)
 
     def in_double_precision(self) -> ClusterBlocks:
         """The same chunks, converted where they live."""
@@ -62,15 +96,61 @@ class ClusterBlocks(Blocks):
         self, function: Callable[..., Any], *row_arrays: NDArray[np.generic]
     ) -> Iterator[tuple[int, int, Any]]:
         """Apply `function` to all chunks in parallel; results come back in row order."""
-        ranges = list(self.ranges())
-        tasks = [
-            delayed(function)(chunk, *(a[start:stop] for a in row_arrays))
-            for (start, stop), chunk in zip(ranges, self._array.to_delayed()[:, 0])
-        ]
-        for (start, stop), result in zip(ranges, compute(*tasks)):
+        results = self._results(self._tasks(function, row_arrays))
+        for (start, stop), result in zip(self.ranges(), results):
             if self.progress is not None:
                 self.progress(stop, self.n_rows)
             yield start, stop, result
+
+    def map_reduce(self, function: Callable[..., Any], *row_arrays: NDArray[np.generic]) -> Any:
+        """Sum over the blocks; neighbours are added up where they are."""
+        if self._client is None:
+            return super().map_reduce(function, *row_arrays)
+        tasks = self._tasks(function, row_arrays)
+        while len(tasks) > 1:
+            groups = [tasks[i : i + FOLDED] for i in range(0, len(tasks), FOLDED)]
+            tasks = [delayed(added, pure=False)(group) for group in groups]
+        [total] = self._results(tasks)
+        if self.progress is not None:
+            self.progress(self.n_rows, self.n_rows)
+        return total
+
+    def _tasks(
+        self, function: Callable[..., Any], row_arrays: Sequence[NDArray[np.generic]]
+    ) -> list[Any]:
+        """One task for each chunk; the function travels on its own."""
+        shared: Any = function
+        if self._client is not None:
+            shared = self._client.submit(_itself, function, pure=False)
+        return [
+            delayed(_applied, pure=False)(shared, chunk, *(a[start:stop] for a in row_arrays))
+            for (start, stop), chunk in zip(self.ranges(), self._chunks)
+        ]
+
+    def _results(self, tasks: list[Any]) -> Sequence[Any]:
+        if self._client is None:
+            found: Sequence[Any] = compute(*tasks)
+            return found
+        from provenmf.blocks.workers import gathered
+
+        return gathered(self._client, tasks)
+
+
+def active_client() -> Any:
+    """The client of a cluster, if that is where Dask computes now."""
+    from dask.base import get_scheduler
+
+    owner = getattr(get_scheduler(), "__self__", None)
+    return owner if type(owner).__module__.startswith("distributed.") else None
+
+
+def _in_rows(array: Any, sparse: bool, block_rows: int | None) -> Any:
+    """The array in chunks of whole rows, none of them empty, as blocks are."""
+    dtype = float_type(array.dtype)
+    meta = sp.csr_array((0, 0)) if sparse else np.empty((0, 0), dtype)
+    array = array.map_blocks(_as_rows, dtype, sparse, dtype=dtype, meta=meta)
+    some = tuple(rows for rows in array.chunks[0] if rows)  # chunks may be empty
+    return array.rechunk({0: block_rows or some or array.chunks[0], 1: -1})
 
 
 def _as_rows(chunk: object, dtype: np.dtype[Any], sparse: bool) -> Block:
@@ -82,3 +162,16 @@ def _as_rows(chunk: object, dtype: np.dtype[Any], sparse: bool) -> Block:
             "meta=scipy.sparse.csr_array((0, 0))"
         )
     return own_rows(chunk) if sparse else np.asarray(chunk, dtype=dtype)
+
+
+def _itself(value: Any) -> Any:
+    """Whatever it is given: a task that can be run again should its worker die."""
+    return value
+
+
+def _applied(function: Callable[..., Any], block: Block, *slices: Any) -> Any:
+    return function(block, *slices)
+
+
+def _taken(block: Block, rows: NDArray[np.intp]) -> Block:
+    return block[rows]
