@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from provenmf.advisor.automatic import factorize
+    from provenmf.advisor.choose_rank import choose_rank
     from provenmf.advisor.diagnose import Diagnosis, diagnose
     from provenmf.advisor.new_rows import conformal_residual
+    from provenmf.advisor.rank_choice import RankChoice
+    from provenmf.advisor.stability import Stability, stability
     from provenmf.applications.communities import Communities, find_communities
     from provenmf.applications.parts import Parts, find_parts
     from provenmf.applications.topics import Topics, find_topics
@@ -66,6 +69,10 @@ _PUBLIC = {
     "diagnose": "advisor.diagnose",
     "Diagnosis": "advisor.diagnose",
     "conformal_residual": "advisor.new_rows",
+    "choose_rank": "advisor.choose_rank",
+    "RankChoice": "advisor.rank_choice",
+    "stability": "advisor.stability",
+    "Stability": "advisor.stability",
     "find_topics": "applications.topics",
     "Topics": "applications.topics",
     "find_communities": "applications.communities",
@@ -112,6 +119,8 @@ __all__ = [
     "PoissonNMF",
     "ProvenmfError",
     "Purification",
+    "RankChoice",
+    "Stability",
     "StopReason",
     "TooLarge",
     "Topics",
@@ -121,6 +130,7 @@ __all__ = [
     "UnreadableFile",
     "__version__",
     "certify",
+    "choose_rank",
     "conformal_residual",
     "diagnose",
     "factorize",
@@ -128,6 +138,7 @@ __all__ = [
     "find_parts",
     "find_topics",
     "load",
+    "stability",
     "unmix",
 ]
 

@@ -259,6 +259,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             versions=versions(),
             state=solution.state,
             column_names=self._column_names(),
+            notes=self._number_note(len(solution.components)),
         )
         fit = self._measured(blocks, factorization, products=self.certify)
         factorization = replace(factorization, fingerprint=fit.fingerprint)
@@ -276,6 +277,15 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self.anchors_ = factorization.anchors
         if factorization.labels is not None:
             self.labels_ = factorization.labels
+
+    def _number_note(self, found: int) -> tuple[str, ...]:
+        """Said where the number of components was not given: nobody chose it silently."""
+        if self.n_components is not None and not isinstance(self.n_components, str):
+            return ()
+        return (
+            f"Number of components not given: {type(self).__name__} took {found}; `provenmf rank` "
+            "(choose_rank in Python) shows what speaks for which number",
+        )
 
     def _measured(
         self, blocks: Blocks, factorization: Factorization, *, products: bool = True

@@ -98,7 +98,7 @@ def test_an_unknown_method_is_an_error_and_one_name_is_enough():
 def test_missing_values_are_named():
     data = narrow_cones()
     data[3, 2] = np.nan
-    with pytest.raises(InvalidInput, match="X contains 1 NaN"):
+    with pytest.raises(InvalidInput, match="X contains NaN in 1 entries"):
         diagnose(data)
 
 

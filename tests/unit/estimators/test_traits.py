@@ -68,3 +68,10 @@ def test_methods_are_chosen_by_their_traits():
     assert set(methods(anchors=True)) == {"spa", "xray", "merit", "fast_anchor", "fast_gradient"}
     assert "xray" not in methods(anchors=True, negative_data=True)
     assert advised_methods() == ["cones", "spa", "merit", "and_descent"]
+
+
+def test_a_number_that_nobody_gave_is_noted(method):
+    model = fitted(method, mixtures(), n_components=None)
+    [note] = model.factorization_.notes
+    assert f"took {model.n_components_}" in note and "provenmf rank" in note
+    assert fitted(method, mixtures()).factorization_.notes == ()

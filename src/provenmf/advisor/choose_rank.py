@@ -1,0 +1,173 @@
+"""Choosing the number of components: all witnesses side by side, and the range they support."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.advisor.rank_choice import RankChoice
+from provenmf.advisor.rank_table import rank_table
+from provenmf.advisor.witnesses import witnesses_of
+from provenmf.blocks import Blocks, as_blocks
+from provenmf.errors import InvalidInput
+from provenmf.linalg.norms import squared_row_norms
+from provenmf.storage import as_dense, stored_values
+
+Floats = NDArray[np.float64]
+
+# Larger data are judged by a sample of their rows and columns, with so many entries at the most.
+MOST_ENTRIES = 200_000
+FEWEST_SIDE = 100  # of a sample
+MOST_RANKS = 10
+
+
+def choose_rank(
+    X: object,
+    ranks: Sequence[int] | None = None,
+    *,
+    n_resamples: int = 8,
+    held_out: float = 0.1,
+    repeats: int = 4,
+    max_entries: int = MOST_ENTRIES,
+    random_state: int | None = 0,
+    progress: Callable[[int, int], object] | None = None,
+) -> RankChoice:
+    """Show what speaks for which number of components.
+
+    Factorizations of every rank are compared by their error against the least possible one, by
+    their error at entries that they have not seen, and by whether their components come back in
+    resamples of the rows; singular values are compared with noise. Three witnesses give a number
+    each: held-out error, stability and spectrum.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
+        Rows are data points. Dense data may have missing entries (NaN); the spectrum then says
+        nothing.
+    ranks : sequence of int or None, default=None
+        The numbers to compare; None takes 1 to 10, or fewer for small data. The answer can only be
+        one of these.
+    n_resamples : int, default=8
+        Fits to 80 % of the rows for each number.
+    held_out : float, default=0.1
+        Share of the entries that a fit does not see.
+    repeats : int, default=4
+        How many times others are left out.
+    max_entries : int, default=200000
+        Larger data are judged by a sample of rows, and of columns with their energy as weight; a
+        note says so.
+    random_state : int or None, default=0
+        Seed of everything that is drawn.
+    progress : callable or None, default=None
+        Called as progress(fits done, all fits).
+
+    Returns
+    -------
+    RankChoice
+        Prints as a table; `plot()` draws it.
+
+    Raises
+    ------
+    InvalidInput
+        The data have negative or infinite entries, or `ranks` are not numbers that they can have.
+
+    See Also
+    --------
+    stability : whether the components of one estimator come back.
+    diagnose : which method's theory applies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import choose_rank
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.poisson(5 * rng.gamma(0.5, size=(60, 3)) @ rng.gamma(0.5, size=(3, 20)))
+    >>> found = choose_rank(X, range(1, 6), n_resamples=4, repeats=2)
+    >>> found.n_components
+    3
+    """
+    rng = np.random.default_rng(random_state)
+    matrix, counts, notes = _prepared(as_blocks(X), max_entries, rng)
+    chosen = _checked_ranks(ranks, matrix.shape)
+    for name, value, legal in (
+        ("n_resamples", n_resamples, n_resamples >= 2),
+        ("repeats", repeats, repeats >= 1),
+        ("held_out", held_out, 0 < held_out < 1),
+    ):
+        if not legal:
+            raise InvalidInput("is out of range", argument=name, value=value)
+    table = rank_table(
+        matrix,
+        chosen,
+        n_resamples=n_resamples,
+        repeats=repeats,
+        held_out=held_out,
+        counts=counts,
+        rng=rng,
+        progress=progress,
+    )
+    return RankChoice(as_blocks(X).shape, table, witnesses_of(table), notes)
+
+
+def _checked_ranks(ranks: Sequence[int] | None, shape: tuple[int, int]) -> list[int]:
+    most = min(shape) - 1
+    if most < 1:
+        raise InvalidInput(
+            f"X has shape {shape}: the number of components has nothing to be chosen from"
+        )
+    if ranks is None:
+        return list(range(1, min(MOST_RANKS, most) + 1))
+    chosen = sorted(set(ranks))
+    if not chosen or chosen[0] < 1 or chosen[-1] > most:
+        raise InvalidInput(
+            f"must lie between 1 and {most}, one less than the shorter side of the matrix",
+            argument="ranks",
+            value=list(ranks),
+        )
+    return [int(k) for k in chosen]
+
+
+def _prepared(
+    blocks: Blocks, most: int, rng: np.random.Generator
+) -> tuple[Floats, bool, tuple[str, ...]]:
+    """A dense matrix of moderate size, whether its entries are counts, and what was done."""
+    n, d = blocks.shape
+    rows, columns = np.arange(n), np.arange(d)
+    if n * d > most:
+        side = max(FEWEST_SIDE, int(np.sqrt(most)))
+        n_columns = min(d, max(side, most // n))
+        n_rows = min(n, max(1, most // n_columns))
+        rows = np.sort(rng.choice(n, n_rows, replace=False))
+        energy = np.nan_to_num(_column_energy(blocks))
+        columns = np.sort(np.argsort(-energy, kind="stable")[:n_columns])
+    part = blocks.take(rows) if len(rows) < n else blocks.everything()
+    counts = blocks.is_sparse and bool(np.all(stored_values(part) % 1 == 0))
+    matrix = np.ascontiguousarray(as_dense(part[:, columns]), dtype=np.float64)
+    observed = matrix[~np.isnan(matrix)]
+    if not np.isfinite(observed).all() or (observed < 0).any():
+        raise InvalidInput(
+            "X has negative or infinite entries: the number of nonnegative components is asked for"
+        )
+    if not observed.any():
+        raise InvalidInput("X has no entry that is not zero: there is nothing to factorize")
+    kept = (np.nan_to_num(matrix) > 0).any(axis=1)
+    matrix = matrix[kept][:, (np.nan_to_num(matrix[kept]) > 0).any(axis=0)]
+    notes = []
+    if matrix.shape != (n, d):
+        notes.append(
+            f"Judged on {matrix.shape[0]:,} of {n:,} rows and {matrix.shape[1]:,} of {d:,} columns"
+            + (", those with the most energy" if len(columns) < d else "")
+        )
+    return matrix, counts, tuple(notes)
+
+
+def _column_energy(blocks: Blocks) -> Floats:
+    """Sum of squares of each column."""
+
+    def squares(block: Any) -> Floats:
+        return np.asarray(squared_row_norms(block.T.tocsr() if blocks.is_sparse else block.T))
+
+    return np.asarray(blocks.map_reduce(squares))

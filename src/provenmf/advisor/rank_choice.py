@@ -1,0 +1,240 @@
+"""The evidence for the number of components as a record that prints, draws and goes to JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.advisor.rank_table import RankTable
+from provenmf.advisor.witnesses import Witness, together
+from provenmf.errors import MissingExtra
+from provenmf.records.certificate import finite_or_none
+
+if TYPE_CHECKING:
+    import plotly.graph_objects
+
+Floats = NDArray[np.float64]
+Curve = tuple[str, Sequence[int], Sequence[float | None]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankChoice:
+    """What speaks for which number of components; made by `choose_rank`.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Rows and columns of the data.
+    table : RankTable
+        The evidence for each number, as arrays.
+    witnesses : tuple of Witness
+        What each kind of evidence says: its number, or None, and the reason.
+    notes : tuple of str
+        What was done to the data.
+    n_components : int or None
+        The number that at least two of held-out error, stability and spectrum share.
+    range : tuple of int or None
+        The lowest and the highest number that one of them has; None if they have none.
+
+    See Also
+    --------
+    choose_rank : makes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import choose_rank
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.poisson(5 * rng.gamma(0.5, size=(40, 2)) @ rng.gamma(0.5, size=(2, 15)))
+    >>> found = choose_rank(X, range(1, 5), n_resamples=3, repeats=2)
+    >>> [witness.name for witness in found.witnesses]
+    ['held-out error', 'stability', 'spectrum']
+    """
+
+    shape: tuple[int, int]
+    table: RankTable
+    witnesses: tuple[Witness, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_components(self) -> int | None:
+        """The number that two witnesses share, or None."""
+        return together(self.witnesses)[0]
+
+    @property
+    def range(self) -> tuple[int, int] | None:
+        """From the lowest to the highest number that a witness has."""
+        _, low, high = together(self.witnesses)
+        return None if low is None or high is None else (low, high)
+
+    @property
+    def verdict(self) -> str:
+        """The answer in a sentence or two."""
+        agreeing = [w.name for w in self.witnesses if w.n_components == self.n_components]
+        agreeing = [name for name in agreeing if name != "coherence"]
+        if self.range is None:
+            return "The evidence supports no number of components among those tried."
+        low, high = self.range
+        spread = f"{low}" if low == high else f"{low} to {high}"
+        if self.n_components is None:
+            return (
+                f"The evidence does not settle the number of components: it supports {spread}. "
+                "Look at the components of several numbers, and choose by what they are for."
+            )
+        said = f"{_listed(agreeing)} agree on {self.n_components} components."
+        said = said[:1].upper() + said[1:]
+        return said if low == high else f"{said} All witnesses together support {spread}."
+
+    def curves(self) -> dict[str, list[Curve]]:
+        """What the picture shows: curves by the label of their axis."""
+        table, ranks = self.table, self.table.ranks
+        means = table.held_out.mean(axis=0)
+        errors: list[Curve] = [
+            ("error", ranks, _plain(table.error)),
+            ("held-out error", ranks, _plain(means)),
+        ]
+        if table.floor is not None:
+            errors.append(("floor: no factorization is below", ranks, _plain(table.floor)))
+        found: dict[str, list[Curve]] = {
+            "relative error": errors,
+            "agreement over resamples": [
+                ("mean cosine", ranks, _plain(table.agreement)),
+                ("least cosine", ranks, _plain(table.least_agreement)),
+                ("silhouette", ranks, _plain(table.silhouette)),
+            ],
+        }
+        if table.spectrum is not None:
+            shown = range(1, min(max(ranks) + 3, len(table.spectrum.values)) + 1)
+            noise = table.spectrum.noise
+            found["singular value"] = [
+                ("data", shown, _plain(table.spectrum.values[: len(shown)])),
+                ("noise", range(1, len(noise) + 1), _plain(noise)),
+            ]
+        if table.coherence is not None:
+            found["coherence (NPMI)"] = [("coherence", ranks, _plain(table.coherence))]
+        return found
+
+    def plot(self) -> plotly.graph_objects.Figure:
+        """All curves over the number of components as a plotly figure.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+            The chosen number is marked by a line.
+        """
+        try:
+            from plotly.graph_objects import Scatter
+            from plotly.subplots import make_subplots
+        except ImportError as error:
+            raise MissingExtra("a figure", "plot") from error
+        panels = self.curves()
+        figure = make_subplots(rows=len(panels), cols=1, vertical_spacing=0.08)
+        for row, (label, curves) in enumerate(panels.items(), 1):
+            for name, x, y in curves:
+                figure.add_trace(
+                    Scatter(x=list(x), y=list(y), name=name, mode="lines+markers"), row=row, col=1
+                )
+            scale = "log" if label == "singular value" else "linear"
+            figure.update_yaxes(title_text=label, type=scale, row=row, col=1)
+            if self.n_components is not None:
+                figure.add_vline(self.n_components, line_dash="dot", row=row, col=1)
+        figure.update_xaxes(title_text="number of components", row=len(panels), col=1)
+        return figure.update_layout(height=280 * len(panels), title=self.verdict)
+
+    def header(self) -> list[str]:
+        """The columns of the table."""
+        names = ["K", "error", "floor", "held out", "+/-", "agreement", "silhouette"]
+        names += ["value/noise"] if self.table.spectrum is not None else []
+        return names + (["NPMI"] if self.table.coherence is not None else [])
+
+    def rows(self) -> list[list[str]]:
+        """The table as texts, a line for each number."""
+        table = self.table
+        means = table.held_out.mean(axis=0)
+        spread = table.held_out.std(axis=0)
+        lines = []
+        for place, k in enumerate(table.ranks):
+            line = [str(k), _digits(table.error[place])]
+            line.append("-" if table.floor is None else _digits(table.floor[place]))
+            line += [_digits(means[place]), f"{spread[place]:.2g}"]
+            line += [f"{table.agreement[place]:.2f}", _digits(table.silhouette[place], ".2f")]
+            if table.spectrum is not None:
+                noise = table.spectrum.noise
+                inside = k <= len(noise) and noise[k - 1] > 0
+                line.append(f"{table.spectrum.values[k - 1] / noise[k - 1]:.2f}" if inside else "-")
+            if table.coherence is not None:
+                line.append(f"{table.coherence[place]:.2f}")
+            lines.append(line)
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        table = self.table
+        spectrum = table.spectrum
+        return {
+            "shape": list(self.shape),
+            "n_components": self.n_components,
+            "range": None if self.range is None else list(self.range),
+            "verdict": self.verdict,
+            "witnesses": [vars(witness).copy() for witness in self.witnesses],
+            "ranks": list(table.ranks),
+            "error": _plain(table.error),
+            "floor": None if table.floor is None else _plain(table.floor),
+            "held_out": [_plain(row) for row in table.held_out],
+            "agreement": _plain(table.agreement),
+            "least_agreement": _plain(table.least_agreement),
+            "silhouette": _plain(table.silhouette),
+            "coherence": None if table.coherence is None else _plain(table.coherence),
+            "singular_values": None if spectrum is None else _plain(spectrum.values),
+            "noise": None if spectrum is None else _plain(spectrum.noise),
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        header, rows = self.header(), self.rows()
+        widths = [max(map(len, column)) + 2 for column in zip(header, *rows)]
+        lines = ["".join(f"{c:>{w}}" for c, w in zip(line, widths)) for line in [header, *rows]]
+        lines.append("")
+        for witness in self.witnesses:
+            number = "-" if witness.n_components is None else str(witness.n_components)
+            lines += wrap(f"{witness.name:16}{number:>3}  {witness.reason}", 79,
+                          subsequent_indent=" " * 21)  # fmt: skip
+        lines += ["", *wrap(self.verdict, 79), *(line for n in self.notes for line in wrap(n, 79))]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"RankChoice(n_components={self.n_components}, range={self.range})"
+
+    def _repr_html_(self) -> str:
+        """The verdict first, then the witnesses and the table."""
+        said = "".join(
+            f"<li>{escape(w.name)}: {'-' if w.n_components is None else w.n_components} "
+            f"({escape(w.reason)})</li>"
+            for w in self.witnesses
+        )
+        head = "".join(f"<th>{escape(cell)}</th>" for cell in self.header())
+        body = "".join(
+            f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in self.rows()
+        )
+        return (
+            f"<div><p>{escape(self.verdict)}</p><ul>{said}</ul>"
+            f"<table><tr>{head}</tr>{body}</table></div>"
+        )
+
+
+def _plain(values: Floats) -> list[float | None]:
+    return [finite_or_none(float(value)) for value in values]
+
+
+def _digits(value: float, form: str = ".4f") -> str:
+    return "-" if np.isnan(value) else f"{value:{form}}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,86 @@
+"""What each kind of evidence says about the number of components, and what they say together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from provenmf.advisor.rank_table import RankTable
+from provenmf.advisor.spectrum import MARGIN
+
+# Silhouettes this near to the largest one are as good, and below the other number are none.
+AS_CLEAR, COME_BACK = 0.02, 0.6
+# Held-out errors this near to the least one are as good.
+AS_GOOD = 0.01
+
+
+@dataclass(frozen=True)
+class Witness:
+    """One kind of evidence: its number, None where it says nothing, and why."""
+
+    name: str
+    n_components: int | None
+    reason: str
+
+
+def witnesses_of(table: RankTable) -> tuple[Witness, ...]:
+    """Held-out error, stability, spectrum, and for counts coherence, which has no vote."""
+    found = [held_out(table), stable(table), above_noise(table)]
+    if table.coherence is not None:
+        best = int(np.argmax(table.coherence))
+        said = f"highest NPMI, {table.coherence[best]:.2f}; shown only"
+        found.append(Witness("coherence", table.ranks[best], said))
+    return tuple(found)
+
+
+def held_out(table: RankTable) -> Witness:
+    """The smallest number that predicts hidden entries as well as the best one."""
+    name, means = "held-out error", table.held_out.mean(axis=0)
+    best = int(np.argmin(means))
+    spread = (table.held_out - means)[:, best].std(ddof=1) if len(table.held_out) > 1 else 0.0
+    slack = max(AS_GOOD * means[best], spread / np.sqrt(len(table.held_out)))
+    chosen = int(np.argmax(means <= means[best] + slack))
+    k = table.ranks[chosen]
+    if best == len(table.ranks) - 1 and len(table.ranks) > 1 and chosen == best:
+        return Witness(name, None, f"still falls at {k}, the largest number tried")
+    return Witness(name, k, f"{means[chosen]:.3g} at hidden entries; least is {means[best]:.3g}")
+
+
+def stable(table: RankTable) -> Witness:
+    """The number whose components come back most clearly in resamples."""
+    name, scores = "stability", np.nan_to_num(table.silhouette, nan=-1.0)
+    best = float(scores.max())
+    if best < COME_BACK:
+        return Witness(name, None, "components of no number above 1 come back in resamples")
+    k = table.ranks[int(np.flatnonzero(scores >= best - AS_CLEAR)[-1])]
+    return Witness(name, k, f"components come back most clearly (silhouette {best:.2f})")
+
+
+def above_noise(table: RankTable) -> Witness:
+    """How many singular values stand above the noise."""
+    name = "spectrum"
+    if table.spectrum is None:
+        return Witness(name, None, "not known with missing entries")
+    k = table.spectrum.n_components
+    if k > max(table.ranks):
+        return Witness(name, None, f"more than {max(table.ranks)} singular values are above noise")
+    if k == 0:
+        return Witness(name, None, "no singular value is above noise")
+    return Witness(name, k, f"the last singular value above {MARGIN} times the noise")
+
+
+def together(witnesses: Sequence[Witness]) -> tuple[int | None, int | None, int | None]:
+    """The number that two witnesses share, and the lowest and highest number that one has.
+
+    Coherence has no vote: it rates words, and rewards few topics.
+    """
+    votes = [
+        w.n_components for w in witnesses if w.n_components is not None and w.name != "coherence"
+    ]
+    if not votes:
+        return None, None, None
+    number, count = Counter(votes).most_common(1)[0]
+    return (number if count >= 2 else None), min(votes), max(votes)

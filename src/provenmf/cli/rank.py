@@ -1,0 +1,133 @@
+"""`provenmf rank`: what speaks for which number of components."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from provenmf.cli import options
+from provenmf.cli.progress import Progress, reading
+from provenmf.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from provenmf.advisor.rank_choice import RankChoice
+
+
+def rank(
+    data: Annotated[
+        Path, typer.Argument(help="Matrix: npy, npz, csv, tsv, mtx, mat, parquet, h5ad.")
+    ],
+    ranks: Annotated[
+        str | None,
+        typer.Option(
+            "--ranks", metavar="LIST", help="Numbers to compare: 2-12, or 3,5,8. Default: 1-10."
+        ),
+    ] = None,
+    resamples: Annotated[
+        int, typer.Option("--resamples", metavar="N", help="Fits to parts of the rows, per number.")
+    ] = 8,
+    key: options.Key = None,
+    transpose: options.Transpose = False,
+    seed: options.Seed = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Also write the table and the picture as a page (.html).",
+        ),
+    ] = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Show what speaks for which number of components, and the range it supports.
+
+    For each number K: the error of a fit beside the least possible one, the
+    error at entries that the fit has not seen, and whether the components come
+    back from other samples of the rows. Singular values are compared with noise.
+    Large data are judged by a sample. Empty cells of a table are missing entries.
+
+    \b
+    Examples:
+      provenmf rank table.csv
+      provenmf rank counts.npz --ranks 2-20 -o counts-rank.html
+      provenmf rank spectra.mat --key Y --transpose --json
+    """  # fmt: skip
+    from provenmf import choose_rank
+    from provenmf.cli.fit import read_data
+    from provenmf.io.strict_json import strict_json
+
+    numbers = None if ranks is None else parse_ranks(ranks)
+    if output is not None:
+        _check_page(output, force)
+    with reading(data):
+        matrix = read_data(data, key=key, transpose=transpose, missing=True).matrix
+    with Progress(f"Comparing numbers of components of {data.name}") as progress:
+
+        def done(finished: int, total: int) -> None:
+            progress.steps = total
+            progress.reach(finished)
+
+        found = choose_rank(
+            matrix, numbers, n_resamples=resamples, random_state=seed, progress=done
+        )
+    if output is not None:
+        write_page(found, data.name, output)
+    if as_json:
+        typer.echo(strict_json(found.to_dict()))
+        return
+    typer.echo(str(found))
+    if output is not None:
+        typer.echo(f"Page written to {output}")
+
+
+def parse_ranks(text: str) -> list[int]:
+    """Numbers from "2-12" or "3,5,8" or both."""
+    numbers: list[int] = []
+    for part in text.replace(" ", "").split(","):
+        low, _, high = part.partition("-")
+        if not low.isdigit() or (high and not high.isdigit()):
+            raise InvalidInput(f"--ranks {text} is no list of numbers: write it like 2-12 or 3,5,8")
+        numbers += range(int(low), int(high or low) + 1)
+    return numbers
+
+
+def _check_page(output: Path, force: bool) -> None:
+    from provenmf.cli.target import PAGE_ENDINGS, refuse_overwriting
+    from provenmf.io.output import check_writable
+
+    if output.suffix.lower() not in PAGE_ENDINGS:
+        raise InvalidInput(f"--output {output} is to be a page: end it in .html")
+    if not force:
+        refuse_overwriting(output)
+    check_writable(output)
+
+
+def write_page(found: RankChoice, name: str, path: Path) -> None:
+    """The table and the curves as one HTML file."""
+    from provenmf.io import write_aside
+    from provenmf.report.elements import Chart, Element, Paragraph, Tab, Table
+    from provenmf.report.figures import Lines
+    from provenmf.report.page import page
+
+    said = [
+        (w.name, "-" if w.n_components is None else str(w.n_components), w.reason)
+        for w in found.witnesses
+    ]
+    elements: list[Element] = [
+        Table("What each witness says", ("witness", "number", "why"), said),
+        *(Paragraph(f"{note}.", "note") for note in found.notes),
+    ]
+    for label, curves in found.curves().items():
+        lines = Lines(curves, "number of components", label, log_y=label == "singular value")
+        elements.append(Chart(label[:1].upper() + label[1:], lines))
+    elements.append(Table("All numbers", found.header(), found.rows()))
+    text = page(
+        f"Number of components of {name}",
+        [Tab("rank", "Evidence", elements)],
+        summary=found.verdict,
+    )
+    write_aside(path, lambda file: file.write(text.encode()))
