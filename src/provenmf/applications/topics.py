@@ -18,7 +18,7 @@ for the first two, documents × words for the third.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -56,7 +56,7 @@ from provenmf.metrics.topics import (
     topic_coherence,
 )
 from provenmf.records.answers import Answer, ReadOptions, Words, shares, stored_or_numbered
-from provenmf.records.shapes import Shape
+from provenmf.records.shapes import NOT_SAVED, Shape
 from provenmf.solvers.topics.documents import infer_documents
 
 if TYPE_CHECKING:
@@ -120,6 +120,8 @@ class Topics(Answer):
         A year, an author or the like for each document, see `grouped`.
     grouped_by : str
         What the groups are called.
+    corpus : Counts or None
+        What the topics were found in, as long as they are in memory; it is not saved.
 
     See Also
     --------
@@ -162,6 +164,7 @@ class Topics(Answer):
     settings: TopicSettings = TopicSettings()
     document_groups: Annotated[NDArray[np.str_], Shape("documents")] | None = None
     grouped_by: str = ""
+    corpus: Counts | None = field(default=None, compare=False, metadata=NOT_SAVED)
 
     @property
     def weights(self) -> NDArray[np.float64]:
@@ -269,6 +272,55 @@ class Topics(Answer):
             columns = list(self.component_names)
             tables["topics_by_group"] = pandas.DataFrame(found, index=index, columns=columns)
         return tables
+
+    def merge(self, numbers: Sequence[int], documents: object = None) -> Topics:
+        """One topic in place of several; weights are refitted and the certificate is new.
+
+        Parameters
+        ----------
+        numbers : sequence of int
+            The topics to merge, counted from 1 as in their names.
+        documents : texts, Counts or matrix of counts, optional
+            What the topics were found in; needed for topics that were loaded from a file.
+
+        Returns
+        -------
+        Topics
+            Without anchor words: the certificate is that of documents of unit length factorized
+            with these topics. Default names are numbered anew, names of one's own stay.
+
+        Examples
+        --------
+        >>> from provenmf.applications import find_topics
+        >>> texts = ["ship sail wave", "bread oven yeast", "ship wave harbour", "oven bread"] * 3
+        >>> topics = find_topics(texts, 2).labelled({1: "one", 2: "two"})
+        >>> topics.merge([1, 2]).component_names
+        ('one + two',)
+        """
+        from provenmf.applications.topic_edits import merge
+
+        return merge(self, numbers, documents)
+
+    def drop(self, numbers: Sequence[int], documents: object = None) -> Topics:
+        """The topics without some of them; see `merge` for the rest."""
+        from provenmf.applications.topic_edits import drop
+
+        return drop(self, numbers, documents)
+
+    def split(self, number: int, documents: object = None, *, random_state: Any = 0) -> Topics:
+        """Two topics in place of one, found in the words that it explains; see `merge`."""
+        from provenmf.applications.topic_edits import split
+
+        return split(self, number, documents, random_state=random_state)
+
+    def reduced_to(self, n_topics: int, documents: object = None) -> Topics:
+        """Merge topics until `n_topics` are left, each time those that differ least; see `merge`.
+
+        The loss of a merger is the information about words that is lost (Slonim & Tishby 1999).
+        """
+        from provenmf.applications.topic_edits import reduce_to
+
+        return reduce_to(self, n_topics, documents)
 
     def factorized(self) -> str:
         """Words as points, or documents of unit length."""
@@ -402,8 +454,7 @@ def find_topics(
     empty = int(np.count_nonzero(matrix.sum(axis=1) == 0))
     if empty:
         notes.append(f"{counted(empty, 'document')} with no word left: no weights there")
-    best = _top_columns(found.topics, found.frequency, N_TOP_WORDS)
-    examples = _example_documents(weights, np.asarray(matrix.sum(axis=1)))
+    used = Counts(matrix, corpus.vocabulary[kept], corpus.texts, corpus.names)
     return Topics(
         factorization=found.factorization,
         notes=tuple(notes),
@@ -411,21 +462,36 @@ def find_topics(
         vocabulary=corpus.vocabulary[kept],
         word_columns=kept,
         document_weights=weights,
-        coherence=topic_coherence(best, matrix),
-        npmi=npmi_coherence(best, matrix),
-        similarity_count=int(similarity_count(best)),
         anchor_columns=found.anchors,
         candidate_words=found.candidates,
         document_names=None if corpus.names is None else np.array(corpus.names, dtype=np.str_),
-        example_documents=examples,
-        example_texts=_example_texts(corpus, examples),
         rarity=rarity,
         prior=prior,
         word_frequency=found.frequency,
         eigenvalues=found.eigenvalues,
         noise_edge=found.noise_edge,
         settings=replace(settings, n_topics=found.n_topics or n_topics),
+        corpus=used,
+        **measured(found.topics, found.frequency, weights, used),
     )
+
+
+def measured(
+    topics: NDArray[np.float64],
+    frequency: NDArray[np.float64] | None,
+    weights: NDArray[np.float64],
+    corpus: Counts,
+) -> dict[str, Any]:
+    """How good topics are and which documents show them: fields of `Topics`."""
+    best = _top_columns(topics, frequency, N_TOP_WORDS)
+    examples = _example_documents(weights, np.asarray(corpus.matrix.sum(axis=1)))
+    return {
+        "coherence": topic_coherence(best, corpus.matrix),
+        "npmi": npmi_coherence(best, corpus.matrix),
+        "similarity_count": int(similarity_count(best)),
+        "example_documents": examples,
+        "example_texts": _example_texts(corpus, examples),
+    }
 
 
 def _top_columns(

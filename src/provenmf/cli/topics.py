@@ -85,6 +85,12 @@ def topics(
             help="Show the topics over a column: a year, an author. For a folder of texts: folder.",
         ),
     ] = None,
+    reduce_to: Annotated[
+        int | None,
+        typer.Option(
+            "--reduce-to", metavar="N", help="Merge the most alike topics until N are left."
+        ),
+    ] = None,
     max_iter: options.MaxIter = None,
     seed: options.Seed = 0,
     checkpoint: options.CheckpointFolder = None,
@@ -108,6 +114,7 @@ def topics(
       provenmf topics abstracts.txt -k 20                 one document a line
       provenmf topics posts.jsonl.xz -k 20 --field body --mail
       provenmf topics letters.csv -k 10 --by year         topics over time
+      provenmf topics letters/ -k 30 --reduce-to 12       merge the most alike
       provenmf topics counts.npz --vocabulary words.txt -k 5
       provenmf topics posts.csv -k 8 --method spa -o spa.npz --json
     """
@@ -142,6 +149,8 @@ def topics(
             certify=not no_certify,
             **fit.options,
         )
+    if reduce_to is not None:
+        result = result.reduced_to(reduce_to)
     if by is not None and groups is not None:
         result = result.grouped(groups, by)
     finish(result, target, as_json=as_json)

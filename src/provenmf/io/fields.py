@@ -9,7 +9,7 @@ file can hold nothing but what the record's class expects.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -41,7 +41,7 @@ def pack(record: Any, prefix: str = "") -> tuple[Plain, Arrays]:
     """The plain values and the arrays of a record; what is None is left out."""
     plain: Plain = {}
     arrays: Arrays = {}
-    for part in fields(record):
+    for part in saved_fields(record):
         value, name = getattr(record, part.name), prefix + part.name
         if isinstance(value, np.ndarray):
             arrays[name] = value
@@ -59,6 +59,11 @@ def pack(record: Any, prefix: str = "") -> tuple[Plain, Arrays]:
     return plain, arrays
 
 
+def saved_fields(record: Any) -> list[Field[Any]]:
+    """The fields that a file holds; some live in memory only."""
+    return [part for part in fields(record) if part.metadata.get("saved", True)]
+
+
 def _holds_arrays(value: object) -> bool:
     return isinstance(value, Mapping) and any(isinstance(v, np.ndarray) for v in value.values())
 
@@ -70,7 +75,7 @@ def unpack(kind: type[Record], plain: object, arrays: Arrays, prefix: str = "") 
     hints = get_type_hints(kind, include_extras=True)
     stored = _Stored(plain, arrays, prefix, {})
     found = {}
-    for part in fields(kind):  # type: ignore[arg-type]
+    for part in saved_fields(kind):
         if stored.has(part.name):
             found[part.name] = stored.value(hints[part.name], part.name)
         elif part.default is MISSING and part.default_factory is MISSING:

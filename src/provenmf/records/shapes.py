@@ -5,8 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from types import MappingProxyType
 
 import numpy as np
+
+# Metadata of a field that lives in memory only.
+NOT_SAVED = MappingProxyType({"saved": False})
 
 
 @dataclass(frozen=True, init=False)

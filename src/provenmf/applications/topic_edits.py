@@ -1,0 +1,232 @@
+"""Topics merged, dropped or split by hand: weights refitted, and a new certificate.
+
+The edited topics are known components: documents of unit length are factorized with these
+components fixed, so that the certificate speaks of the topics as they are now. Weights of the
+documents are found as they were before, by likelihood or least squares.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from provenmf.applications.anchor_words import (
+    document_weights,
+    scaled_to_sum_one,
+    unit_documents,
+)
+from provenmf.applications.fitting import fit_matrix
+from provenmf.applications.topics import Topics, measured
+from provenmf.applications.words import counts_of_words
+from provenmf.errors import InvalidInput
+from provenmf.io.texts import Corpus, Counts
+from provenmf.solvers.topics.documents import infer_documents
+
+Floats = NDArray[np.float64]
+
+
+def merge(answer: Topics, numbers: Sequence[int], documents: object = None) -> Topics:
+    """One topic in place of several; see `Topics.merge`."""
+    chosen = checked(answer, numbers, least=2)
+    counts = counts_behind(answer, documents)
+    mass = words_of_topics(answer, counts.matrix)
+    groups = [[i] for i in range(answer.n_components) if i not in chosen[1:]]
+    groups[groups.index([chosen[0]])] = list(chosen)
+    told = f"{', '.join(answer.component_names[i] for i in chosen)} were merged"
+    return regrouped(answer, groups, mass, counts, told)
+
+
+def reduce_to(answer: Topics, n_topics: int, documents: object = None) -> Topics:
+    """Merge the topics that lose least until so many are left; see `Topics.reduced_to`."""
+    if not 1 <= n_topics <= answer.n_components:
+        raise InvalidInput(
+            f"must be between 1 and the {answer.n_components} topics there are",
+            argument="n_topics",
+            value=n_topics,
+        )
+    counts = counts_behind(answer, documents)
+    mass = words_of_topics(answer, counts.matrix)
+    groups = least_loss_groups(answer.topics, mass, n_topics)
+    told = (
+        f"{answer.n_components} topics were reduced to {n_topics}: those that differ least merged"
+    )
+    return regrouped(answer, groups, mass, counts, told)
+
+
+def drop(answer: Topics, numbers: Sequence[int], documents: object = None) -> Topics:
+    """The topics without some of them; see `Topics.drop`."""
+    chosen = checked(answer, numbers, least=1)
+    kept = [i for i in range(answer.n_components) if i not in chosen]
+    if not kept:
+        raise InvalidInput("numbers names every topic: keep at least one")
+    counts = counts_behind(answer, documents)
+    told = f"{', '.join(answer.component_names[i] for i in chosen)} were dropped"
+    prior = None if answer.prior is None else answer.prior[kept]
+    names = [answer.component_names[i] for i in kept]
+    return refitted(answer, answer.topics[kept], prior, names, counts, told)
+
+
+def split(
+    answer: Topics, number: int, documents: object = None, *, random_state: Any = 0
+) -> Topics:
+    """Two topics in place of one; see `Topics.split`.
+
+    The expected counts of the topic, c_dw p(topic | document, word), are factorized again with two
+    components under the Kullback-Leibler divergence.
+    """
+    (topic,) = checked(answer, [number], least=1)
+    counts = counts_behind(answer, documents)
+    shares = responsibilities(counts.matrix, answer.document_weights, answer.topics, topic)
+    used = np.flatnonzero(shares.sum(axis=1) > 0)
+    if len(used) < 2:
+        raise InvalidInput(f"{answer.component_names[topic]} is in fewer than two documents")
+    options = {"random_state": random_state, "certify": False}
+    found = fit_matrix(sp.csr_array(shares[used]), 2, "poisson", options)
+    parts = scaled_to_sum_one(np.maximum(found.components, 0.0).astype(np.float64))
+    topics = np.vstack([answer.topics[:topic], parts, answer.topics[topic + 1 :]])
+    prior = None
+    if answer.prior is not None:
+        halves = np.full(2, answer.prior[topic] / 2)
+        prior = np.concatenate([answer.prior[:topic], halves, answer.prior[topic + 1 :]])
+    name = answer.component_names[topic]
+    names = list(answer.component_names)
+    names[topic : topic + 1] = [f"{name}, part {part}" for part in (1, 2)]
+    return refitted(answer, topics, prior, names, counts, f"{name} was split in two")
+
+
+def checked(answer: Topics, numbers: Sequence[int], *, least: int) -> list[int]:
+    """Places of topics from their numbers, which count from 1 as their names do."""
+    places = sorted({int(number) - 1 for number in numbers})
+    wrong = next((place for place in places if not 0 <= place < answer.n_components), None)
+    if wrong is not None:
+        raise InvalidInput(f"there is no topic {wrong + 1}: they are 1 to {answer.n_components}")
+    if len(places) < least:
+        raise InvalidInput(f"numbers has {len(places)} topics: name at least {least}")
+    return places
+
+
+def counts_behind(answer: Topics, documents: object) -> Counts:
+    """Counts of the answer's words in its documents: those in memory, or from data given."""
+    if documents is None:
+        if answer.corpus is None:
+            raise InvalidInput(
+                "the topics were loaded from a file, which does not hold the documents",
+                argument="documents",
+                remedy="give the texts or counts that they were found in",
+            )
+        documents = answer.corpus
+    matrix, _ = counts_of_words(documents, answer.vocabulary, answer.word_columns)
+    if matrix.shape[0] != len(answer.document_weights):
+        raise InvalidInput(
+            f"{matrix.shape[0]} documents for topics of {len(answer.document_weights)}: give those "
+            "that the topics were found in"
+        )
+    texts = documents.texts if isinstance(documents, Corpus | Counts) else None
+    return Counts(matrix, answer.vocabulary, texts, None)
+
+
+def words_of_topics(answer: Topics, matrix: sp.csr_array) -> Floats:
+    """How many of all words each topic has."""
+    lengths = np.asarray(matrix.sum(axis=1), dtype=np.float64)
+    return np.maximum(np.asarray(lengths @ answer.document_weights), np.finfo(float).tiny)
+
+
+def least_loss_groups(topics: Floats, mass: Floats, n_groups: int) -> list[list[int]]:
+    """Merge pairs until `n_groups` are left, each time those that lose least information.
+
+    Merging i and j loses (m_i + m_j) times the weighted Jensen-Shannon divergence of their words
+    (Slonim & Tishby 1999).
+    """
+    groups = {i: [i] for i in range(len(topics))}
+    rows = {i: np.array(row) for i, row in enumerate(topics)}
+    sizes = {i: float(m) for i, m in enumerate(mass)}
+
+    def loss(i: int, j: int) -> float:
+        mixed = (sizes[i] * rows[i] + sizes[j] * rows[j]) / (sizes[i] + sizes[j])
+        own = sizes[i] * entropy(rows[i]) + sizes[j] * entropy(rows[j])
+        return (sizes[i] + sizes[j]) * entropy(mixed) - own
+
+    losses = {(i, j): loss(i, j) for j in groups for i in range(j)}
+    while len(groups) > n_groups:
+        i, j = min(losses, key=lambda pair: losses[pair])
+        rows[i] = (sizes[i] * rows[i] + sizes[j] * rows[j]) / (sizes[i] + sizes[j])
+        sizes[i] += sizes[j]
+        groups[i] = sorted(groups[i] + groups.pop(j))
+        losses = {pair: value for pair, value in losses.items() if j not in pair}
+        for other in groups.keys() - {i}:
+            pair = (min(i, other), max(i, other))
+            losses[pair] = loss(*pair)
+    return list(groups.values())
+
+
+def entropy(row: Floats) -> float:
+    """−Σ p log p."""
+    positive = row[row > 0]
+    return float(-(positive * np.log(positive)).sum())
+
+
+def responsibilities(
+    counts: sp.csr_array, weights: Floats, topics: Floats, topic: int
+) -> sp.csr_array:
+    """Expected counts of one topic: c_dw θ_dt φ_tw / Σ_s θ_ds φ_sw."""
+    entries = sp.coo_array(counts)
+    of_topic = weights[entries.row, topic] * topics[topic, entries.col]
+    of_all = np.einsum("ij,ij->i", weights[entries.row], topics.T[entries.col])
+    share = np.divide(of_topic, of_all, out=np.zeros_like(of_all), where=of_all > 0)
+    return sp.csr_array((entries.data * share, (entries.row, entries.col)), shape=counts.shape)
+
+
+def regrouped(
+    answer: Topics, groups: list[list[int]], mass: Floats, counts: Counts, told: str
+) -> Topics:
+    """One topic for each group: the mean of its topics, by how many words they have."""
+    topics = np.array([mass[group] @ answer.topics[group] / mass[group].sum() for group in groups])
+    prior = None
+    if answer.prior is not None:
+        prior = np.array([answer.prior[group].sum() for group in groups])
+    names = [" + ".join(answer.component_names[i] for i in group) for group in groups]
+    return refitted(answer, topics, prior, names, counts, told)
+
+
+def refitted(
+    answer: Topics,
+    topics: Floats,
+    prior: Floats | None,
+    names: Sequence[str],
+    counts: Counts,
+    told: str,
+) -> Topics:
+    """The answer of edited topics: weights, certificate and measures are new."""
+    options = {"fixed_components": topics}
+    fit = fit_matrix(unit_documents(counts.matrix), len(topics), "hals", options)
+    if prior is not None:
+        weights = infer_documents(counts.matrix, topics, prior)
+    else:
+        weights = document_weights(counts.matrix, topics, answer.rarity)
+    return replace(
+        answer,
+        factorization=replace(fit, origin=answer.factorization.origin),
+        notes=(*answer.notes, told),
+        component_names=tuple(renumbered(names)),
+        topics=topics,
+        document_weights=weights,
+        prior=prior,
+        anchor_columns=None,
+        candidate_words=None,
+        eigenvalues=None,
+        noise_edge=np.nan,
+        corpus=answer.corpus,
+        **measured(topics, answer.word_frequency, weights, counts),
+    )
+
+
+def renumbered(names: Sequence[str]) -> list[str]:
+    """Names of one's own stay; numbers start again at 1."""
+    plain = re.compile(r"Topic \d+(, part \d| \+ Topic \d+)*")
+    return [f"Topic {n}" if plain.fullmatch(name) else name for n, name in enumerate(names, 1)]
