@@ -111,7 +111,7 @@ def write_page(found: RankChoice, name: str, path: Path) -> None:
     from provenmf.io import write_aside
     from provenmf.report.elements import Chart, Element, Paragraph, Tab, Table
     from provenmf.report.figures import Lines
-    from provenmf.report.page import page
+    from provenmf.report.page import Top, page
 
     said = [
         (w.name, "-" if w.n_components is None else str(w.n_components), w.reason)
@@ -128,6 +128,6 @@ def write_page(found: RankChoice, name: str, path: Path) -> None:
     text = page(
         f"Number of components of {name}",
         [Tab("rank", "Evidence", elements)],
-        summary=found.verdict,
+        Top(verdict=found.verdict),
     )
     write_aside(path, lambda file: file.write(text.encode()))
