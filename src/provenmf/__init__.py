@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from provenmf.estimators.and_descent import AND
     from provenmf.estimators.anls import ANLS
     from provenmf.estimators.certificate import certify
+    from provenmf.estimators.component_errors import with_error_bars
     from provenmf.estimators.cones import ConeNMF
     from provenmf.estimators.fast_anchor import FastAnchor
     from provenmf.estimators.fast_gradient import FastGradient
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from provenmf.estimators.traits import Traits
     from provenmf.estimators.xray import XRAY
     from provenmf.io import load
-    from provenmf.records import Certificate, Check, Factorization, StopReason, Trace
+    from provenmf.records import Certificate, Check, ErrorBars, Factorization, StopReason, Trace
     from provenmf.solvers.checkpoint import Checkpoint
 
 __version__ = "0.1.0"
@@ -63,6 +64,7 @@ _PUBLIC = {
     "PoissonNMF": "estimators.poisson",
     "factorize": "advisor.automatic",
     "certify": "estimators.certificate",
+    "with_error_bars": "estimators.component_errors",
     "Traits": "estimators.traits",
     "Checkpoint": "solvers.checkpoint",
     "load": "io",
@@ -85,6 +87,7 @@ _PUBLIC = {
     "Certificate": "records",
     "Check": "records",
     "Trace": "records",
+    "ErrorBars": "records",
     "StopReason": "records",
     "ProvenmfError": "errors",
     "ClusterLost": "errors",
@@ -110,6 +113,7 @@ __all__ = [
     "ConeNMF",
     "DegenerateData",
     "Diagnosis",
+    "ErrorBars",
     "Factorization",
     "FastAnchor",
     "FastGradient",
@@ -140,6 +144,7 @@ __all__ = [
     "load",
     "stability",
     "unmix",
+    "with_error_bars",
 ]
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import as_blocks
-from provenmf.solvers.separable.vertices import average_vertices
+from provenmf.solvers.separable.vertices import average_vertices, lean_of_members
 
 Floats = NDArray[np.float64]
 
@@ -35,6 +35,19 @@ EXPLAINED = 2.0
 # directions in the three scenes).
 WEAK = 10.0
 MOST_WEAK = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Spectra:
+    """Endmembers (k, bands) at their own brightness.
+
+    n_averaged : (k,), pixels that each is the mean of; None where they are not averaged.
+    lean : (k, bands), the most that choosing these pixels may have moved the mean.
+    """
+
+    endmembers: Floats
+    n_averaged: NDArray[np.intp] | None = None
+    lean: Floats | float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +129,8 @@ def counted_materials(noise: BandNoise) -> tuple[int | None, str]:
 
 def averaged_spectra(
     noise: BandNoise, pixels: Floats, scales: Floats, anchors: NDArray[np.intp]
-) -> tuple[Floats, NDArray[np.intp]]:
-    """Endmembers at their own brightness, and how many pixels each is the mean of.
+) -> Spectra:
+    """Means over the pixels that lie at the corners within their noise.
 
     Parameters
     ----------
@@ -130,5 +143,6 @@ def averaged_spectra(
     some = vertices.n_members > 0
     sums = scales @ vertices.members
     brightness = np.where(some, sums / np.where(some, vertices.n_members, 1), scales[anchors])
-    spectra = noise.whitened(vertices.points) * noise.deviations
-    return spectra * brightness[:, None], vertices.n_members
+    back = noise.deviations * brightness[:, None]
+    lean = lean_of_members(vertices, 1.0 / scales) @ noise.directions[:, : len(anchors)].T
+    return Spectra(noise.whitened(vertices.points) * back, vertices.n_members, lean * back)

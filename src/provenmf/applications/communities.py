@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from provenmf.applications.embedding import Embedding, embed
 from provenmf.applications.fitting import fit_matrix, found_fewer, simplex_weights
+from provenmf.applications.node_errors import NodeModel, membership_error_bars
 from provenmf.applications.node_vertices import (
     LEAST_SHARE,
     averaged_corners,
@@ -47,6 +48,7 @@ from provenmf.linalg.nnls import simplex_least_squares
 from provenmf.metrics.communities import averaged_spearman
 from provenmf.records import Factorization
 from provenmf.records.answers import Answer, ReadOptions, Words, names_of_largest, shares
+from provenmf.records.factorization import with_estimates
 from provenmf.records.shapes import Shape
 from provenmf.solvers.separable.geo_nmf import geo_nmf
 from provenmf.solvers.separable.spa import spa
@@ -137,7 +139,9 @@ class Communities(Answer):
     def tables(self) -> dict[str, pandas.DataFrame]:
         """An overview and the memberships; the coordinates of the communities mean nothing."""
         tables = super().tables()
-        return {"overview": tables["overview"], "memberships": tables["node_weights"]}
+        tables["memberships"] = tables.pop("node_weights")
+        del tables["communities"]
+        return tables
 
     @property
     def row_names(self) -> Sequence[str]:
@@ -274,11 +278,14 @@ def find_communities(
                 f"the leading eigenvectors describe {described:.0%} of the nodes: each community "
                 "rests on its pure node alone"
             )
-    pure, n_averaged = nodes[anchors], None
+    pure, n_averaged, bars = nodes[anchors], None, None
     if vertices is True and len(anchors) == n_communities:
         parts = graph.adjacency, embedding.vectors, embedding.eigenvalues[:-1]
-        corners, n_averaged = averaged_corners(*parts, nodes, anchors, plane)
+        corners, n_averaged, covariances = averaged_corners(*parts, nodes, anchors, plane)
         found, undetermined = memberships_in_plane(*parts[1:], corners, plane)
+        model = NodeModel(*parts, plane, corners, covariances)
+        bars = membership_error_bars(model, found, undetermined)
+        factorization = with_estimates(factorization, bars, found)
     else:
         found, undetermined = memberships_of(embedding.vectors, pure, memberships)
     if undetermined.any():
@@ -298,6 +305,7 @@ def find_communities(
         settings=CommunitySettings(n_communities, energy, scale),
         edges=_edges(graph.adjacency) if len(found) <= DRAWN_NODES else None,
         n_averaged=n_averaged,
+        error_bars=bars,
     )
 
 

@@ -36,6 +36,24 @@ def link_covariances(
     return sums / np.multiply.outer(eigenvalues, eigenvalues)
 
 
+def point_covariances(
+    adjacency: sp.csr_array,
+    vectors: Floats,
+    eigenvalues: Floats,
+    nodes: NDArray[np.intp],
+    plane: Floats,
+) -> Floats:
+    """Error covariances (nodes, k, k) of the points v / p·v.
+
+    To first order the division moves a point x by (I − x pᵀ) times the error of its row.
+    """
+    rows = vectors[nodes]
+    loads = rows @ plane
+    slope = np.eye(rows.shape[1]) - (rows / loads[:, None])[:, :, None] * plane[None, None, :]
+    covariances = link_covariances(adjacency, vectors, eigenvalues, nodes)
+    return slope @ covariances @ slope.transpose(0, 2, 1) / loads[:, None, None] ** 2
+
+
 def averaged_corners(
     adjacency: sp.csr_array,
     vectors: Floats,
@@ -43,8 +61,8 @@ def averaged_corners(
     nodes: NDArray[np.intp],
     anchors: NDArray[np.intp],
     plane: Floats,
-) -> tuple[Floats, NDArray[np.intp]]:
-    """Corners (k, k) of the points v / p·v, and how many nodes each is the mean of.
+) -> tuple[Floats, NDArray[np.intp], Floats]:
+    """Corners (k, k) of the points v / p·v, how many nodes each is the mean of, and covariances.
 
     Parameters
     ----------
@@ -52,14 +70,10 @@ def averaged_corners(
     plane : p.
     """
     rows = vectors[nodes]
-    loads = rows @ plane
-    points = rows / loads[:, None]
-    k = vectors.shape[1]
-    # To first order the division moves a point by (I − x pᵀ) times the error of its row.
-    slope = np.eye(k) - points[:, :, None] * plane[None, None, :]
-    covariances = link_covariances(adjacency, vectors, eigenvalues, nodes)
-    covariances = slope @ covariances @ slope.transpose(0, 2, 1) / loads[:, None, None] ** 2
-    return averaged_with_covariances(points, points[anchors], covariances, freedom=max(1, k - 1))
+    points = rows / (rows @ plane)[:, None]
+    covariances = point_covariances(adjacency, vectors, eigenvalues, nodes, plane)
+    freedom = max(1, vectors.shape[1] - 1)
+    return averaged_with_covariances(points, points[anchors], covariances, freedom=freedom)
 
 
 def memberships_in_plane(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.band_noise import BandNoise, band_noise
+from provenmf.applications.band_noise import BandNoise, Spectra, averaged_spectra, band_noise
 from provenmf.applications.grouping import Groups, group_rows
 from provenmf.blocks import as_blocks
 from provenmf.records import Factorization
@@ -63,6 +63,16 @@ def pixel_problem(
     points = pixels if groups is None else groups.means
     scales = _scales(points, settings)
     return PixelProblem(points / scales[:, None], scales, groups)
+
+
+def endmembers_of(
+    problem: PixelProblem, pixels: NDArray[np.float64], factorization: Factorization
+) -> Spectra:
+    """Endmembers at their own brightness, averaged where the noise is known."""
+    anchors = factorization.anchors
+    if problem.noise is None or anchors is None:
+        return Spectra(problem.spectra(factorization))
+    return averaged_spectra(problem.noise, pixels, problem.scales, anchors)
 
 
 def _scales(points: NDArray[np.float64], settings: UnmixingSettings) -> NDArray[np.float64]:

@@ -54,7 +54,10 @@ def checked_weights(weights_from: str | None, way: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Topics by one of the three ways; anchors and candidates are columns of the vocabulary."""
+    """Topics by one of the three ways; anchors and candidates are columns of the vocabulary.
+
+    unbounded : the topics with shares of words that may be negative, for their standard errors.
+    """
 
     factorization: Factorization
     topics: NDArray[np.float64]
@@ -66,6 +69,7 @@ class Found:
     noise_edge: float = np.nan
     n_topics: int | None = None
     notes: tuple[str, ...] = ()
+    unbounded: NDArray[np.float64] | None = None
 
 
 def from_counts(
@@ -95,6 +99,7 @@ def from_counts(
         noise_edge=edge,
         n_topics=number,
         notes=(*notes, *notes_on_counts(counts, problem)),
+        unbounded=found.unbounded,
     )
 
 

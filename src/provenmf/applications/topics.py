@@ -37,6 +37,7 @@ from provenmf.applications.fitting import (
     check_number,
     found_fewer,
 )
+from provenmf.applications.topic_errors import topic_error_bars
 from provenmf.applications.topic_ways import WAYS, TopicSettings, checked_weights, way_of
 from provenmf.applications.words import (
     as_word_counts,
@@ -55,7 +56,15 @@ from provenmf.metrics.topics import (
     top_words,
     topic_coherence,
 )
-from provenmf.records.answers import Answer, ReadOptions, Words, shares, stored_or_numbered
+from provenmf.records.answers import (
+    Answer,
+    ReadOptions,
+    Words,
+    numbered,
+    shares,
+    stored_or_numbered,
+)
+from provenmf.records.factorization import with_estimates
 from provenmf.records.shapes import NOT_SAVED, Shape
 from provenmf.solvers.topics.documents import infer_documents
 
@@ -390,6 +399,7 @@ def find_topics(
     vocabulary: Any = None,
     min_anchor_documents: int | None = None,
     weights_from: str | None = None,
+    n_resamples: int = 0,
     random_state: Any = None,
     **options: Any,
 ) -> Topics:
@@ -417,6 +427,9 @@ def find_topics(
     weights_from : {"likelihood", "counts", "tfidf"}, optional
         How the weights of documents are found: by likelihood with a Dirichlet prior, the default
         for topics from counts; or by least squares of counts, the default otherwise, or tf-idf.
+    n_resamples : int, default 0
+        Find the topics again so many times, in documents drawn with replacement, for their standard
+        errors (`Topics.error_bars`); 0 for none, else 10 or more. Each takes as long as a fit.
     random_state, options
         Passed to the method's estimator.
 
@@ -443,7 +456,14 @@ def find_topics(
     check_number("n_topics", n_topics, corpus.matrix.shape[0], "documents")
     matrix = sp.csr_array(corpus.matrix[:, kept])
     settings = TopicSettings(n_topics, min_anchor_documents, way)
-    found = WAYS[way](matrix, settings, method, {"random_state": random_state, **options})
+    options = {"random_state": random_state, **options}
+    found = WAYS[way](matrix, settings, method, options)
+    bars = None
+    if n_resamples:
+        bars = topic_error_bars(matrix, found, settings, method, options, n_resamples)
+        found = replace(
+            found, factorization=with_estimates(found.factorization, bars, found.topics)
+        )
     rarity = rarity_of(matrix) if weights_from == "tfidf" else None
     prior = found.prior if weights_from == "likelihood" else None
     if prior is not None:
@@ -455,9 +475,11 @@ def find_topics(
     if empty:
         notes.append(f"{counted(empty, 'document')} with no word left: no weights there")
     used = Counts(matrix, corpus.vocabulary[kept], corpus.texts, corpus.names)
+    names = numbered("Topic", len(found.topics))
     return Topics(
         factorization=found.factorization,
-        notes=tuple(notes),
+        notes=(*notes, *(bars.notes(names) if bars else ())),
+        error_bars=bars,
         topics=found.topics,
         vocabulary=corpus.vocabulary[kept],
         word_columns=kept,

@@ -18,7 +18,7 @@ The Factorization is that of the solver on pixels, group means or projected pixe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 
 from provenmf.applications.band_noise import (
     BandNoise,
-    averaged_spectra,
     band_noise,
     counted_materials,
 )
@@ -43,13 +42,20 @@ from provenmf.applications.fitting import (
     simplex_weights,
 )
 from provenmf.applications.grouping import Groups
-from provenmf.applications.pixel_points import UnmixingSettings, abundances_of, pixel_problem
+from provenmf.applications.pixel_errors import endmember_error_bars
+from provenmf.applications.pixel_points import (
+    UnmixingSettings,
+    abundances_of,
+    endmembers_of,
+    pixel_problem,
+)
 from provenmf.errors import InvalidInput
 from provenmf.estimators import estimator_class
 from provenmf.io.cubes import Cube, as_cube, read_cube
 from provenmf.metrics.unmixing import Agreement, compare_endmembers
 from provenmf.records import Factorization
-from provenmf.records.answers import Answer, ReadOptions, Words, shares
+from provenmf.records.answers import Answer, ReadOptions, Words, numbered, shares
+from provenmf.records.factorization import with_estimates
 from provenmf.records.shapes import Shape
 
 if TYPE_CHECKING:
@@ -293,6 +299,7 @@ def unmix(
     vertices: bool | Literal["auto"] = "auto",
     true_endmembers: object = None,
     true_abundances: object = None,
+    n_resamples: int = 0,
     random_state: int | np.random.RandomState | None = None,
     **options: object,
 ) -> Unmixing:
@@ -325,6 +332,9 @@ def unmix(
         ("spa", "xray", "fast_anchor").
     true_endmembers, true_abundances : array of shape (k, bands) and (all pixels, k), optional
         Reference to compare with.
+    n_resamples : int, default=0
+        Find the endmembers again so many times, in pixels drawn with replacement, for their
+        standard errors (`Unmixing.error_bars`); 0 for none, else 10 or more.
     random_state, **options
         Passed to the method's estimator.
 
@@ -369,11 +379,16 @@ def unmix(
         problem.points, n_endmembers, method, options, argument="n_endmembers"
     )
     notes += found_fewer(factorization, n_endmembers, "endmembers")
-    endmembers, n_averaged = problem.spectra(factorization), None
-    if noise is not None and factorization.anchors is not None:
-        anchors = factorization.anchors
-        endmembers, n_averaged = averaged_spectra(noise, cube.pixels, problem.scales, anchors)
-        notes.append(averaging_note(n_averaged, noise.left_by(len(anchors))))
+    spectra = endmembers_of(problem, cube.pixels, factorization)
+    endmembers, n_averaged = spectra.endmembers, spectra.n_averaged
+    if noise is not None and n_averaged is not None:
+        notes.append(averaging_note(n_averaged, noise.left_by(len(endmembers))))
+    bars = None
+    if n_resamples:
+        settings = replace(settings, n_endmembers=len(endmembers))
+        bars = endmember_error_bars(cube.pixels, spectra, settings, method, options, n_resamples)
+        factorization = with_estimates(factorization, bars, endmembers)
+        notes += bars.notes(numbered("Material", len(endmembers)))
     deviations = None if noise is None else noise.deviations
     abundances = abundances_of(cube.pixels, endmembers, deviations)
     agreement = None
@@ -400,6 +415,7 @@ def unmix(
         map_info=cube.map_info,
         picture=false_colours(cube, bands),
         picture_bands=tuple(int(np.flatnonzero(cube.band_mask)[band]) + 1 for band in bands),
+        error_bars=bars,
     )
 
 

@@ -99,6 +99,14 @@ CheckpointSeconds = Annotated[
         help="Time between two checkpoints; 0: every iteration.",
     ),
 ]
+Resamples = Annotated[
+    int,
+    typer.Option(
+        "--resamples",
+        metavar="N",
+        help="Find the answer again in N draws of the data, for its standard errors; 0 for none.",
+    ),
+]
 Shape = Annotated[
     str | None, typer.Option("--shape", metavar="RxC", help="Size of the image, such as 95x95.")
 ]

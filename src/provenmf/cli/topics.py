@@ -91,6 +91,7 @@ def topics(
             "--reduce-to", metavar="N", help="Merge the most alike topics until N are left."
         ),
     ] = None,
+    resamples: options.Resamples = 0,
     max_iter: options.MaxIter = None,
     seed: options.Seed = 0,
     checkpoint: options.CheckpointFolder = None,
@@ -145,6 +146,7 @@ def topics(
             rank,
             method=method,
             features=features,
+            n_resamples=resamples,
             random_state=seed,
             certify=not no_certify,
             **fit.options,

@@ -15,6 +15,7 @@ from provenmf.records.certificate import (
     Status,
     in_digits,
 )
+from provenmf.records.error_bars import ErrorBars
 from provenmf.records.factorization import Factorization, Solution
 from provenmf.records.states import MethodState
 from provenmf.records.stop_reason import StopReason
@@ -25,6 +26,7 @@ __all__ = [
     "Certificate",
     "Check",
     "Direction",
+    "ErrorBars",
     "Estimate",
     "Factorization",
     "Measure",

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, MissingExtra
 from provenmf.records.certificate import Certificate
+from provenmf.records.error_bars import ErrorBars
 from provenmf.records.factorization import Factorization
 from provenmf.records.shapes import agree
 
@@ -63,6 +64,9 @@ class Answer:
         What was done to the data, one sentence each.
     component_names : tuple of str
         Numbered by default ("Topic 1", …).
+    error_bars : ErrorBars or None
+        How far off the entries of the components, or of the weights, may be: estimated; None if
+        they were not asked for.
 
     Examples
     --------
@@ -82,6 +86,7 @@ class Answer:
     factorization: Factorization
     notes: tuple[str, ...] = field(default=(), kw_only=True)
     component_names: tuple[str, ...] = field(default=(), kw_only=True)
+    error_bars: ErrorBars | None = field(default=None, kw_only=True)
 
     def __init_subclass__(cls) -> None:
         if cls.kind == Answer.kind:
@@ -131,6 +136,11 @@ class Answer:
     def certificate(self) -> Certificate | None:
         """What can be believed about the factorization behind the answer."""
         return self.factorization.certificate
+
+    @property
+    def standard_errors(self) -> NDArray[np.float64] | None:
+        """Standard errors of the components, or of the weights; None if not asked for."""
+        return None if self.error_bars is None else self.error_bars.standard_errors
 
     @property
     def share(self) -> NDArray[np.float64]:
@@ -205,7 +215,20 @@ class Answer:
             largest=["; ".join(map(str, names)) for names in largest],
         )
         named = {"overview": overview, f"{self.words.row}_weights": weights}
-        return named | {plural(self.words.component): components}
+        named |= {plural(self.words.component): components}
+        return named | self._error_tables(components, weights)
+
+    def _error_tables(
+        self, components: pandas.DataFrame, weights: pandas.DataFrame
+    ) -> dict[str, pandas.DataFrame]:
+        """Standard errors and both ends of the intervals, like the table that they are of."""
+        bars = self.error_bars
+        if bars is None:
+            return {}
+        like = weights if bars.of == "weights" else components
+        return {
+            name: like * 0.0 + getattr(bars, name) for name in ("standard_errors", "lower", "upper")
+        }
 
     def to_anndata(self, data: anndata.AnnData | None = None) -> anndata.AnnData:
         """The answer as an AnnData: weights in `obsm`, components in `varm`.
@@ -297,7 +320,9 @@ class Answer:
 
 def as_answer(result: Factorization | Answer) -> Answer:
     """The answer itself, or the plain answer of a factorization."""
-    return result if isinstance(result, Answer) else Answer(result, notes=result.notes)
+    if isinstance(result, Answer):
+        return result
+    return Answer(result, notes=result.notes, error_bars=result.error_bars)
 
 
 def shares(weights: NDArray[Any]) -> NDArray[np.float64]:

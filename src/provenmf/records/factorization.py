@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.records.certificate import Certificate
+from provenmf.records.error_bars import ErrorBars
 from provenmf.records.origin import Origin
 from provenmf.records.shapes import Shape, agree
 from provenmf.records.states import MethodState
@@ -70,6 +71,8 @@ class Factorization:
         Names that a reader gave to the components, see `provenmf label`.
     origin : Origin or None
         File, command and time of a result of the command line; results are equal without it.
+    error_bars : ErrorBars or None
+        Standard errors of the components, see `provenmf.with_error_bars`; None if not asked for.
 
     Examples
     --------
@@ -98,6 +101,7 @@ class Factorization:
     notes: tuple[str, ...] = ()
     component_names: Annotated[NDArray[np.str_], Shape("k")] | None = None
     origin: Origin | None = field(default=None, compare=False)
+    error_bars: ErrorBars | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stop_reason", StopReason(self.stop_reason))
@@ -128,3 +132,14 @@ class Factorization:
         from provenmf.io import save
 
         save(self, path)
+
+
+def with_estimates(
+    factorization: Factorization, bars: ErrorBars, values: NDArray[np.float64]
+) -> Factorization:
+    """The same with a summary of error bars among the estimates of its certificate."""
+    certificate = factorization.certificate
+    if certificate is None:
+        return factorization
+    estimates = {**certificate.estimates, **bars.estimates(values)}
+    return replace(factorization, certificate=replace(certificate, estimates=estimates))

@@ -61,12 +61,16 @@ class Table:
 
 @dataclass(frozen=True)
 class Bar:
-    """A label with a value; `length` in 0 … 1; `marked` for an anchor."""
+    """A label with a value; `length` in 0 … 1; `marked` for an anchor.
+
+    whisker : both ends of the interval that the length stands in, where one is estimated.
+    """
 
     label: str
     value: str
     length: float
     marked: bool = False
+    whisker: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import numpy as np
 
 from provenmf.applications.topics import Topics
 from provenmf.metrics.matching import cosine_table
+from provenmf.records.error_bars import ErrorBars
 from provenmf.report import figures, matrix
 from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Example, Paragraph
 from provenmf.report.topic_groups import by_group
@@ -41,6 +42,8 @@ def found(answer: Topics) -> list[Element]:
             " A star marks the topic's anchor word: a word that, by the model, occurs in this "
             "topic only."
         )
+    if answer.error_bars is not None:
+        caption += " Whiskers are 95 % intervals: estimated, cut at the longest bar."
     caption += " Examples are documents with a large share of the topic, long ones first."
     if answer.npmi is not None:
         caption += " Coherence is NPMI, from -1 (top words never together) to 1 (always together)."
@@ -123,9 +126,20 @@ def word_bars(answer: Topics, topic: int) -> list[Bar]:
             f"{values[word]:.2%}",
             float(np.clip(values[word] / largest, 0, 1)),
             marked=word == anchor,
+            whisker=whisker(answer.error_bars, topic, int(word), largest),
         )
         for word in order
     ]
+
+
+def whisker(
+    bars: ErrorBars | None, row: int, column: int, largest: float
+) -> tuple[float, float] | None:
+    """The interval of an entry on a scale that ends at `largest`, cut there."""
+    if bars is None or bars.of != "components":
+        return None
+    ends = np.clip([bars.lower[row, column] / largest, bars.upper[row, column] / largest], 0, 1)
+    return float(ends[0]), float(ends[1])
 
 
 def _subtitle(answer: Topics, topic: int) -> str:

@@ -15,6 +15,7 @@ from provenmf.datasets.and_descent import (
 )
 from provenmf.metrics.recovery import total_correlation_error
 from provenmf.reproduce.and_courses import COMPETITORS, PAPER, Point, Sequence, and_stages
+from provenmf.reproduce.and_starts import weak_starts
 from provenmf.reproduce.and_trials import (
     OURS,
     both_schedules,
@@ -138,42 +139,6 @@ def noise(settings: Settings, components: NDArray[np.float64]) -> tuple[list[Row
         )
         curves |= {f"{name}, {level}": points for name, points in courses.items()}
     return rows, figure("Noise on CTM", curves)
-
-
-def weak_starts(settings: Settings) -> Outcome:
-    """Figure 3: starts far away inside the span of the truth (a) and outside of it (b)."""
-    components = topics(settings)
-    _, n, _, _ = sizes(settings)
-    sample = sample_dirichlet(n, components, random_state=settings.seed)
-    distances = {
-        "in-span": [{"in_span": r} for r in (0.5, 1.0, 1.5, 2.0)],
-        "out-of-span": [{"out_of_span": r} for r in (0.1, 0.3, 1.0)],
-    }
-    tables: Tables = {}
-    figures: list[Figure] = []
-    recovered: list[list[bool]] = []
-    for title, choices in distances.items():
-        courses: dict[str, list[Point]] = {}
-        rows: list[Row] = []
-        for choice in choices:
-            settings.progress(len(recovered) / 7, f"{title} {choice}")
-            start = standard_start(components, settings.seed, **choice)
-            value = next(iter(choice.values()))
-            found = run_all(both_schedules(value), sample, start, settings)
-            first = total_correlation_error(start, components)
-            rows += rows_of(found, first)
-            courses |= found
-            recovered.append(fell(found, first))
-        tables[f"Starts, {title}"] = rows
-        figures.append(figure(f"Starts, {title}", courses))
-    paper, ours = np.sum(recovered, axis=0).tolist()
-    return Outcome(
-        tables=tables,
-        figures=figures,
-        verdict=f"The error falls below 1 % of where it began from {paper} of {len(recovered)} "
-        f"starts with the paper's schedule, from {ours} with the adaptive one.",
-        holds=paper == len(recovered),
-    )
 
 
 def sparsity(settings: Settings) -> Outcome:

@@ -53,9 +53,11 @@ def run_all(
     sample: Sample,
     start: NDArray[np.float64],
     settings: Settings,
+    *,
+    most_seconds: float = 60.0,
 ) -> dict[str, list[Point]]:
     """The courses of several methods from one start."""
-    passes, seconds = (60, 0.5) if settings.quick else (200, 60.0)
+    passes, seconds = (60, 0.5) if settings.quick else (200, most_seconds)
     return {
         name: course(
             sequence,

@@ -24,8 +24,11 @@ RIDGE = 1e-2  # of the mean variance, so that a row of few links is never sure o
 
 def averaged_with_covariances(
     points: Floats, start: Floats, covariances: Floats, *, freedom: int
-) -> tuple[Floats, NDArray[np.intp]]:
-    """Vertices (k, d), each the precision-weighted mean of its members, and how many those are.
+) -> tuple[Floats, NDArray[np.intp], Floats]:
+    """Vertices (k, d), each the precision-weighted mean of its members; how many those are.
+
+    Last, the covariances (k, d, d) of the vertices: the inverse of their members' precisions, or
+    that of the row itself where a vertex has no members.
 
     Parameters
     ----------
@@ -46,7 +49,12 @@ def averaged_with_covariances(
             at = own == j
             pulls = np.einsum("nab,nb->a", precisions[at], points[at])
             vertices[j] = np.linalg.solve(precisions[at].sum(axis=0), pulls)
-    return vertices, np.bincount(own[own >= 0], minlength=len(start))
+    counts = np.bincount(own[own >= 0], minlength=len(start))
+    totals = np.array([precisions[own == j].sum(axis=0) for j in range(len(start))])
+    alone = np.flatnonzero(counts == 0)
+    nearest = [int(np.argmin(((points - start[j]) ** 2).sum(axis=1))) for j in alone]
+    totals[alone] = precisions[nearest]
+    return vertices, counts, np.linalg.inv(totals)
 
 
 def members(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from provenmf.blocks import as_blocks
 from provenmf.solvers.separable.spa import spa
-from provenmf.solvers.separable.vertices import Vertices, average_vertices
+from provenmf.solvers.separable.vertices import Vertices, average_vertices, barycentric
 from provenmf.solvers.topics.documents import dirichlet_prior, topic_shares_of_words, topics_of
 from provenmf.solvers.topics.spectrum import WordSpectrum, word_spectrum
 from provenmf.solvers.topics.words import (
@@ -47,6 +47,8 @@ class CountTopics:
     anchors : array of int (k,)
         Words found first; the vertices are means of words around them.
     vertices : Vertices
+    unbounded : array (k, n_words)
+        The topics before shares below zero are cut, whose spread shows how well they are known.
     """
 
     topics: Floats
@@ -55,6 +57,7 @@ class CountTopics:
     prior: Floats
     anchors: NDArray[np.intp]
     vertices: Vertices
+    unbounded: Floats
 
 
 def topics_from_counts(counts: sp.csr_array, n_topics: int) -> CountTopics:
@@ -89,5 +92,10 @@ def topics_at(
     # Words that never stand beside another one say nothing: they get the mean of the others.
     shares[np.isinf(words.errors)] = frequencies[known] @ shares[known] / frequencies[known].sum()
     topics = topics_of(shares, frequencies)
+    matrix, offset = barycentric(vertices.points)
+    free = np.where(np.isinf(words.errors)[:, None], shares, words.points @ matrix + offset)
+    unbounded = (free * frequencies[:, None]).T / np.maximum(
+        frequencies @ shares, np.finfo(float).tiny
+    )[:, None]
     prior = dirichlet_prior(spectrum, topics, vertices.points, frequencies @ shares)
-    return CountTopics(topics, shares, frequencies, prior, anchors, vertices)
+    return CountTopics(topics, shares, frequencies, prior, anchors, vertices, unbounded)
