@@ -36,7 +36,7 @@ def endmember_error_bars(
     n_resamples: int,
 ) -> ErrorBars:
     """Error bars of the endmembers found in these pixels with these settings."""
-    quiet = {**options, "certify": False, "callback": None}
+    quiet = {**options, "certify": False, "callback": None, "checkpoint": None}
 
     def refit(drawn: NDArray[np.intp]) -> tuple[Floats, Floats]:
         again = pixels[drawn]

@@ -35,7 +35,7 @@ def topic_error_bars(
 ) -> ErrorBars:
     """Error bars of the topics that `found` has in these counts."""
     settings = replace(settings, n_topics=len(found.topics))
-    quiet = {**options, "certify": False, "callback": None}
+    quiet = {**options, "certify": False, "callback": None, "checkpoint": None}
 
     def refit(drawn: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         again = WAYS[settings.features](sp.csr_array(counts[drawn]), settings, method, quiet)
