@@ -211,6 +211,7 @@ def refitted(
         weights = document_weights(counts.matrix, topics, answer.rarity)
     return replace(
         answer,
+        error_bars=None,  # those of the topics before
         factorization=replace(fit, origin=answer.factorization.origin),
         notes=(*answer.notes, told),
         component_names=tuple(renumbered(names)),

@@ -92,3 +92,7 @@ def test_intervals_of_endmembers_hold_most_of_the_truth():
     bars = found.error_bars
     held = share_held(made.endmembers, bars.lower[match.found_rows], bars.upper[match.found_rows])
     assert held > 0.85 and found.standard_errors.shape == found.endmembers.shape
+
+
+def test_edited_topics_have_no_error_bars_of_those_before(topics):
+    assert topics[1].merge([1, 2]).error_bars is None
