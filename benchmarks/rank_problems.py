@@ -83,26 +83,26 @@ def generated(seeds):
             yield f"{name} {seed}", make(k, seed % 2 == 1, rng), k
 
 
-def real(folder, rng):
-    """Real sets with classes, as parts of at most 400 rows and 400 columns."""
+def real(folder, rng, most=400):
+    """Real sets with classes, as parts of at most so many rows and columns."""
     folder = Path(folder)
     for name, bands in (("samson", 3), ("jasper_ridge", 4), ("moffett", 3)):
-        yield name, smaller(np.load(folder / f"hyperspectral/{name}.npz")["Y"].T, rng), bands
+        yield name, smaller(np.load(folder / f"hyperspectral/{name}.npz")["Y"].T, rng, most), bands
     leukemia = np.load(folder / "leukemia/all_aml.npz")["X"]
-    yield "leukemia", smaller(leukemia, rng), 3
-    yield "bbc", smaller(sp.load_npz(folder / "bbc_news/counts.npz"), rng), 5
+    yield "leukemia", smaller(leukemia, rng, most), 3
+    yield "bbc", smaller(sp.load_npz(folder / "bbc_news/counts.npz"), rng, most), 5
     counts = sp.load_npz(folder / "tdt2/counts.npz")
     labels = np.load(folder / "tdt2/labels.npz")["labels"]
-    yield "tdt2, 5 largest", smaller(counts[np.flatnonzero(labels < 5)], rng), 5
+    yield "tdt2, 5 largest", smaller(counts[np.flatnonzero(labels < 5)], rng, most), 5
     swimmer = np.load(folder / "swimmer/swimmer.npz")["X"]
     yield "swimmer", swimmer[swimmer.max(axis=1) > 6].astype(float), 13
     signatures = np.load(folder / "mutational_signatures/scenario8.npz")["X"].T
-    yield "signatures", smaller(signatures, rng), 3
+    yield "signatures", smaller(signatures, rng, most), 3
     amino = np.maximum(np.load(folder / "amino_acids/amino_acids.npz")["X"][3], 0)
     yield "amino acids", amino, 3
 
 
-def smaller(matrix, rng, most=400):
+def smaller(matrix, rng, most):
     """A random part of the rows, and the columns with the most energy."""
     rows = np.sort(rng.permutation(matrix.shape[0])[:most])
     part = matrix[rows]

@@ -17,6 +17,10 @@ from provenmf.records.certificate import Measure, finite_or_none
 
 # Data with so many times more columns than rows may be turned.
 WIDE = 5
+# A model explains data nearly as well as any product of its rank up to this factor and this error.
+NEARLY, EXACTLY = 1.5, 1e-3
+# With a larger error a model explains too little to speak of one.
+EXPLAINED = 0.3
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,10 @@ class Diagnosis:
         Methods that do not accept this data, with the reason.
     recommended : str or None
         A method with a proved bound or with all its conditions established, if any.
+    resembles : str or None
+        The first method whose model explains the data nearly as well as any product of this rank
+        can: its error is at most 1.5 times the floor, and at most 0.3. That is measured; it proves
+        no condition.
 
     See Also
     --------
@@ -66,6 +74,13 @@ class Diagnosis:
             return None
         return next((m for m, c in self.certificates.items() if applies(c)), None)
 
+    @property
+    def resembles(self) -> str | None:
+        """The first method whose model explains the data nearly as well as any product can."""
+        if self.n_components == 1 and not self.agreed:
+            return None
+        return next((m for m, c in self.certificates.items() if _near_the_floor(c)), None)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {
@@ -74,6 +89,7 @@ class Diagnosis:
             "n_components": self.n_components,
             "agreed": self.agreed,
             "recommended": self.recommended,
+            "resembles": self.resembles,
             "certificates": {m: c.to_dict() for m, c in self.certificates.items()},
             "refusals": self.refusals,
         }
@@ -116,8 +132,15 @@ class Diagnosis:
                 f"The theory of {name} applies to this data with "
                 f"{counted(self.n_components, 'component')}, a number\nthat the data do not settle."
             )
+        unproved = "No method's conditions are all established on this data."
+        if self.resembles is not None:
+            name = estimator_class(self.resembles).__name__
+            return (
+                f"{unproved} By its error\nalone, {name} explains it nearly as well as any "
+                "factorization of this rank can."
+            )
         return (
-            "No method's conditions are all established on this data. The results may still\n"
+            f"{unproved} The results may still\n"
             "be good: compare errors with the lower bound, and read the certificates."
         )
 
@@ -194,6 +217,12 @@ def applies(certificate: Certificate) -> bool:
     return bool(certificate.bounds.get("relative_error")) or (
         bool(statuses) and all(status == "holds" for status in statuses)
     )
+
+
+def _near_the_floor(certificate: Certificate) -> bool:
+    error = _number(certificate.measures.get("relative_error"))
+    floor = certificate.bounds.get("relative_error_lower_bound")
+    return floor is not None and error <= min(NEARLY * floor + EXACTLY, EXPLAINED)
 
 
 def _statuses(certificate: Certificate) -> list[str]:

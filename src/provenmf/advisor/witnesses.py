@@ -12,7 +12,7 @@ from provenmf.advisor.rank_table import RankTable
 from provenmf.advisor.spectrum import MARGIN
 
 # Silhouettes this near to the largest one are as good, and below the other number are none.
-AS_CLEAR, COME_BACK = 0.02, 0.6
+AS_CLEAR, COME_BACK = 0.01, 0.6
 # Held-out errors this near to the least one are as good.
 AS_GOOD = 0.01
 
@@ -40,9 +40,11 @@ def held_out(table: RankTable) -> Witness:
     """The smallest number that predicts hidden entries as well as the best one."""
     name, means = "held-out error", table.held_out.mean(axis=0)
     best = int(np.argmin(means))
-    spread = (table.held_out - means)[:, best].std(ddof=1) if len(table.held_out) > 1 else 0.0
-    slack = max(AS_GOOD * means[best], spread / np.sqrt(len(table.held_out)))
-    chosen = int(np.argmax(means <= means[best] + slack))
+    worse = table.held_out - table.held_out[:, [best]]  # under the same masks
+    repeats = len(worse)
+    spread = worse.std(axis=0, ddof=1) if repeats > 1 else np.zeros(len(means))
+    slack = np.maximum(AS_GOOD * means[best], spread / np.sqrt(repeats))
+    chosen = int(np.argmax(worse.mean(axis=0) <= slack))
     k = table.ranks[chosen]
     if best == len(table.ranks) - 1 and len(table.ranks) > 1 and chosen == best:
         return Witness(name, None, f"still falls at {k}, the largest number tried")

@@ -9,6 +9,7 @@ from provenmf import diagnose
 from provenmf.advisor.diagnose import Diagnosis
 from provenmf.advisor.rank import RankEvidence, agreed_number, largest_ratio, rank_evidence
 from provenmf.blocks import as_blocks
+from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.records import Certificate
 
@@ -130,3 +131,14 @@ def test_data_of_zeros_support_one_component_and_no_theory():
 def test_exact_data_give_strict_json():
     diagnosis = diagnose(np.eye(4)[[0, 1, 2, 3, 0, 1]], methods="spa")
     json.dumps(diagnosis.to_dict(), allow_nan=False)
+
+
+def test_noisy_mixtures_resemble_what_they_are_without_a_proof():
+    """Conditions of SPA cannot be established under noise; its error near the floor can be seen."""
+    sample = dirichlet_mixtures(n_rows=120, n_columns=20, n_components=3, snr=30, random_state=1)
+    found = diagnose(np.maximum(sample.data, 0), 3, methods=["cones", "spa"])
+    assert found.recommended is None and found.resembles == "spa"
+    assert "SPA explains it nearly as well" in " ".join(str(found).split())
+    assert found.to_dict()["resembles"] == "spa"
+    noise = np.random.default_rng(0).random((60, 20)) ** 4
+    assert diagnose(noise, 3, methods=["cones", "spa"]).resembles is None
