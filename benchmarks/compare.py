@@ -111,8 +111,9 @@ def _certified(found: Found) -> list[str]:
     if found.certificate is None:
         return ["–", "–"]
     error = found.certificate.measures["relative_error"]
-    floor = found.certificate.bounds["relative_error_lower_bound"]
-    return [f"{error:.4f} ({floor:.4f})", str(len(found.certificate.bounds))]
+    floor = found.certificate.bounds.get("relative_error_lower_bound")
+    shown = "none proved" if floor is None else f"{floor:.4f}"
+    return [f"{error:.4f} ({shown})", str(len(found.certificate.bounds))]
 
 
 def _line(cells: tuple[str, ...] | list[str]) -> str:

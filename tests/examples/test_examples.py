@@ -23,5 +23,4 @@ def test_the_readme_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     [code] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     exec(compile(code, "README.md", "exec"), {})
-    shown = capsys.readouterr().out
-    assert "Method chosen automatically" in shown and (tmp_path / "result.npz").exists()
+    assert "relative error" in capsys.readouterr().out

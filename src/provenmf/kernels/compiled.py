@@ -15,7 +15,12 @@ import numba
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a kernel; the options are those of numba.njit."""
+    """Decorate a kernel; the options are those of numba.njit.
+
+    No kernel is passed to another as a value, so none needs the wrapper that this takes; without
+    it, the first run compiles less.
+    """
+    options.setdefault("no_cfunc_wrapper", True)
 
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher = numba.njit(**options)(function)

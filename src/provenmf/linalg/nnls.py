@@ -87,8 +87,6 @@ def _solve(
     unit: NDArray[np.float64] | float,
 ) -> Array:
     """Solve the normalised problem with ``(cross - shift) / scale``; weights come out by unit."""
-    from provenmf.kernels.least_squares.active_set import solve_rows_in_place
-
     gram = np.ascontiguousarray(gram, dtype=np.float64)
     guess = UnconstrainedSolver(gram, sum_to_one=sum_to_one, floor=floor)
     result = np.empty(cross.shape, dtype=cross.dtype)
@@ -112,12 +110,30 @@ def _solve(
             todo = np.arange(len(right))
         if len(todo):
             chosen = weights[todo]
-            solve_rows_in_place(gram, right[todo], chosen, sum_to_one, floor, ROUNDING)
+            _pivot_or_descend(gram, right[todo], chosen, sum_to_one, floor)
             weights[todo] = chosen
         result[rows] = weights / unit
 
     for_row_slices(solve_slice, len(cross), slice_rows=max(1, SLICE_ENTRIES // max(1, len(gram))))
     return result
+
+
+def _pivot_or_descend(
+    gram: NDArray[np.float64],
+    right: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    sum_to_one: bool,
+    floor: float,
+) -> None:
+    """Solve rows in place; the method for hard rows is compiled only where there are any."""
+    from provenmf.kernels.least_squares.active_set import (
+        descend_rows_in_place,
+        pivot_rows_in_place,
+    )
+
+    hard = np.zeros(len(right), dtype=np.bool_)
+    if pivot_rows_in_place(gram, right, weights, sum_to_one, floor, ROUNDING, hard):
+        descend_rows_in_place(gram, right, weights, sum_to_one, floor, ROUNDING, hard)
 
 
 class UnconstrainedSolver:

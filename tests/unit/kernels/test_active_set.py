@@ -160,13 +160,38 @@ def test_descend_row(seed, sum_to_one):
     np.testing.assert_allclose(weights, best_weights(gram, row, sum_to_one), atol=1e-10)
 
 
-@pytest.mark.parametrize("sum_to_one", [False, True])
-def test_solve_rows(sum_to_one):
+def many_rows():
     rng = np.random.default_rng(6)
     components = rng.standard_normal((5, 8))
     gram, cross = components @ components.T, 2 * rng.standard_normal((60, 8)) @ components.T
-    weights = np.maximum(rng.standard_normal((60, 5)), 0)
+    return gram, cross, np.maximum(rng.standard_normal((60, 5)), 0)
+
+
+@pytest.mark.parametrize("sum_to_one", [False, True])
+def test_solve_rows(sum_to_one):
+    gram, cross, weights = many_rows()
     hard = kernels.solve_rows_in_place(gram, cross, weights, sum_to_one, FLOOR, ROUNDING)
     assert 0 <= hard < 10  # pivoting nearly always ends by itself
     expected = [best_weights(gram, row, sum_to_one) for row in cross]
     np.testing.assert_allclose(weights, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("sum_to_one", [False, True])
+def test_pivot_rows_marks_what_it_leaves_as_it_was(sum_to_one):
+    gram, cross, weights = many_rows()
+    before, hard = weights.copy(), np.ones(60, dtype=bool)
+    count = kernels.pivot_rows_in_place(gram, cross, weights, sum_to_one, FLOOR, ROUNDING, hard)
+    expected = np.array([best_weights(gram, row, sum_to_one) for row in cross])
+    assert count == hard.sum() < 10
+    np.testing.assert_allclose(weights[~hard], expected[~hard], atol=1e-10)
+    np.testing.assert_array_equal(weights[hard], before[hard])
+
+
+@pytest.mark.parametrize("sum_to_one", [False, True])
+def test_descend_rows_solves_the_marked_rows_only(sum_to_one):
+    gram, cross, weights = many_rows()
+    before, hard = weights.copy(), np.arange(60) % 2 == 0
+    kernels.descend_rows_in_place(gram, cross, weights, sum_to_one, FLOOR, ROUNDING, hard)
+    expected = np.array([best_weights(gram, row, sum_to_one) for row in cross])
+    np.testing.assert_allclose(weights[hard], expected[hard], atol=1e-10)
+    np.testing.assert_array_equal(weights[~hard], before[~hard])

@@ -13,6 +13,8 @@ A column that depends linearly on the ones already chosen (its pivot is at most 
 out with weight zero, so duplicate components do no harm.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +24,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 kernel = njit(cache=True, nogil=True, error_model="numpy")
+# Not plain numbers, for which numba compiles functions of their own.
+NONE: Any = np.int64(0)
+NOBODY: Any = np.int64(-1)
 # Sums may be reordered, so that dot products use vector instructions.
 reordering_kernel = njit(
     cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
@@ -56,7 +61,7 @@ def drop_positions_in_place(
     gram: Floats, order: Ints, size: int, dropped: Bools, lower: Floats, floor: float
 ) -> int:
     """Remove the positions marked in ``dropped`` from the factor; returns the new size."""
-    kept = 0
+    kept: int = NONE
     while kept < size and not dropped[kept]:
         kept += 1
     for position in range(kept, size):
@@ -153,7 +158,7 @@ def pivot_row_in_place(
     solution, ones, descent, dependent = work[0], work[1], work[2], work[3]
     fewest, patience = k + 1, 3
     while True:
-        size = 0
+        size: int = NONE
         for j in range(k):
             dependent[j] = 0.0
             if positive[j]:
@@ -212,18 +217,18 @@ def descend_row_in_place(
     dropped = np.zeros(k, dtype=np.bool_)
     weights[:] = 0.0
     banned[:] = 0.0
-    size = 0
+    size: int = NONE
     if sum_to_one:
         vertex = best_vertex(gram, row)
-        append_column_in_place(gram, order, 0, vertex, lower, floor)
+        append_column_in_place(gram, order, size, vertex, lower, floor)
         weights[vertex] = 1.0
-        size = 1
+        size += 1
     for _ in range(5 * k + 20):
         multiplier = solve_on_support_in_place(lower, size, order, row, sum_to_one, solution, ones)
         zero = descent_in_place(gram, row, multiplier, order, size, solution, rounding, descent)
         for i in range(size):
             descent[order[i]] = 0.0
-        entering, steepest = -1, zero
+        entering, steepest = NOBODY, zero
         for j in range(k):
             if banned[j] == 0.0 and gram[j, j] > floor and descent[j] > steepest:
                 entering, steepest = j, descent[j]
@@ -259,16 +264,25 @@ def descend_row_in_place(
 
 
 @kernel
-def solve_rows_in_place(
-    gram: Floats, cross: Floats, weights: Floats, sum_to_one: bool, floor: float, rounding: float
+def pivot_rows_in_place(
+    gram: Floats,
+    cross: Floats,
+    weights: Floats,
+    sum_to_one: bool,
+    floor: float,
+    rounding: float,
+    hard: Bools,
 ) -> int:
-    """Solve each row; positive entries of ``weights`` are the first guess, then the answer."""
+    """Solve the rows that pivoting can, and mark the others in ``hard``; how many those are.
+
+    Positive entries of ``weights`` are the first guess, then the answer.
+    """
     n, k = cross.shape
     lower = np.empty((k, k))
     order = np.empty(k, dtype=np.int64)
     work = np.empty((4, k))
     positive = np.empty(k, dtype=np.bool_)
-    hard = 0
+    count = 0
     for r in range(n):
         any_positive = False
         for j in range(k):
@@ -279,13 +293,46 @@ def solve_rows_in_place(
         size = pivot_row_in_place(
             gram, cross[r], positive, sum_to_one, floor, rounding, lower, order, work
         )
-        if size >= 0:
-            weights[r] = 0.0
-            for i in range(size):
-                weights[r, order[i]] = work[0, i]
-        else:
-            hard += 1
+        hard[r] = size < 0
+        if hard[r]:
+            count += 1
+            continue
+        for j in range(k):
+            weights[r, j] = 0.0
+        for i in range(size):
+            weights[r, order[i]] = work[0, i]
+    return count
+
+
+@kernel
+def descend_rows_in_place(
+    gram: Floats,
+    cross: Floats,
+    weights: Floats,
+    sum_to_one: bool,
+    floor: float,
+    rounding: float,
+    hard: Bools,
+) -> None:
+    """Solve the rows marked in ``hard``, whatever their weights were."""
+    n, k = cross.shape
+    lower = np.empty((k, k))
+    order = np.empty(k, dtype=np.int64)
+    work = np.empty((4, k))
+    for r in range(n):
+        if hard[r]:
             descend_row_in_place(
                 gram, cross[r], weights[r], sum_to_one, floor, rounding, lower, order, work
             )
-    return hard
+
+
+@kernel
+def solve_rows_in_place(
+    gram: Floats, cross: Floats, weights: Floats, sum_to_one: bool, floor: float, rounding: float
+) -> int:
+    """Solve each row; positive entries of ``weights`` are the first guess, then the answer."""
+    hard = np.zeros(len(cross), dtype=np.bool_)
+    count: int = pivot_rows_in_place(gram, cross, weights, sum_to_one, floor, rounding, hard)
+    if count > 0:
+        descend_rows_in_place(gram, cross, weights, sum_to_one, floor, rounding, hard)
+    return count

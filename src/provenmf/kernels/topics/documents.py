@@ -12,7 +12,8 @@ kernel = njit(
     cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "arcp"}
 )
 
-FIRST_ROUNDS = 6  # rounds with all topics
+# Rounds with all topics. Not a plain 6, for which numba compiles a function of its own.
+FIRST_ROUNDS = np.int64(6)
 NEGLIGIBLE = 0.02  # occurrences; a topic that holds fewer after these rounds is left out
 
 
@@ -38,7 +39,9 @@ def share_out_in_place(
     """
     n, k = words.shape
     ease, shared = np.empty(k), np.empty(k)
-    length = counts.sum()
+    length = 0.0
+    for i in range(n):
+        length += counts[i]
     for _ in range(rounds):
         for j in range(k):
             ease[j] = digamma_exponential(gamma[j])
@@ -73,7 +76,10 @@ def infer_rows_in_place(
     stop: int,
     out: Doubles,
 ) -> None:
-    """Write the parameters of documents start .. stop-1 into out; words[w] is p(w | topic)."""
+    """Write the parameters of documents start .. stop-1 into out; words[w] is p(w | topic).
+
+    Loops and no array expressions, which would take three more seconds to compile.
+    """
     k = words.shape[1]
     longest = 0
     for row in range(start, stop):
@@ -84,10 +90,15 @@ def infer_rows_in_place(
         first, n = pointers[row], pointers[row + 1] - pointers[row]
         counts = values[first : first + n]
         gamma = out[row]
-        gamma[:] = prior + counts.sum() / k
+        length = 0.0
+        for i in range(n):
+            length += counts[i]
+        for j in range(k):
+            gamma[j] = prior[j] + length / k
         own = store[: n * k].reshape((n, k))
         for i in range(n):
-            own[i] = words[columns[first + i]]
+            for j in range(k):
+                own[i, j] = words[columns[first + i], j]
         share_out_in_place(own, counts, FIRST_ROUNDS, tol, prior, gamma)
         m = 0
         for j in range(k):
@@ -99,10 +110,10 @@ def infer_rows_in_place(
         for j in range(m):
             few_prior[j], few_gamma[j] = prior[chosen[j]], gamma[chosen[j]]
         for i in range(n):
-            word = words[columns[first + i]]
             for j in range(m):
-                few[i, j] = word[chosen[j]]
+                few[i, j] = words[columns[first + i], chosen[j]]
         share_out_in_place(few, counts, rounds, tol, few_prior, few_gamma)
-        gamma[:] = prior
+        for j in range(k):
+            gamma[j] = prior[j]
         for j in range(m):
             gamma[chosen[j]] = few_gamma[j]
