@@ -50,6 +50,7 @@ from provenmf.estimators import estimator_class
 from provenmf.io.notes import counted
 from provenmf.io.texts import Counts
 from provenmf.metrics.topics import (
+    cv_coherence,
     npmi_coherence,
     relevance,
     similarity_count,
@@ -99,6 +100,9 @@ class Topics(Answer):
     npmi : ndarray of shape (k,) or None
         Normalised pointwise mutual information of the same words, from −1 to 1; a file of version
         0.1 has none.
+    cv : ndarray of shape (k,) or None
+        Coherence c_v of the same words, from 0 to 1, with each document as one window (see
+        `provenmf.metrics.topics.cv_coherence`); a file of an earlier version has none.
     similarity_count : int
         How many words the topics' 20 top words share.
     anchor_columns : ndarray of shape (k,) or None
@@ -151,7 +155,7 @@ class Topics(Answer):
     """
 
     kind: ClassVar[str] = "topics"
-    words: ClassVar[Words] = Words("Topics", "topic", "document", "word", "most frequent words")
+    words: ClassVar[Words] = Words("Topics", "topic", "document", "word", "top words")
 
     topics: Annotated[NDArray[np.float64], Shape("k", "words")]
     vocabulary: Annotated[NDArray[np.str_], Shape("words")]
@@ -166,6 +170,7 @@ class Topics(Answer):
     example_texts: Annotated[NDArray[np.str_], Shape("k", "examples")] | None = None
     rarity: Annotated[NDArray[np.float64], Shape("words")] | None = None
     npmi: Annotated[NDArray[np.float64], Shape("k")] | None = None
+    cv: Annotated[NDArray[np.float64], Shape("k")] | None = None
     prior: Annotated[NDArray[np.float64], Shape("k")] | None = None
     word_frequency: Annotated[NDArray[np.float64], Shape("words")] | None = None
     eigenvalues: Annotated[NDArray[np.float64], Shape("values")] | None = None
@@ -231,6 +236,9 @@ class Topics(Answer):
         """Coherence and shared words."""
         scores = {"top words shared between topics (fewer is better)": float(self.similarity_count)}
         if self.npmi is not None and np.isfinite(self.npmi).any():
+            if self.cv is not None:
+                meaning = "mean coherence c_v (from 0 to 1, each document as one window)"
+                scores = {meaning: float(np.nanmean(self.cv)), **scores}
             meaning = "mean coherence of the topics (NPMI, from -1 to 1; higher is better)"
             return {meaning: float(np.nanmean(self.npmi)), **scores}
         if np.isfinite(self.coherence).any():
@@ -510,6 +518,7 @@ def measured(
     return {
         "coherence": topic_coherence(best, corpus.matrix),
         "npmi": npmi_coherence(best, corpus.matrix),
+        "cv": cv_coherence(best, corpus.matrix),
         "similarity_count": int(similarity_count(best)),
         "example_documents": examples,
         "example_texts": _example_texts(corpus, examples),

@@ -146,7 +146,8 @@ def _subtitle(answer: Topics, topic: int) -> str:
     share = f"{answer.share[topic]:.1%} of the collection"
     if answer.npmi is None:
         return f"{share}, coherence {answer.coherence[topic]:.4g}"
-    return f"{share}, coherence {answer.npmi[topic]:.2f}"
+    coherence = f"{share}, coherence {answer.npmi[topic]:.2f}"
+    return coherence if answer.cv is None else f"{coherence}, c_v {answer.cv[topic]:.2f}"
 
 
 def _examples(answer: Topics, topic: int) -> list[Example]:

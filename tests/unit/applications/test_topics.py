@@ -271,4 +271,6 @@ def test_examples_are_long_documents_and_coherence_is_npmi():
     found = find_topics(texts, 2)
     assert sorted(found.example_documents[:, 0].tolist()) == [40, 41]
     assert np.all((found.npmi >= -1) & (found.npmi <= 1))
+    assert np.all((found.cv >= 0) & (found.cv <= 1))
+    assert any("c_v" in name for name in found.scores())
     assert any("NPMI" in meaning for meaning in found.scores())

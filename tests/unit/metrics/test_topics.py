@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from provenmf.errors import InvalidInput
-from provenmf.metrics.topics import match_topics, npmi_coherence, relevance
+from provenmf.metrics.topics import cv_coherence, match_topics, npmi_coherence, relevance
 
 
 def test_topics_are_matched_by_their_distance():
@@ -34,6 +34,41 @@ def test_npmi_equals_the_plain_formula():
         ratio = both / (here[:, a].mean() * here[:, b].mean())
         expected.append(math.log(ratio) / -math.log(both))
     assert npmi_coherence([[0, 1, 2]], counts)[0] == pytest.approx(np.mean(expected))
+
+
+def plain_cv(topic, windows):
+    """c_v from its definition, over sets of words."""
+
+    def share(*words):
+        return sum(all(word in window for word in words) for window in windows) / len(windows)
+
+    def npmi(a, b):
+        both = share(a, b) + 1e-12
+        return math.log(both / (share(a) * share(b))) / -math.log(both)
+
+    own = np.array([[npmi(a, b) for b in topic] for a in topic])
+    whole = own.sum(axis=0)
+    return np.mean([row @ whole / np.linalg.norm(row) / np.linalg.norm(whole) for row in own])
+
+
+def test_cv_equals_the_plain_formula_over_documents_and_sliding_windows():
+    rng = np.random.default_rng(3)
+    texts = [rng.integers(8, size=length).tolist() for length in (0, 2, 3, 5, 9, 30)]
+    topics = [[0, 1, 2], [5, 3, 7]]
+    windows = [
+        set(text[start : start + 4]) for text in texts for start in range(max(1, len(text) - 3))
+    ]
+    expected = [plain_cv(topic, windows) for topic in topics]
+    assert cv_coherence(topics, texts, window=4) == pytest.approx(expected)
+    counts = np.array([np.bincount(text, minlength=8) for text in texts if text])
+    expected = [plain_cv(topic, [set(text) for text in texts if text]) for topic in topics]
+    assert cv_coherence(topics, counts) == pytest.approx(expected)
+
+
+def test_words_that_are_always_together_are_coherent():
+    assert cv_coherence([[0, 1]], np.array([[1, 1], [2, 1]])) == pytest.approx(1)
+    with pytest.raises(InvalidInput, match="word 1 occurs in no document"):
+        cv_coherence([[0, 1]], [[0, 2, 0], [2]])
 
 
 def test_relevance_mixes_probability_and_ratio():
