@@ -23,9 +23,11 @@ LAYERS = [
     {"__main__"},
 ]
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
-# Parts of one layer that may look at each other: records know how they are saved, the report
-# draws answers by their types, and applications ask the advisor for a number that is not given.
+# Parts of one layer that may look at each other: records know how they are saved, blocks read
+# files, the report draws answers by their types, and applications ask the advisor for a number that
+# is not given.
 SAME_LAYER = {
+    ("blocks", "io"),
     ("io", "records"),
     ("records", "io"),
     ("report", "applications"),

@@ -462,7 +462,9 @@ def find_topics(
     corpus = as_word_counts(documents, vocabulary)
     kept, notes = usable_words(corpus)
     check_number("n_topics", n_topics, corpus.matrix.shape[0], "documents")
-    matrix = sp.csr_array(corpus.matrix[:, kept])
+    matrix = corpus.matrix
+    if len(kept) < matrix.shape[1]:  # else a copy of all counts is saved
+        matrix = sp.csr_array(matrix[:, kept])
     settings = TopicSettings(n_topics, min_anchor_documents, way)
     options = {"random_state": random_state, **options}
     found = WAYS[way](matrix, settings, method, options)
@@ -540,10 +542,15 @@ def _example_documents(
     weight of one, and what a few words say is uncertain.
     """
     typical = float(np.median(lengths)) or 1.0
-    certain = weights * (lengths / (lengths + typical))[:, None]
-    order = np.argsort(-certain, axis=0, kind="stable")[:N_EXAMPLES].T
-    has_topic = np.take_along_axis(weights.T, order, axis=1) > 0
-    return np.where(has_topic, order, -1)
+    certain = lengths / (lengths + typical)
+    found = np.full((weights.shape[1], min(N_EXAMPLES, len(weights))), -1, dtype=np.intp)
+    for examples, weight in zip(found, weights.T):  # a topic at a time: documents may be millions
+        score = weight * certain
+        least = np.partition(score, -len(examples))[-len(examples)]
+        near = np.flatnonzero((score >= least) & (weight > 0))
+        best = near[np.argsort(-score[near], kind="stable")][: len(examples)]
+        examples[: len(best)] = best
+    return found
 
 
 def _example_texts(corpus: Counts, examples: NDArray[np.intp]) -> NDArray[np.str_] | None:

@@ -12,6 +12,7 @@ from provenmf.blocks.base import Block, Blocks, Progress
 from provenmf.blocks.disk import ArrayBlocks, from_memmap, open_npy
 from provenmf.blocks.memory import MemoryBlocks
 from provenmf.blocks.scale import at_safe_scale
+from provenmf.blocks.sparse_disk import open_npz
 from provenmf.errors import InvalidInput
 from provenmf.storage import float_type
 
@@ -33,7 +34,7 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
     Parameters
     ----------
     X : numpy array, scipy sparse matrix or array, pandas frame, memory map, path of an `.npy`
-        file, HDF5, zarr or Dask array.
+        file or of sparse rows (`.npz`, see `provenmf.io.sparse_rows`), HDF5, zarr or Dask array.
     block_rows : rows in a block; chosen from the size of a row if None. Results do not depend
         on it beyond rounding.
     progress : called as progress(rows done, all rows) after each block.
@@ -42,6 +43,8 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
         return X
     options: dict[str, Any] = {"block_rows": block_rows, "progress": progress}
     if isinstance(X, (str, Path)):
+        if Path(X).suffix.lower() == ".npz":
+            return open_npz(X, **options)
         return open_npy(X, **options)
     if isinstance(X, np.memmap):
         return from_memmap(X, **options)

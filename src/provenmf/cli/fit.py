@@ -55,8 +55,8 @@ def fit(
 
     The method auto takes hals, a polished fit, or cones or spa where all
     conditions of their theory hold and they fit as well; it says which and why.
-    A matrix in an .npy file is read block by block, unless the method needs
-    all of it at once, as merit does.
+    A matrix in an .npy file, or in the .npz that convert writes, is read block
+    by block, unless the method needs all of it at once, as merit does.
     Empty cells of a table are missing entries: hals and anls fit the others.
     Ctrl-C ends an iterative method early and keeps the best answer so far.
 
@@ -120,14 +120,18 @@ def check_h5ad(path: Path, data: Path, transpose: bool, force: bool) -> None:
 def read_data(
     path: Path, *, key: str | None = None, transpose: bool = False, missing: bool = False
 ) -> Table:
-    """A matrix from a file; an .npy file stays on disk and is seen as blocks.
+    """A matrix from a file; .npy and sparse rows in .npz stay on disk and are seen as blocks.
 
     With `missing`, empty cells of a table are NaN.
     """
     from provenmf.blocks import as_blocks
     from provenmf.io import Table, read_table
+    from provenmf.io.sparse_rows import open_sparse_rows
 
-    if path.suffix.lower() == ".npy" and not transpose and path.is_file():
+    ending = path.suffix.lower() if path.is_file() and not transpose else ""
+    if ending == ".npy":
         return Table(as_blocks(path))
+    if ending == ".npz" and key is None and (rows := open_sparse_rows(path)) is not None:
+        return Table(as_blocks(path), *rows.names())
     table = read_table(path, key, missing=missing)
     return table.transposed if transpose else table

@@ -28,6 +28,7 @@ from provenmf.io.limits import check_sparse_shape, check_unfolded
 from provenmf.io.matrix_market import parse_matrix_market
 from provenmf.io.numpy_files import read_npy, read_npz, read_sparse_npz
 from provenmf.io.optional import optional
+from provenmf.io.sparse_rows import stored_names
 from provenmf.storage import NUMBERS
 
 
@@ -140,7 +141,14 @@ def _from_npy(path: Path, key: str | None) -> NDArray[Any]:
 def _from_npz(path: Path, key: str | None) -> Any:
     arrays = read_npz(path)
     matrix = read_sparse_npz(path, arrays)
-    return matrix if matrix is not None else choose_array(arrays, key, path)
+    if matrix is None:
+        return choose_array(arrays, key, path)
+    names = arrays.get("names", np.zeros(0))
+    return Table(matrix, *stored_names(path, names, matrix.shape)) if _is_text(names) else matrix
+
+
+def _is_text(array: NDArray[Any]) -> bool:
+    return array.dtype == np.uint8 and array.ndim == 1
 
 
 def read_mat(path: Path) -> dict[str, Any]:

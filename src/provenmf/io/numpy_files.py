@@ -43,8 +43,16 @@ def read_npy(path: Path) -> NDArray[Any]:
         return _read(path, file, path.stat().st_size)
 
 
-def check_npy_header(path: Path, file: IO[bytes], stored: int) -> None:
-    """Refuse objects, and a shape that does not fit the bytes that are there."""
+def read_npy_member(path: Path, archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    """One array of an archive; a pickle is refused, never run."""
+    size = archive.getinfo(name).file_size
+    check_unfolded(path, size)
+    with archive.open(name) as file:
+        return _read(path, file, size)
+
+
+def npy_header(path: Path, file: IO[bytes], stored: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and type; objects are refused, and a shape that does not fit the bytes there are."""
     version = np.lib.format.read_magic(file)
     read = {1: np.lib.format.read_array_header_1_0}.get(
         version[0], np.lib.format.read_array_header_2_0
@@ -64,11 +72,12 @@ def check_npy_header(path: Path, file: IO[bytes], stored: int) -> None:
         raise UnreadableFile(
             f"{path} is damaged: it declares {size} bytes and holds {stored}; save it again"
         )
+    return shape, dtype
 
 
 def _read(path: Path, file: IO[bytes], stored: int) -> NDArray[Any]:
     start = file.tell()
-    check_npy_header(path, file, stored)
+    npy_header(path, file, stored)
     file.seek(start)
     return np.lib.format.read_array(file, allow_pickle=False, max_header_size=LONGEST_HEADER)
 

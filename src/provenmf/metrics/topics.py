@@ -185,7 +185,7 @@ def _documents_with_both(
     """How many documents hold both of two used words, and where each given word is among them."""
     chosen = np.asarray(words)
     used, position = np.unique(chosen, return_inverse=True)
-    occurs = (sp.csc_array(counts)[:, used] != 0).astype(np.float64)
+    occurs = (sp.csr_array(counts)[:, used] != 0).astype(np.float64)
     together = (occurs.T @ occurs).toarray()
     _all_occur(used, together)
     return together, position.reshape(chosen.shape)

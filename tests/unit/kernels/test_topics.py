@@ -5,7 +5,10 @@ from scipy.special import psi
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.kernels.topics.documents import (
     digamma_exponential,
+    gathered,
     infer_rows_in_place,
+    narrowed_in_place,
+    padded,
     share_out_in_place,
 )
 
@@ -50,3 +53,32 @@ def test_sharing_out_occurrences_equals_the_plain_rounds():
         )
     share_out_in_place(words, counts, 7, 0.0, prior, gamma)
     np.testing.assert_allclose(gamma, expected, rtol=1e-6)
+
+
+def test_single_precision_equals_double_and_a_document_without_mass_gets_the_prior():
+    corpus = topic_corpus(40, 300, 35, word_concentration=0.05, random_state=1)
+    counts, prior = corpus.counts, np.full(35, 0.1)
+    words = np.ascontiguousarray(corpus.topics.T)
+    counts.data[: counts.indptr[1]] = 1e-4  # less than a topic needs to be kept
+    found = np.empty((2, 40, 35))
+    for out, precision in zip(found, (np.float64, np.float32)):
+        infer_rows_in_place(
+            counts.indptr, counts.indices, counts.data.astype(precision), words.astype(precision),
+            prior, 100, 3e-3, 0, 40, out,
+        )  # fmt: skip
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-3, atol=1e-4)
+    np.testing.assert_array_equal(found[:, 0], np.broadcast_to(prior, (2, 35)))
+
+
+def test_chosen_columns_move_to_the_front_of_the_store():
+    rng = np.random.default_rng(2)
+    words, rows = rng.random((20, 40)), np.array([3, 0, 19, 3])
+    store = np.full(4 * 64 + 5, np.nan)
+    part = gathered(words, rows, store)
+    assert part.shape == (4, padded(40)) == (4, 64)
+    np.testing.assert_array_equal(part, np.pad(words[rows], ((0, 0), (0, 24))))
+    for topics in (np.arange(0, 40, 3), np.arange(40)):
+        part = gathered(words, rows, store)
+        narrow = narrowed_in_place(part, topics, store)
+        expected = np.pad(words[rows][:, topics], ((0, 0), (0, -len(topics) % 32)))
+        np.testing.assert_array_equal(narrow, expected)

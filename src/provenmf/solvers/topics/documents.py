@@ -61,8 +61,8 @@ def infer_documents(counts: sp.csr_array, topics: Floats, prior: Floats) -> Floa
     from provenmf.kernels.topics.documents import infer_rows_in_place
 
     rows = sp.csr_array(counts)
-    values = np.ascontiguousarray(rows.data, dtype=np.float64)
-    words = np.ascontiguousarray(topics.T, dtype=np.float64)
+    values = np.ascontiguousarray(rows.data, dtype=np.float32)
+    words = np.ascontiguousarray(topics.T, dtype=np.float32)
     start = np.ascontiguousarray(prior, dtype=np.float64)
     out = np.empty((rows.shape[0], len(topics)))
 
