@@ -116,8 +116,10 @@ def test_numbers_that_are_not_finite_say_nothing():
         (check,),
         bounds={"p": np.inf, "q": np.float32(0.5)},
         measures={"m": np.nan, "t": (1.0, np.inf)},
+        estimates={"e": Estimate(np.inf, 0.95, "nothing")},
     )
     assert certificate.bounds == {"q": 0.5} and certificate.measures == {"t": (1.0, None)}
+    assert certificate.estimates == {}
     json.dumps(certificate.to_dict(), allow_nan=False)
 
 

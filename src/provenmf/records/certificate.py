@@ -119,6 +119,10 @@ class Certificate:
     def __post_init__(self) -> None:
         object.__setattr__(self, "bounds", _finite(self.bounds))
         object.__setattr__(self, "measures", _finite(self.measures))
+        estimates = {
+            name: value for name, value in self.estimates.items() if math.isfinite(value.value)
+        }
+        object.__setattr__(self, "estimates", estimates)
 
     @property
     def verdict(self) -> str:

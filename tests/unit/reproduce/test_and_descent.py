@@ -74,7 +74,9 @@ def test_figures_3_and_4_report_both_schedules(name):
     seen = []
     outcome = BY_NAME[name].run(Settings(quick=True, progress=lambda f, text: seen.append(f)))
     assert seen == sorted(seen) and seen
-    for rows in outcome.tables.values():
+    tables = {name: rows for name, rows in outcome.tables.items() if "beyond" not in name}
+    assert tables
+    for rows in tables.values():
         ours = [row for row in rows if "adaptive" in row["method"]]
         assert len(ours) == len(rows) / 2
         assert all(row["error"] < 1e-2 * row["error at the start"] for row in ours)
