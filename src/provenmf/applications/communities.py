@@ -48,6 +48,7 @@ from provenmf.linalg.nnls import simplex_least_squares
 from provenmf.metrics.communities import averaged_spearman
 from provenmf.records import Factorization
 from provenmf.records.answers import Answer, ReadOptions, Words, names_of_largest, shares
+from provenmf.records.error_bars import ErrorBars
 from provenmf.records.factorization import with_estimates
 from provenmf.records.shapes import Shape
 from provenmf.solvers.separable.geo_nmf import geo_nmf
@@ -267,46 +268,74 @@ def find_communities(
         given = {**simplex_weights(method), "random_state": random_state, **options}
         points = node_points(embedding, plane, nodes)
         factorization = fit_matrix(points, n_communities, method, given, argument="n_communities")
-    anchors = factorization.anchors
-    assert anchors is not None  # every method here chooses rows
+    assert factorization.anchors is not None  # every method here chooses rows
+    pure = nodes[factorization.anchors]
     notes += found_fewer(factorization, n_communities, "communities")
     if vertices == "auto" and scale:
-        described = len(embedding.kept) / len(embedding.vectors)
-        vertices = described >= LEAST_SHARE
-        if not vertices:
-            notes.append(
-                f"the leading eigenvectors describe {described:.0%} of the nodes: each community "
-                "rests on its pure node alone"
-            )
-    pure, n_averaged, bars = nodes[anchors], None, None
-    if vertices is True and len(anchors) == n_communities:
-        parts = graph.adjacency, embedding.vectors, embedding.eigenvalues[:-1]
-        corners, n_averaged, covariances = averaged_corners(*parts, nodes, anchors, plane)
-        found, undetermined = memberships_in_plane(*parts[1:], corners, plane)
-        model = NodeModel(*parts, plane, corners, covariances)
-        bars = membership_error_bars(model, found, undetermined)
-        factorization = with_estimates(factorization, bars, found)
+        vertices, note = worth_averaging(embedding)
+        notes += note
+    if vertices is True and len(pure) == n_communities:
+        found = averaged_members(graph.adjacency, embedding, plane, nodes, factorization.anchors)
     else:
-        found, undetermined = memberships_of(embedding.vectors, pure, memberships)
-    if undetermined.any():
+        found = Members(*memberships_of(embedding.vectors, pure, memberships))
+    if found.error_bars is not None:
+        factorization = with_estimates(factorization, found.error_bars, found.memberships)
+    if found.undetermined.any():
         notes.append(
-            f"{np.count_nonzero(undetermined)} nodes are not reached by the leading eigenvectors; "
-            "they get the mean memberships"
+            f"{np.count_nonzero(found.undetermined)} nodes are not reached by the leading "
+            "eigenvectors; they get the mean memberships"
         )
     return Communities(
         factorization=factorization,
         notes=tuple(notes),
-        memberships=found,
         pure_nodes=pure,
         node_names=graph.names,
-        undetermined=undetermined,
         kept_nodes=nodes,
         eigenvalues=embedding.eigenvalues,
         settings=CommunitySettings(n_communities, energy, scale),
-        edges=_edges(graph.adjacency) if len(found) <= DRAWN_NODES else None,
-        n_averaged=n_averaged,
-        error_bars=bars,
+        edges=_edges(graph.adjacency) if len(graph.names) <= DRAWN_NODES else None,
+        memberships=found.memberships,
+        undetermined=found.undetermined,
+        n_averaged=found.n_averaged,
+        error_bars=found.error_bars,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """Memberships (n, k), nodes that nothing is known of, and what averaging adds to them."""
+
+    memberships: NDArray[np.float64]
+    undetermined: NDArray[np.bool_]
+    n_averaged: NDArray[np.intp] | None = None
+    error_bars: ErrorBars | None = None
+
+
+def worth_averaging(embedding: Embedding) -> tuple[bool, list[str]]:
+    """Whether the eigenvectors describe enough nodes to average over, and a note if not."""
+    described = len(embedding.kept) / len(embedding.vectors)
+    if described >= LEAST_SHARE:
+        return True, []
+    return False, [
+        f"the leading eigenvectors describe {described:.0%} of the nodes: each community rests on "
+        "its pure node alone"
+    ]
+
+
+def averaged_members(
+    adjacency: sp.csr_array,
+    embedding: Embedding,
+    plane: NDArray[np.float64],
+    nodes: NDArray[np.intp],
+    anchors: NDArray[np.intp],
+) -> Members:
+    """Memberships on corners averaged over the nodes at them, with their error bars."""
+    parts = adjacency, embedding.vectors, embedding.eigenvalues[:-1]
+    corners, n_averaged, covariances = averaged_corners(*parts, nodes, anchors, plane)
+    found, undetermined = memberships_in_plane(*parts[1:], corners, plane)
+    model = NodeModel(*parts, plane, corners, covariances)
+    bars = membership_error_bars(model, found, undetermined)
+    return Members(found, undetermined, n_averaged, bars)
 
 
 def check_choices(
@@ -328,6 +357,13 @@ def check_choices(
             argument="method",
             value=method,
             remedy=f"leave out {', '.join(sorted(refused))}",
+        )
+    if vertices not in (True, False, "auto"):
+        raise InvalidInput(
+            "is unknown",
+            argument="vertices",
+            value=vertices,
+            remedy='choose True, False or "auto"',
         )
     if vertices is True and (not scale or method in ("geo_nmf", "spoc")):
         raise InvalidInput(

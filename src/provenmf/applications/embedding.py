@@ -81,7 +81,8 @@ def _leading_eigenvectors(
             values, vectors = stopped.eigenvalues, stopped.eigenvectors
             if len(values) < k - 1:
                 raise
-    order = np.argsort(-np.abs(values), kind="stable")[:k]
+    # Of λ and −λ, as bipartite graphs have them, the first says who is linked at all.
+    order = np.argsort(-np.abs(values) * (1 + TIE * (values > 0)), kind="stable")[:k]
     return values[order], np.ascontiguousarray(with_fixed_signs(vectors[:, order].T).T)
 
 

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from provenmf.applications.node_vertices import point_covariances
+from provenmf.applications.node_vertices import corner_lengths, point_covariances
 from provenmf.records.error_bars import CONFIDENCE, ErrorBars
 
 Floats = NDArray[np.float64]
@@ -62,8 +62,7 @@ def membership_error_bars(
 def _variances(model: NodeModel, memberships: Floats, nodes: NDArray[np.intp]) -> Floats:
     """Squared standard errors (nodes, k)."""
     corners, inverse = model.corners, np.linalg.inv(model.corners)
-    density = np.einsum("ij,j,ij->i", corners, model.eigenvalues, corners)
-    lengths = np.sqrt(np.maximum(density, 1e-6 * np.abs(density).max()))
+    lengths = corner_lengths(corners, model.eigenvalues)
     mixture = memberships / lengths
     mixture /= mixture.sum(axis=1, keepdims=True)
     sums = mixture @ lengths

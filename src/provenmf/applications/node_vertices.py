@@ -21,18 +21,22 @@ from provenmf.solvers.separable.clouds import averaged_with_covariances
 
 Floats = NDArray[np.float64]
 
+LEAST_DENSITY = 1e-6  # of the largest; less is taken for that much
 LEAST_LOAD = 1e-9  # of the largest p·v; below it nothing is known of a node
 # Averaging assumes that the eigenvectors describe the graph, not a few dense corners of it.
 LEAST_SHARE = 0.5
+MOST_AVERAGED = 100_000  # nodes with a covariance each in memory
 
 
 def link_covariances(
     adjacency: sp.csr_array, vectors: Floats, eigenvalues: Floats, nodes: NDArray[np.intp]
 ) -> Floats:
     """Error covariances (nodes, k, k) of rows of the eigenvectors."""
-    n, k = vectors.shape
-    outer = (vectors[:, :, None] * vectors[:, None, :]).reshape(n, k * k)
-    sums = np.asarray(adjacency[nodes] @ outer).reshape(len(nodes), k, k)
+    k, links = vectors.shape[1], adjacency[nodes]
+    sums = np.empty((len(nodes), k, k))
+    for a in range(k):  # a row at a time: all products of all nodes would not fit
+        sums[:, a, a:] = links @ (vectors[:, a, None] * vectors[:, a:])
+        sums[:, a:, a] = sums[:, a, a:]
     return sums / np.multiply.outer(eigenvalues, eigenvalues)
 
 
@@ -68,20 +72,36 @@ def averaged_corners(
     ----------
     nodes : those whose p·v is not negligible; anchors : positions among them.
     plane : p.
+
+    Of very many nodes the means of every second, third, … are as good.
     """
+    every = -(-len(nodes) // MOST_AVERAGED)
+    pure, nodes = nodes[anchors], nodes[::every]
     rows = vectors[nodes]
     points = rows / (rows @ plane)[:, None]
     covariances = point_covariances(adjacency, vectors, eigenvalues, nodes, plane)
     freedom = max(1, vectors.shape[1] - 1)
-    return averaged_with_covariances(points, points[anchors], covariances, freedom=freedom)
+    start = vectors[pure] / (vectors[pure] @ plane)[:, None]
+    return averaged_with_covariances(points, start, covariances, freedom=freedom)
+
+
+def corner_lengths(corners: Floats, eigenvalues: Floats) -> Floats:
+    """Lengths (k,) that make all communities equally dense inside, C Λ Cᵀ having the diagonal one.
+
+    Equal lengths where a community has no links inside, as in a bipartite graph.
+    """
+    density = np.einsum("ij,j,ij->i", corners, eigenvalues, corners)
+    size = np.einsum("ij,j,ij->i", corners, np.abs(eigenvalues), corners)
+    if (density <= LEAST_DENSITY * size).all():
+        return np.ones(len(corners))
+    return np.asarray(np.sqrt(np.maximum(density, LEAST_DENSITY * np.abs(density).max())))
 
 
 def memberships_in_plane(
     vectors: Floats, eigenvalues: Floats, corners: Floats, plane: Floats
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Memberships of all nodes, and which of them nothing is known of; those get the mean."""
-    density = np.einsum("ij,j,ij->i", corners, eigenvalues, corners)
-    lengths = np.sqrt(np.maximum(density, 1e-6 * np.abs(density).max()))
+    lengths = corner_lengths(corners, eigenvalues)
     loads = vectors @ plane
     known = loads > LEAST_LOAD * np.abs(loads).max()
     found = np.zeros_like(vectors)

@@ -259,7 +259,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             versions=versions(),
             state=solution.state,
             column_names=self._column_names(),
-            notes=self._number_note(len(solution.components)),
+            notes=(*self._number_note(len(solution.components)), *solution.notes),
         )
         fit = self._measured(blocks, factorization, products=self.certify)
         factorization = replace(factorization, fingerprint=fit.fingerprint)

@@ -22,6 +22,13 @@ SHARED = {
     "on_interrupt": """{"raise", "return"}, default="raise"
         What Ctrl-C does: raise KeyboardInterrupt, or return the best answer so far. With "return" a
         second Ctrl-C leaves out the certificate, or raises where there is no answer yet.""",
+    "vertices": """bool, default=False
+        Whether each component is the mean of all rows that lie at its anchor within their noise,
+        which is closer to the truth than one noisy row; `anchors_` stay rows.""",
+    "row_errors": """array (n_rows,) or None, default=None
+        With vertices: the standard error of each row's entries. None takes one number for all
+        rows, their root mean square distance from the span of the anchors, which needs more
+        columns than components.""",
     "components_": """array (k, d)
         The components, one in each row.""",
     "n_components_": """int

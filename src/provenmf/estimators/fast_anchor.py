@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from provenmf.blocks import Blocks
-from provenmf.estimators.base import Factorizer
+from provenmf.estimators.anchors import AnchorFactorizer
 from provenmf.estimators.parameters import AT_LEAST_ONE, CONSTRAINT
 from provenmf.estimators.traits import Traits
 from provenmf.guarantees import separable
@@ -19,7 +20,7 @@ from provenmf.solvers.separable.fast_anchor import fast_anchor
 from provenmf.solvers.weights import Constraint
 
 
-class FastAnchor(Factorizer):
+class FastAnchor(AnchorFactorizer):
     """The row farthest from the affine span of those chosen (Arora et al. 2013).
 
     Model: every row is a convex combination of a few rows of the data. The answer does not
@@ -40,13 +41,13 @@ class FastAnchor(Factorizer):
         What the weights of given components must satisfy.
     random_state : int, RandomState instance or None, default=None
         For the random directions.
-    certify, verbose, callback, on_interrupt
+    vertices, row_errors, certify, verbose, callback, on_interrupt
         As in every estimator.
 
     Attributes
     ----------
     anchors_ : array (k,)
-        Rows of the data that became the components, in the order of their choice.
+        Rows of the data that became the components or lie at them, in the order of their choice.
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
         As in every estimator.
 
@@ -74,7 +75,7 @@ class FastAnchor(Factorizer):
     _method = "fast_anchor"
     traits = Traits(negative_data=True, finds_number=True, anchors=True)
     _parameter_constraints: ClassVar[dict[str, object]] = {
-        **Factorizer._parameter_constraints,
+        **AnchorFactorizer._parameter_constraints,
         "refine": ["boolean"],
         "scale_rows": ["boolean"],
         "n_projections": [AT_LEAST_ONE, None],
@@ -90,6 +91,8 @@ class FastAnchor(Factorizer):
         n_projections: int | None = None,
         constraint: Constraint = "simplex",
         random_state: int | np.random.RandomState | None = None,
+        vertices: bool = False,
+        row_errors: ArrayLike | None = None,
         certify: bool = True,
         verbose: int = 0,
         callback: Callback | None = None,
@@ -101,12 +104,14 @@ class FastAnchor(Factorizer):
         self.n_projections = n_projections
         self.constraint = constraint
         self.random_state = random_state
+        self.vertices = vertices
+        self.row_errors = row_errors
         self.certify = certify
         self.verbose = verbose
         self.callback = callback
         self.on_interrupt = on_interrupt
 
-    def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+    def _anchors_of(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         return fast_anchor(
             blocks,
             self._number_wanted(blocks.n_rows),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from provenmf.blocks import Blocks
-from provenmf.estimators.base import Factorizer
+from provenmf.estimators.anchors import AnchorFactorizer
 from provenmf.estimators.parameters import (
     AT_LEAST_ONE,
     CONSTRAINT,
@@ -26,7 +27,7 @@ from provenmf.solvers.run import Callback
 from provenmf.solvers.weights import Constraint
 
 
-class MERIT(Factorizer):
+class MERIT(AnchorFactorizer):
     """Separable factorization by convex optimization in linear memory (Nguyen, Fu & Wu 2021).
 
     Model: every row is a mixture, with nonnegative weights that sum to one, of a few rows of the
@@ -66,13 +67,13 @@ class MERIT(Factorizer):
         What the weights of given components must satisfy.
     random_state : int, RandomState instance or None, default=None
         Of the random directions that choose the extreme rows beyond 1000 rows.
-    certify, verbose, callback, on_interrupt
+    vertices, row_errors, certify, verbose, callback, on_interrupt
         As in every estimator.
 
     Attributes
     ----------
     anchors_ : array (k,)
-        Rows of the data that became the components, the clearest first.
+        Rows of the data that became the components or lie at them, the clearest first.
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
         As in every estimator.
 
@@ -109,7 +110,7 @@ class MERIT(Factorizer):
         advised=2,
     )
     _parameter_constraints: ClassVar[dict[str, object]] = {
-        **Factorizer._parameter_constraints,
+        **AnchorFactorizer._parameter_constraints,
         "step": [StrOptions({"pairwise", "open-loop"})],
         "lam": [NOT_NEGATIVE, StrOptions({"auto", "paper", "authors"})],
         "mu": [POSITIVE],
@@ -133,6 +134,8 @@ class MERIT(Factorizer):
         group_duplicates: float | Literal["auto"] = "auto",
         constraint: Constraint = "simplex",
         random_state: int | np.random.RandomState | None = None,
+        vertices: bool = False,
+        row_errors: ArrayLike | None = None,
         certify: bool = True,
         verbose: int = 0,
         callback: Callback | None = None,
@@ -148,12 +151,14 @@ class MERIT(Factorizer):
         self.group_duplicates = group_duplicates
         self.constraint = constraint
         self.random_state = random_state
+        self.vertices = vertices
+        self.row_errors = row_errors
         self.certify = certify
         self.verbose = verbose
         self.callback = callback
         self.on_interrupt = on_interrupt
 
-    def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+    def _anchors_of(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         with one_blas_thread:  # its own threads share the rows
             return merit(
                 blocks,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from provenmf.blocks import Blocks
-from provenmf.estimators.base import Factorizer
+from provenmf.estimators.anchors import AnchorFactorizer
 from provenmf.estimators.parameters import CONSTRAINT
 from provenmf.estimators.traits import Traits
 from provenmf.guarantees import separable
@@ -19,7 +20,7 @@ from provenmf.solvers.separable.spa import spa
 from provenmf.solvers.weights import Constraint
 
 
-class SPA(Factorizer):
+class SPA(AnchorFactorizer):
     """Successive projection (Gillis & Vavasis 2014): the longest row, projected out, again.
 
     Model: every row mixes a few rows of the data, the anchors, with nonnegative weights that
@@ -35,13 +36,13 @@ class SPA(Factorizer):
         can be of any size, such as counts.
     constraint : {"nonnegative", "simplex"}, default="nonnegative"
         What the weights of given components must satisfy.
-    certify, verbose, callback, on_interrupt
+    vertices, row_errors, certify, verbose, callback, on_interrupt
         As in every estimator.
 
     Attributes
     ----------
     anchors_ : array (k,)
-        Rows of the data that became the components, in the order of their choice.
+        Rows of the data that became the components or lie at them, in the order of their choice.
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
         As in every estimator.
 
@@ -70,7 +71,7 @@ class SPA(Factorizer):
     _method = "spa"
     traits = Traits(negative_data=True, finds_number=True, anchors=True, random="never", advised=1)
     _parameter_constraints: ClassVar[dict[str, object]] = {
-        **Factorizer._parameter_constraints,
+        **AnchorFactorizer._parameter_constraints,
         "scale_rows": ["boolean"],
         "constraint": [CONSTRAINT],
     }
@@ -81,6 +82,8 @@ class SPA(Factorizer):
         *,
         scale_rows: bool = False,
         constraint: Constraint = "nonnegative",
+        vertices: bool = False,
+        row_errors: ArrayLike | None = None,
         certify: bool = True,
         verbose: int = 0,
         callback: Callback | None = None,
@@ -89,12 +92,18 @@ class SPA(Factorizer):
         self.n_components = n_components
         self.scale_rows = scale_rows
         self.constraint = constraint
+        self.vertices = vertices
+        self.row_errors = row_errors
         self.certify = certify
         self.verbose = verbose
         self.callback = callback
         self.on_interrupt = on_interrupt
 
-    def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+    @property
+    def _sums_below_one(self) -> bool:
+        return self.constraint == "nonnegative" and not self.scale_rows
+
+    def _anchors_of(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         return spa(
             blocks,
             self._number_wanted(blocks.n_rows),

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from provenmf.blocks import Blocks
-from provenmf.estimators.base import Factorizer
+from provenmf.estimators.anchors import AnchorFactorizer
 from provenmf.estimators.parameters import StrOptions
 from provenmf.estimators.traits import Traits
 from provenmf.guarantees import separable
@@ -20,7 +20,7 @@ from provenmf.solvers.run import Callback
 from provenmf.solvers.separable.xray import Variant, xray
 
 
-class XRAY(Factorizer):
+class XRAY(AnchorFactorizer):
     """Extreme rays of the cone of the data (Kumar, Sindhwani & Kambadur 2013).
 
     Model: every row is a nonnegative combination, of any size, of a few rows of the data.
@@ -34,13 +34,13 @@ class XRAY(Factorizer):
         "dist" and "greedy" compare all pairs of rows.
     random_state : int, RandomState instance or None, default=None
         For "rand".
-    certify, verbose, callback, on_interrupt
+    vertices, row_errors, certify, verbose, callback, on_interrupt
         As in every estimator.
 
     Attributes
     ----------
     anchors_ : array (k,)
-        Rows of the data that became the components, in the order of their choice.
+        Rows of the data that became the components or lie at them, in the order of their choice.
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
         As in every estimator.
 
@@ -67,7 +67,7 @@ class XRAY(Factorizer):
     _method = "xray"
     traits = Traits(finds_number=True, anchors=True)
     _parameter_constraints: ClassVar[dict[str, object]] = {
-        **Factorizer._parameter_constraints,
+        **AnchorFactorizer._parameter_constraints,
         "variant": [StrOptions({"rand", "max", "dist", "greedy"})],
     }
 
@@ -77,6 +77,8 @@ class XRAY(Factorizer):
         *,
         variant: Variant = "max",
         random_state: int | np.random.RandomState | None = None,
+        vertices: bool = False,
+        row_errors: ArrayLike | None = None,
         certify: bool = True,
         verbose: int = 0,
         callback: Callback | None = None,
@@ -85,12 +87,18 @@ class XRAY(Factorizer):
         self.n_components = n_components
         self.variant = variant
         self.random_state = random_state
+        self.vertices = vertices
+        self.row_errors = row_errors
         self.certify = certify
         self.verbose = verbose
         self.callback = callback
         self.on_interrupt = on_interrupt
 
-    def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+    @property
+    def _looks_at_scaled_rows(self) -> bool:
+        return True
+
+    def _anchors_of(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         return xray(
             blocks,
             self._number_wanted(blocks.n_rows),

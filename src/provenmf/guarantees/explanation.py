@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 # Where the squared residual of a sparse row is expanded, it is at least 1e-6 of the squared
 # lengths in it (smaller ones are measured entry by entry), so that its root loses three digits.
 EXPANDED = 1e3
+ARE_ROWS = "components are rows of the data"
 
 
 class Explanation:
@@ -123,16 +124,15 @@ class Explanation:
 
 def other_components(fit: Fit) -> Certificate | None:
     """The certificate of components that are not the rows of the data that the anchors name."""
-    anchors, name = fit.factorization.anchors, "components are rows of the data"
+    anchors = fit.factorization.anchors
     n = fit.given.n_rows
     note = ""
     if anchors is None or anchors.shape != (fit.n_components,) or anchors.dtype.kind not in "iu":
         note = "the result does not name one row for each component"
     elif anchors.size and (anchors.min() < 0 or anchors.max() >= n):
         note = f"the data have {n} rows, but rows up to {anchors.max()} are named as anchors"
-    else:
-        rows = as_dense(fit.given.take(anchors))
-        different = (rows != fit.factorization.components).any(axis=1)
+    elif not vertices_asked_for(fit):
+        different = moved_components(fit)
         if different.any():
             k = int(np.flatnonzero(different)[0])
             note = f"component {k} is not row {anchors[k]}"
@@ -140,5 +140,32 @@ def other_components(fit: Fit) -> Certificate | None:
         return None
     note += ": nothing about anchors can be said; give the data that the result was made from"
     words = "The components are not the rows of these data that the result calls anchors."
-    check = Check(name, "definition", "fails", note=note, in_words=words)
+    check = Check(ARE_ROWS, "definition", "fails", note=note, in_words=words)
     return Certificate(fit.method, checks=(check,))
+
+
+def vertices_asked_for(fit: Fit) -> bool:
+    """Whether the components were to be means of rows around the anchors."""
+    return bool(fit.factorization.parameters.get("vertices"))
+
+
+def moved_components(fit: Fit) -> NDArray[np.bool_]:
+    """Which components (k,) are not the rows that the anchors name."""
+    assert fit.factorization.anchors is not None  # asked for valid anchors only
+    rows = as_dense(fit.given.take(fit.factorization.anchors))
+    return np.asarray((rows != fit.factorization.components).any(axis=1))
+
+
+def vertices_are_no_rows(fit: Fit) -> tuple[Check, ...]:
+    """What must be said first where theorems speak of anchors and the components are others."""
+    if not vertices_asked_for(fit) or not moved_components(fit).any():
+        return ()
+    note = (
+        "components are vertices, means of rows around the anchors; all that is said of anchors is "
+        "about rows of the data, not about the components"
+    )
+    words = (
+        "The components are means of rows around the anchors; what is said of chosen rows is about "
+        "the anchors alone."
+    )
+    return (Check(ARE_ROWS, "definition", "fails", note=note, in_words=words),)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
-from provenmf.guarantees.explanation import Explanation
+from provenmf.guarantees.explanation import Explanation, vertices_are_no_rows
 from provenmf.linalg.hull import distances_to_hulls, product_rounding
 from provenmf.records import Certificate, Check, Measure, Status
 from provenmf.records.certificate import rounded_down, rounded_up
@@ -157,7 +157,7 @@ def margin_statements(points: Explanation) -> Certificate:
         why_not = "all rows are as near to an anchor as its copies"
     if margins is None or why_not:
         check = Check(MARGIN, "margin", "unknown", note=f"not measured: {why_not}")
-        return Certificate(points.fit.method, checks=(check,))
+        return Certificate(points.fit.method, checks=(*vertices_are_no_rows(points.fit), check))
     least, unit = float(margins.lower.min()), points.unit
     suffix = "_of_scaled_rows" if points.scaled else ""
     measures: dict[str, Measure] = {
@@ -170,7 +170,7 @@ def margin_statements(points: Explanation) -> Certificate:
     says_something = least > 0 and least / 2 >= unavoidable_noise(points)
     return Certificate(
         points.fit.method,
-        checks=(check_margins(points, margins),),
+        checks=(*vertices_are_no_rows(points.fit), check_margins(points, margins)),
         bounds={bound: least * unit / 2} if says_something else {},
         measures=measures,
     )
@@ -206,7 +206,7 @@ def check_margins(points: Explanation, margins: Margins) -> Check:
     rows = "row divided by its sum" if points.scaled else "row"
     words = (
         f"Proved: {whose} is a corner of the true data and no mixture of other rows, if noise "
-        f"changed no {rows} by more than {survived}; this fit leaves at most {left} of one "
+        f"changed no {rows} by more than {survived}; the anchors leave at most {left} of one "
         "unexplained."
     )
     not_proved = (
@@ -214,7 +214,7 @@ def check_margins(points: Explanation, margins: Margins) -> Check:
         f"{rows} by more than {survived}"
     )
     if status != "holds":
-        words = f"{not_proved}, and this fit leaves up to {left} of one unexplained."
+        words = f"{not_proved}, and the anchors leave up to {left} of one unexplained."
     note = (
         "twice the largest residual, against the least distance of an anchor to the mixtures of "
         f"other rows; proved of {whose.rstrip(',')}{points.of_rows}"

@@ -25,6 +25,7 @@ class Solution:
 
     weights : (n, k), where the method has found some on its way.
     state : what the method keeps for itself, see `records.states`.
+    notes : what else readers of the result should know.
     """
 
     components: NDArray[Any]
@@ -34,6 +35,7 @@ class Solution:
     trace: Trace = field(default_factory=Trace)
     stop_reason: StopReason = StopReason.UNKNOWN
     state: MethodState | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf.applications import find_communities
+from provenmf.applications import find_communities, node_vertices
 from provenmf.applications.node_vertices import link_covariances, number_of_communities
 from provenmf.datasets.networks import large_mixed_membership_network, mixed_membership_network
 from provenmf.errors import InvalidInput
@@ -93,3 +93,44 @@ def test_vertices_need_the_degrees_divided_out():
     network = mixed_membership_network(100, 3, random_state=0)
     with pytest.raises(InvalidInput, match="vertices"):
         find_communities(network.adjacency, 3, vertices=True, method="spoc")
+
+
+TWO = np.array([[0.0, 1.0], [1.0, 0.0]])
+
+
+@pytest.mark.parametrize("number", [1, None])
+@pytest.mark.parametrize("graph", [TWO, np.eye(7, k=1) + np.eye(7, k=-1)], ids=["pair", "path"])
+def test_bipartite_graphs_have_one_community_of_all_nodes(graph, number):
+    found = find_communities(graph, number)
+    assert found.memberships.shape[1] == 1
+    assert not found.undetermined.any()
+
+
+def test_sides_of_a_bipartite_graph_are_two_communities():
+    found = find_communities(np.kron(TWO, np.ones((5, 5))), 2).memberships
+    assert found.argmax(axis=1).tolist() in ([0] * 5 + [1] * 5, [1] * 5 + [0] * 5)
+
+
+def test_unknown_choice_of_vertices():
+    with pytest.raises(InvalidInput, match="vertices='yes' is unknown"):
+        find_communities(TWO, 1, vertices="yes")
+
+
+def test_covariances_are_those_of_all_products_at_once():
+    network = large_mixed_membership_network(60, 3, mean_degree=12.0, random_state=0)
+    values, vectors = np.linalg.eigh(network.adjacency.toarray())
+    values, vectors = values[-3:], vectors[:, -3:]
+    outer = np.einsum("ia,ib->iab", vectors, vectors)
+    plain = np.einsum("ij,jab->iab", network.adjacency.toarray(), outer)
+    plain /= np.multiply.outer(values, values)
+    found = link_covariances(network.adjacency, vectors, values, np.arange(60))
+    np.testing.assert_allclose(found, plain, atol=1e-12)
+
+
+def test_of_many_nodes_some_are_averaged(monkeypatch):
+    network = large_mixed_membership_network(900, 3, mean_degree=60.0, random_state=0)
+    few = find_communities(network.adjacency, 3, certify=False)
+    monkeypatch.setattr(node_vertices, "MOST_AVERAGED", 450)
+    half = find_communities(network.adjacency, 3, certify=False)
+    assert 0 < half.n_averaged.sum() < few.n_averaged.sum()
+    assert np.abs(half.memberships - few.memberships).mean() < 0.05

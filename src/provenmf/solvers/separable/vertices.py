@@ -13,15 +13,21 @@ both sides of one, mixed rows on the inner side only: a narrower inner side keep
 narrow a one prefers rows that noise has pushed outwards, and the vertices then wander off. Anchors
 are such rows, so the first round is wide.
 
-Related: smoothed SPA (Nadisic, Gillis & Kervazo 2023) takes the median or mean of the rows nearest
-to each direction, successive vertex search (Jin, Ke & Luo 2024) those of k-means centres, and SPACL
-(Mao, Sarkar & Chakrabarti 2021) prunes rows first. All of these fix the number of rows to average;
-here each row's own error decides, so that with more data fewer mixed rows are taken along.
+For weights that need not sum to one but are at most that, as SPA's model allows, the origin is one
+more vertex, known without error: b = x V⁺. For weights of any size rows are first divided by their
+sums (`factors`), and their errors too.
+
+Related: smoothed SPA (Nadisic, Gillis & Kervazo 2023) takes the mean or median of the rows farthest
+along each direction, successive vertex search (Jin, Ke & Luo 2024) searches k-means centres, and
+SPACL (Mao, Sarkar & Chakrabarti 2021) prunes lonely rows first. All of these fix the number of rows
+to average or to prune; here each row's own error decides, so that with more data fewer mixed rows
+are taken along. `benchmarks/vertices.py` compares them. Rows whose errors have known covariances
+have a rule of their own, `clouds.py`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +36,8 @@ from scipy.stats import norm
 from provenmf.blocks import Block, Blocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.norms import squared_row_norms
+from provenmf.records import Solution
+from provenmf.solvers.separable.anchors import row_scales
 from provenmf.storage import as_dense
 
 Floats = NDArray[np.float64]
@@ -65,11 +73,51 @@ class Vertices:
     members: NDArray[np.bool_]
 
 
+@dataclass(frozen=True, eq=False)
+class NoisyRows:
+    """Rows, what each is multiplied by, and the standard error of its entries after that.
+
+    with_origin : whether weights may sum to less than one, the origin being a vertex too.
+    """
+
+    blocks: Blocks
+    factors: Floats
+    errors: Floats
+    with_origin: bool
+
+    def members(
+        self, points: Floats, point_errors: Floats, widths: tuple[float, float]
+    ) -> NDArray[np.bool_]:
+        """Which rows (n, k) lie at which of the points."""
+        matrix, offset = barycentric(points, with_origin=self.with_origin)
+        lengths = np.linalg.norm(matrix, axis=0)
+
+        def of_block(block: Block, factor: Floats, error: Floats) -> NDArray[np.bool_]:
+            coordinates = np.asarray(block @ matrix) * factor[:, None] + offset
+            known = (error[:, None] * lengths <= KNOWN) & (factor > 0)[:, None]
+            spread = np.maximum(np.hypot(error[:, None], point_errors) * lengths, 1e-9)
+            beyond = (coordinates - 1.0) / spread
+            near = (beyond >= -widths[0]) & (beyond <= widths[1])
+            return np.asarray(known & near & (np.abs(coordinates - 1.0) < FARTHEST))
+
+        return self.blocks.map_rows(of_block, self.factors, self.errors)
+
+    def means(self, members: NDArray[np.bool_], precisions: Floats) -> tuple[Floats, Floats]:
+        """Weighted means (k, d) of the members, zero where there are none, and total precisions."""
+        shares = members * precisions[:, None]
+        totals = shares.sum(axis=0)
+        scaled = shares * self.factors[:, None]
+        sums = self.blocks.map_reduce(lambda block, s: np.asarray((block.T @ s).T), scaled)
+        return sums / np.where(totals > 0, totals, 1.0)[:, None], totals
+
+
 def average_vertices(
     blocks: Blocks,
     anchors: ArrayLike,
     errors: ArrayLike | None = None,
     *,
+    factors: Floats | None = None,
+    with_origin: bool = False,
     anchors_off: float = 1.0,
     inner: float = 1.0,
     outer: float = WIDE,
@@ -85,7 +133,12 @@ def average_vertices(
         Rows close to the vertices, from a separable method.
     errors : array (n,), optional
         Standard error of each row's coordinates. By default one number for all rows, measured as
-        the rows' distance from the affine span of the anchors; needs more columns than k − 1.
+        the rows' distance from the span of the anchors; needs columns outside of that span.
+    factors : array (n,), optional
+        What each row is multiplied by first, such as one over its sum; `errors` are those before.
+        Rows with zero are not looked at.
+    with_origin : bool, default False
+        Whether weights may sum to less than one.
     anchors_off : float, default 1
         How far from their vertices anchors may be, in standard errors of a coordinate times 3.
         The most extreme of many rows is farther off than a row taken at random.
@@ -95,41 +148,66 @@ def average_vertices(
     max_rounds : int, default 10
         Rounds of finding members and averaging, two passes over the data each.
     """
-    rows = np.asarray(anchors, dtype=np.intp)
-    points = as_dense(blocks.take(rows)).astype(np.float64)
+    chosen = np.asarray(anchors, dtype=np.intp)
+    scales = np.ones(blocks.n_rows) if factors is None else factors
+    points = as_dense(blocks.take(chosen)).astype(np.float64) * scales[chosen, None]
     members = np.zeros((blocks.n_rows, len(points)), dtype=bool)
     if len(points) < 2:
         return Vertices(points, np.zeros(len(points)), members.sum(axis=0), 0, members)
-    given = _span_errors(blocks, points) if errors is None else np.asarray(errors, dtype=float)
-    if given.shape != (blocks.n_rows,) or not np.all(given >= 0):
-        raise InvalidInput(
-            f"errors of shape {given.shape} must hold one number ≥ 0 for each of the "
-            f"{blocks.n_rows} rows"
-        )
+    if errors is None:
+        given = scales * _span_error(blocks, points, scales, with_origin)
+    else:
+        given = scales * _checked_errors(errors, blocks.n_rows)
+    rows = NoisyRows(blocks, scales, given, with_origin)
     precisions = 1.0 / np.maximum(given, 1e-9 * (given.max() or 1.0)) ** 2
-    vertex_errors = anchors_off * given[rows]
+    vertex_errors = anchors_off * given[chosen]
     finished = 0
     widths = (WIDE, WIDE)
-    flattest = FLATTEST * _least_width(points)
+    flattest = FLATTEST * _least_width(points, with_origin)
     while finished < max_rounds:
-        found = _members(blocks, points, given, vertex_errors, widths)
+        found = rows.members(points, vertex_errors, widths)
         if finished > 1 and np.array_equal(found, members):
             break
-        finished += 1
-        widths = (inner, outer)
-        members = found
-        shares = members * precisions[:, None]
-        totals = shares.sum(axis=0)
-        sums = blocks.map_reduce(lambda block, s: np.asarray((block.T @ s).T), shares)
+        means, totals = rows.means(found, precisions)
         some = totals > 0
-        moved = np.where(some[:, None], sums / np.where(some, totals, 1.0)[:, None], points)
-        if _least_width(moved) < flattest:
+        moved = np.where(some[:, None], means, points)
+        finished += 1
+        if _least_width(moved, with_origin) < flattest:
             break
-        points = moved
+        widths = (inner, outer)
+        points, members = moved, found
         # The members were chosen around the old vertex, so its error is not forgotten at once.
         averaged = 1.0 / np.sqrt(np.where(some, totals, 1.0))
         vertex_errors = np.where(some, np.maximum(averaged, vertex_errors / 2), vertex_errors)
     return Vertices(points, vertex_errors, members.sum(axis=0), finished, members)
+
+
+def at_vertices(
+    blocks: Blocks,
+    solution: Solution,
+    errors: ArrayLike | None = None,
+    *,
+    scale_rows: bool = False,
+    with_origin: bool = False,
+) -> tuple[Solution, NDArray[np.intp]]:
+    """The solution with vertices in place of its anchors, and how many rows each is the mean of.
+
+    With `scale_rows` vertices are sought among the rows divided by their sums, and each is as large
+    as its members are on average.
+    """
+    anchors = solution.anchors
+    assert anchors is not None  # only for methods that choose rows
+    factors = row_scales(blocks) if scale_rows else None
+    found = average_vertices(blocks, anchors, errors, factors=factors, with_origin=with_origin)
+    points = found.points
+    if factors is not None:
+        sums = np.divide(1.0, factors, out=np.zeros_like(factors), where=factors > 0)
+        sizes = sums @ found.members / np.maximum(found.n_members, 1)
+        points = points * np.where(found.n_members > 0, sizes, sums[anchors])[:, None]
+    # A vertex without members stays the very row that the anchor is.
+    points = np.where(found.n_members[:, None] > 1, points, solution.components)
+    components = points.astype(blocks.dtype, copy=False)
+    return replace(solution, components=components, weights=None), found.n_members
 
 
 def lean_of_members(
@@ -151,56 +229,57 @@ def lean_of_members(
     return np.asarray(((mean * (errors @ vertices.members) / number / lengths) * matrix).T)
 
 
-def barycentric(points: Floats) -> tuple[Floats, Floats]:
-    """(matrix, offset) with b = x @ matrix + offset for the vertices in the rows of points."""
-    centre = points.mean(axis=0)
+def barycentric(points: Floats, *, with_origin: bool = False) -> tuple[Floats, Floats]:
+    """(matrix, offset) with b = x @ matrix + offset for the vertices in the rows of points.
+
+    With the origin as one more vertex its own coordinate, 1 − Σ b, is left out.
+    """
+    centre = np.zeros(points.shape[1]) if with_origin else points.mean(axis=0)
     # The k moved vertices span k − 1 directions: rounding must not pass for the last one.
     matrix = np.linalg.pinv(points - centre, rcond=1e-9)
-    return matrix, 1.0 / len(points) - centre @ matrix
+    return matrix, (0.0 if with_origin else 1.0 / len(points)) - centre @ matrix
 
 
-def _least_width(points: Floats) -> float:
-    """Smallest singular value of the simplex moved to its centre."""
+def _least_width(points: Floats, with_origin: bool) -> float:
+    """Smallest singular value of the simplex seen from its centre, or from the origin."""
+    if with_origin:
+        return float(np.linalg.svd(points, compute_uv=False)[-1])
     return float(np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[len(points) - 2])
 
 
-def _members(
-    blocks: Blocks,
-    points: Floats,
-    errors: Floats,
-    vertex_errors: Floats,
-    widths: tuple[float, float],
-) -> NDArray[np.bool_]:
-    matrix, offset = barycentric(points)
-    lengths = np.linalg.norm(matrix, axis=0)
-
-    def of_block(block: Block, error: Floats) -> NDArray[np.bool_]:
-        coordinates = np.asarray(block @ matrix) + offset
-        known = error[:, None] * lengths <= KNOWN
-        spread = np.maximum(np.hypot(error[:, None], vertex_errors) * lengths, 1e-9)
-        beyond = (coordinates - 1.0) / spread
-        near = (beyond >= -widths[0]) & (beyond <= widths[1])
-        return np.asarray(known & near & (np.abs(coordinates - 1.0) < FARTHEST))
-
-    return blocks.map_rows(of_block, errors)
+def _checked_errors(errors: ArrayLike, n_rows: int) -> Floats:
+    given = np.asarray(errors, dtype=np.float64)
+    if given.shape != (n_rows,) or not np.all((given >= 0) & np.isfinite(given)):
+        raise InvalidInput(
+            f"row_errors of shape {given.shape} must hold one number ≥ 0 for each of the {n_rows} "
+            "rows"
+        )
+    return given
 
 
-def _span_errors(blocks: Blocks, points: Floats) -> Floats:
-    """One standard error for all rows: root mean square distance from the affine span."""
-    free = blocks.n_columns - len(points) + 1
+def _span_error(blocks: Blocks, points: Floats, factors: Floats, with_origin: bool) -> float:
+    """One standard error for all rows: root mean square distance from the span of the points.
+
+    The span is affine, or linear with the origin as a vertex. Rows that are divided by their sums
+    are compared as they were before.
+    """
+    free = blocks.n_columns - len(points) + (0 if with_origin else 1)
     if free < 1:
         raise InvalidInput(
-            f"vertices of {len(points)} anchors in {blocks.n_columns} columns: the noise cannot "
-            "be measured where anchors span the whole space; give the rows' errors"
+            f"vertices of {len(points)} anchors in {blocks.n_columns} columns: the noise cannot be "
+            "measured where anchors span the whole space; give the rows' errors (row_errors)"
         )
-    centre = points.mean(axis=0)
-    directions = np.linalg.svd(points - centre, full_matrices=False)[2][: len(points) - 1]
+    centre = np.zeros(blocks.n_columns) if with_origin else points.mean(axis=0)
+    directions = np.linalg.svd(points - centre, full_matrices=False)[2]
+    directions = directions[: blocks.n_columns - free]
 
-    def outside(block: Block) -> float:
-        inside = np.asarray(block @ directions.T) - centre @ directions.T
-        across = np.asarray(block @ centre)
-        total = squared_row_norms(block) - 2 * across + centre @ centre
-        return float(np.maximum(total - (inside**2).sum(axis=1), 0.0).sum())
+    def outside(block: Block, factor: Floats) -> float:
+        inside = np.asarray(block @ directions.T) * factor[:, None] - centre @ directions.T
+        across = np.asarray(block @ centre) * factor
+        total = squared_row_norms(block) * factor**2 - 2 * across + centre @ centre
+        squared = np.maximum(total - (inside**2).sum(axis=1), 0.0)
+        seen = factor > 0
+        return float((squared[seen] / factor[seen] ** 2).sum())
 
-    squared = float(blocks.map_reduce(outside)) / (blocks.n_rows * free)
-    return np.full(blocks.n_rows, np.sqrt(squared))
+    squared = float(blocks.map_reduce(outside, factors))
+    return float(np.sqrt(squared / (max(1, int(np.count_nonzero(factors))) * free)))
