@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.blocks import as_blocks
+from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.errors import InvalidInput
 from provenmf.estimators import CATALOGUE, estimator_class, make_estimator
 
@@ -93,6 +94,18 @@ def test_a_fit_on_a_cluster_is_the_fit_in_memory(client, method):
     weights = near.transform(X)
     scale = np.abs(weights).max()
     np.testing.assert_allclose(far.transform(chunked(X)), weights, atol=1e-8 * scale)
+
+
+def test_merit_on_a_cluster_is_merit_in_memory(client, monkeypatch):
+    """Rows and pairs stay on the workers; the client sees the dictionary."""
+    monkeypatch.setattr("provenmf.solvers.merit.solver.SEARCH_ROWS", 1000)
+    X = dirichlet_mixtures(1200, 12, 4, snr=15, random_state=0).data
+    array = da.from_array(X, chunks=(500, 12))
+    near, far = make("merit", certify=False).fit(X), make("merit", certify=False).fit(array)
+    assert_same_fit(near, far)
+    states = near.factorization_.state, far.factorization_.state
+    np.testing.assert_allclose(states[1].row_maxima, states[0].row_maxima, atol=1e-9)
+    assert states[1].dictionary_gap == pytest.approx(states[0].dictionary_gap)
 
 
 # The chunks need no cluster to be tried: the scheduler of this thread does.

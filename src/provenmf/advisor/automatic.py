@@ -149,12 +149,12 @@ def _check_options(stem: str, method: str, options: dict[str, Any]) -> None:
 
 
 def recovery_methods() -> list[str]:
-    """Methods that establish their own conditions on data, and that read them block by block."""
+    """Methods that establish their own conditions on data, in a few passes over the rows."""
     traits = {name: estimator_class(name).traits for name in CATALOGUE}
     advised = [
         (known.advised, name)
         for name, known in traits.items()
-        if known.advised is not None and known.finds_number and known.block_by_block
+        if known.advised is not None and known.finds_number and not known.compares_rows
     ]
     return [name for _, name in sorted(advised)]
 

@@ -445,7 +445,7 @@ def _averages(
         raise InvalidInput(problem, argument="vertices", value=vertices, remedy=remedy)
     if vertices is False or noise is None or n_endmembers is None or group_radius is not None:
         return False
-    return traits.anchors and traits.block_by_block and noise.explains(n_endmembers)
+    return traits.anchors and not traits.compares_rows and noise.explains(n_endmembers)
 
 
 def averaging_note(n_averaged: NDArray[np.intp], left: float) -> str:

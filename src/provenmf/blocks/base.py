@@ -7,18 +7,23 @@ blocks in the order of their rows, so sums do not depend on where the data live,
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.blocks.parts import LocalParts, Parts
 from provenmf.storage import Matrix
 
 # One block: a numpy array or a scipy sparse CSR array; `block @ matrix` works for both.
 Block: TypeAlias = Matrix
+# One value for each row, or what was kept of each block.
+RowArray: TypeAlias = NDArray[Any] | Parts
 Progress = Callable[[int, int], None]
 
 
@@ -34,6 +39,8 @@ class Blocks(ABC):
 
     is_sparse: bool = False
     in_memory: bool = False
+    # Bytes of kept parts that stay in memory; the others go to temporary files.
+    room_for_parts: float = inf
 
     def __init__(
         self,
@@ -78,24 +85,52 @@ class Blocks(ABC):
         """The whole matrix, for methods that must hold it."""
         return self.read(0, self.n_rows)
 
+    def in_blocks_of(self, rows: int) -> Blocks:
+        """The same matrix in blocks of at most so many rows, where their size can be chosen."""
+        smaller = copy.copy(self)
+        smaller.block_rows = max(1, min(rows, self.block_rows))
+        return smaller
+
     def ranges(self) -> Iterator[tuple[int, int]]:
         """First and last-plus-one row of each block, in order."""
         for start in range(0, self.n_rows, self.block_rows):
             yield start, min(start + self.block_rows, self.n_rows)
 
     def each(
-        self, function: Callable[..., Any], *row_arrays: NDArray[np.generic]
+        self, function: Callable[..., Any], *row_arrays: RowArray
     ) -> Iterator[tuple[int, int, Any]]:
         """Apply `function(block, *slices)` to every block; yields (start, stop, result)."""
-        for start, stop in self.ranges():
-            result = function(self.read(start, stop), *(a[start:stop] for a in row_arrays))
+        for number, (start, stop) in enumerate(self.ranges()):
+            slices = (of_block(a, number, start, stop) for a in row_arrays)
+            result = function(self.read(start, stop), *slices)
             if self.progress is not None:
                 self.progress(stop, self.n_rows)
             yield start, stop, result
 
-    def map_rows(
-        self, function: Callable[..., Any], *row_arrays: NDArray[np.generic]
-    ) -> NDArray[Any]:
+    def keep(self, function: Callable[..., Any], *row_arrays: RowArray) -> Parts:
+        """What `function(block, *slices)` returns for each block, kept where the block is."""
+        parts = LocalParts(self.room_for_parts)
+        for _, _, part in self.each(function, *row_arrays):
+            parts.append(part)
+        return parts
+
+    def fold(
+        self, function: Callable[..., Any], state: Any, *row_arrays: RowArray
+    ) -> tuple[Any, Parts]:
+        """One block after the other: `function(state, block, *slices)` -> (next state, part).
+
+        For steps of which each needs what the one before has found; nothing is done in parallel.
+        """
+        parts = LocalParts(self.room_for_parts)
+        for number, (start, stop) in enumerate(self.ranges()):
+            slices = (of_block(a, number, start, stop) for a in row_arrays)
+            state, part = function(state, self.read(start, stop), *slices)
+            parts.append(part)
+            if self.progress is not None:
+                self.progress(stop, self.n_rows)
+        return state, parts
+
+    def map_rows(self, function: Callable[..., Any], *row_arrays: RowArray) -> NDArray[Any]:
         """One result per row, in row order: `function` returns an array as long as its block."""
         out: NDArray[Any] | None = None
         for start, stop, result in self.each(function, *row_arrays):
@@ -108,12 +143,12 @@ class Blocks(ABC):
         assert out is not None  # there is always a block: empty data are refused on entry
         return out
 
-    def map_reduce(self, function: Callable[..., Any], *row_arrays: NDArray[np.generic]) -> Any:
+    def map_reduce(self, function: Callable[..., Any], *row_arrays: RowArray) -> Any:
         """Sum over the blocks of what `function` returns: a number, an array, or a tuple."""
         return added(result for _, _, result in self.each(function, *row_arrays))
 
     def arg_reduce(
-        self, function: Callable[..., Any], *row_arrays: NDArray[np.generic], largest: bool = True
+        self, function: Callable[..., Any], *row_arrays: RowArray, largest: bool = True
     ) -> tuple[int, float]:
         """Row with the largest (or smallest) score and that score; ties go to the lowest row."""
         best_row, best = -1, -np.inf
@@ -121,6 +156,11 @@ class Blocks(ABC):
             if best_row < 0 or score > best:
                 best_row, best = start + row, score
         return best_row, best if largest else -best
+
+
+def of_block(rows: RowArray, number: int, start: int, stop: int) -> Any:
+    """What belongs to one block: its part, or its rows."""
+    return rows[number] if isinstance(rows, Parts) else rows[start:stop]
 
 
 def added(results: Iterable[Any]) -> Any:

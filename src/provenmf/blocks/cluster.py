@@ -17,7 +17,8 @@ from dask.base import compute
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
-from provenmf.blocks.base import Block, Blocks, Progress, added
+from provenmf.blocks.base import Block, Blocks, Progress, RowArray, added, of_block
+from provenmf.blocks.parts import LocalParts, Part, Parts
 from provenmf.errors import InvalidInput
 from provenmf.storage import float_type, own_rows
 
@@ -58,6 +59,10 @@ class ClusterBlocks(Blocks):
         kept = chunks_kept(self._client, given, self._array)
         self._chunks = self._chunks if kept is None else kept
 
+    def in_blocks_of(self, rows: int) -> ClusterBlocks:
+        """These: chunks stay as they are."""
+        return self
+
     def ranges(self) -> Iterator[tuple[int, int]]:
         """First and last-plus-one row of each chunk."""
         stops = np.cumsum(self._array.chunks[0])
@@ -93,7 +98,7 @@ class ClusterBlocks(Blocks):
         return ClusterBlocks(self._array.astype(np.float64), progress=self.progress)
 
     def each(
-        self, function: Callable[..., Any], *row_arrays: NDArray[np.generic]
+        self, function: Callable[..., Any], *row_arrays: RowArray
     ) -> Iterator[tuple[int, int, Any]]:
         """Apply `function` to all chunks in parallel; results come back in row order."""
         results = self._results(self._tasks(function, row_arrays))
@@ -102,7 +107,7 @@ class ClusterBlocks(Blocks):
                 self.progress(stop, self.n_rows)
             yield start, stop, result
 
-    def map_reduce(self, function: Callable[..., Any], *row_arrays: NDArray[np.generic]) -> Any:
+    def map_reduce(self, function: Callable[..., Any], *row_arrays: RowArray) -> Any:
         """Sum over the blocks; neighbours are added up where they are."""
         if self._client is None:
             return super().map_reduce(function, *row_arrays)
@@ -115,17 +120,51 @@ class ClusterBlocks(Blocks):
             self.progress(self.n_rows, self.n_rows)
         return total
 
-    def _tasks(
-        self, function: Callable[..., Any], row_arrays: Sequence[NDArray[np.generic]]
-    ) -> list[Any]:
+    def _tasks(self, function: Callable[..., Any], row_arrays: Sequence[RowArray]) -> list[Any]:
         """One task for each chunk; the function travels on its own."""
         shared: Any = function
         if self._client is not None:
             shared = self._client.submit(_itself, function, pure=False)
         return [
-            delayed(_applied, pure=False)(shared, chunk, *(a[start:stop] for a in row_arrays))
-            for (start, stop), chunk in zip(self.ranges(), self._chunks)
+            delayed(_applied, pure=False)(shared, chunk, *slices)
+            for chunk, slices in zip(self._chunks, self._slices(row_arrays))
         ]
+
+    def _slices(self, row_arrays: Sequence[RowArray]) -> Iterator[list[Any]]:
+        """What belongs to each chunk; parts on the workers are only named."""
+        for number, (start, stop) in enumerate(self.ranges()):
+            yield [
+                a.future(number)
+                if isinstance(a, ClusterParts)
+                else of_block(a, number, start, stop)
+                for a in row_arrays
+            ]
+
+    def keep(self, function: Callable[..., Any], *row_arrays: RowArray) -> Parts:
+        """What `function` returns for each chunk, kept on the workers."""
+        tasks = self._tasks(function, row_arrays)
+        if self._client is None:
+            return _local(self._results(tasks))
+        return ClusterParts(self._client, self._client.compute(tasks))
+
+    def fold(
+        self, function: Callable[..., Any], state: Any, *row_arrays: RowArray
+    ) -> tuple[Any, Parts]:
+        """One chunk after the other, each where it is; the state travels between the workers."""
+        shared: Any = function
+        if self._client is not None:
+            shared = self._client.submit(_itself, function, pure=False)
+        parts = []
+        for chunk, slices in zip(self._chunks, self._slices(row_arrays)):
+            both = delayed(_applied, pure=False, nout=2)(shared, state, chunk, *slices)
+            state, part = both
+            parts.append(part)
+        if self._client is None:
+            state, *found = compute(state, *parts)
+            return state, _local(found)
+        last, *kept = self._client.compute([state, *parts])
+        [state] = self._results([last])
+        return state, ClusterParts(self._client, kept)
 
     def _results(self, tasks: list[Any]) -> Sequence[Any]:
         if self._client is None:
@@ -134,6 +173,57 @@ class ClusterBlocks(Blocks):
         from provenmf.blocks.workers import gathered
 
         return gathered(self._client, tasks)
+
+
+class ClusterParts(Parts):
+    """Parts on the workers; should one die, they are computed again from what they came from."""
+
+    def __init__(self, client: Any, futures: list[Any]) -> None:
+        self._client, self._futures = client, futures
+
+    def __len__(self) -> int:
+        return len(self._futures)
+
+    def future(self, number: int) -> Any:
+        """The part of one chunk, wherever it is."""
+        return self._futures[number]
+
+    def __getitem__(self, number: int) -> Part:
+        """The part of one chunk, brought here."""
+        [part] = self._gathered([self._futures[number]])
+        brought: Part = part
+        return brought
+
+    def each(self, function: Callable[[Any], Any]) -> Iterator[Any]:
+        """Apply `function` on the workers; only results travel."""
+        return iter(self._gathered(self._tasks(function, ())))
+
+    def mapped(self, function: Callable[..., Any], *others: Parts) -> ClusterParts:
+        """What the function returns for each chunk, kept on the workers."""
+        return ClusterParts(self._client, self._client.compute(self._tasks(function, others)))
+
+    def _tasks(self, function: Callable[..., Any], others: Sequence[Parts]) -> list[Any]:
+        shared = self._client.submit(_itself, function, pure=False)
+        together = zip(self._futures, *(_futures_of(other) for other in others))
+        return [delayed(_applied, pure=False)(shared, *parts) for parts in together]
+
+    def _gathered(self, tasks: list[Any]) -> Sequence[Any]:
+        from provenmf.blocks.workers import gathered
+
+        return gathered(self._client, tasks)
+
+
+def _futures_of(parts: Parts) -> list[Any]:
+    if not isinstance(parts, ClusterParts):
+        raise TypeError("parts on the workers and parts in this process do not go together")
+    return [parts.future(number) for number in range(len(parts))]
+
+
+def _local(found: Sequence[Any]) -> Parts:
+    parts = LocalParts()
+    for part in found:
+        parts.append(part)
+    return parts
 
 
 def active_client() -> Any:
@@ -169,8 +259,8 @@ def _itself(value: Any) -> Any:
     return value
 
 
-def _applied(function: Callable[..., Any], block: Block, *slices: Any) -> Any:
-    return function(block, *slices)
+def _applied(function: Callable[..., Any], *arguments: Any) -> Any:
+    return function(*arguments)
 
 
 def _taken(block: Block, rows: NDArray[np.intp]) -> Block:

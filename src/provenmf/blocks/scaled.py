@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks.base import Block, Blocks
+from provenmf.blocks.base import Block, Blocks, RowArray
 
 
 class ScaledBlocks(Blocks):
@@ -42,7 +42,7 @@ class ScaledBlocks(Blocks):
         return divided(self._blocks.take(rows), self._unit)
 
     def each(
-        self, function: Callable[..., Any], *row_arrays: NDArray[np.generic]
+        self, function: Callable[..., Any], *row_arrays: RowArray
     ) -> Iterator[tuple[int, int, Any]]:
         """Apply `function` to every block, divided where it lives."""
         return self._blocks.each(partial(_on_divided, function, self._unit), *row_arrays)

@@ -77,7 +77,12 @@ class FastGradient(Factorizer):
 
     _method = "fast_gradient"
     traits = Traits(
-        negative_data=True, finds_number=True, anchors=True, random="always", block_by_block=False
+        negative_data=True,
+        finds_number=True,
+        anchors=True,
+        random="always",
+        block_by_block=False,
+        compares_rows=True,
     )
     _parameter_constraints: ClassVar[dict[str, object]] = {
         **Factorizer._parameter_constraints,

@@ -106,7 +106,7 @@ class MERIT(AnchorFactorizer):
         finds_number=True,
         anchors=True,
         random="always",
-        block_by_block=False,
+        compares_rows=True,
         advised=2,
     )
     _parameter_constraints: ClassVar[dict[str, object]] = {

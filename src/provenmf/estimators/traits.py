@@ -30,6 +30,9 @@ class Traits:
     block_by_block : bool, default=True
         Whether rows are read block by block, so that data on disk or in a Dask cluster are never
         gathered in memory.
+    compares_rows : bool, default=False
+        Whether rows are compared with one another and not with the components alone: more work
+        than a few passes.
     advised : int or None, default=None
         Place among the methods that `provenmf.diagnose` tries; None is not tried.
     on_real_data : mapping, default={}
@@ -48,5 +51,6 @@ class Traits:
     missing_values: bool = False
     random: Literal["never", "with options", "always"] = "with options"
     block_by_block: bool = True
+    compares_rows: bool = False
     advised: int | None = None
     on_real_data: Mapping[str, object] = field(default_factory=dict)

@@ -11,8 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.blocks import Block, Blocks
 from provenmf.parallel import for_row_slices
 from provenmf.solvers.merit.mixture import Mixture
+from provenmf.solvers.merit.spread import SpreadMixture
+from provenmf.storage import as_dense
 
 Rows = NDArray[np.intp]
 
@@ -21,17 +24,17 @@ SLICE_ROWS = 2048
 
 
 def candidate_rows(
-    X: NDArray[np.floating],
+    blocks: Blocks,
     anchors: Rows,
     squared_residuals: NDArray[np.float64],
     size: int,
     rng: np.random.Generator,
 ) -> Rows:
     """About `size` rows that may be anchors, ascending; all rows if there are no more."""
-    n = len(X)
+    n = blocks.n_rows
     if n <= size:
         return np.arange(n)
-    hits = extreme_counts(X, rng)
+    hits = extreme_counts(blocks, rng)
     extreme = np.argsort(-hits, kind="stable")[: np.count_nonzero(hits)]
     unexplained = np.argsort(-squared_residuals, kind="stable")
     share = max(len(anchors), size // 4)
@@ -40,17 +43,37 @@ def candidate_rows(
     return np.sort(chosen[np.sort(order)][:size])
 
 
-def extreme_counts(X: NDArray[np.floating], rng: np.random.Generator) -> NDArray[np.int64]:
+def extreme_counts(blocks: Blocks, rng: np.random.Generator) -> NDArray[np.int64]:
     """In how many of the random directions, both ways, each row is the extreme one."""
-    directions = rng.standard_normal((X.shape[1], DIRECTIONS))
-    directions = directions.astype(np.float32)
-    centre = X.mean(axis=0)
-    starts = range(0, len(X), SLICE_ROWS)
-    best = np.empty((len(starts), 2 * DIRECTIONS))
+    directions = rng.standard_normal((blocks.n_columns, DIRECTIONS)).astype(np.float32)
+    centre = blocks.map_reduce(column_sums) / blocks.n_rows
+
+    def search(block: Block) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        return extreme_of_block(block, centre, directions)
+
+    winners = np.zeros(2 * DIRECTIONS, dtype=np.intp)
+    best = np.full(2 * DIRECTIONS, -np.inf)
+    for start, _, (place, along) in blocks.each(search):
+        farther = along > best
+        winners[farther], best[farther] = start + place[farther], along[farther]
+    return np.bincount(winners, minlength=blocks.n_rows)
+
+
+def column_sums(block: Block) -> NDArray[np.float64]:
+    """Sums of the columns in double precision."""
+    return np.asarray(block.sum(axis=0, dtype=np.float64)).ravel()
+
+
+def extreme_of_block(
+    block: Block, centre: NDArray[np.float64], directions: NDArray[np.float32]
+) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+    """The first of the extreme rows of a block in every direction and its opposite, and how far."""
+    starts = range(0, block.shape[0], SLICE_ROWS)
+    best = np.empty((len(starts), 2 * DIRECTIONS), dtype=np.float32)
     where = np.empty((len(starts), 2 * DIRECTIONS), dtype=np.intp)
 
     def search(rows: slice) -> None:
-        along = (X[rows] - centre).astype(np.float32) @ directions
+        along = (as_dense(block[rows]) - centre).astype(np.float32) @ directions
         place = np.concatenate([along.argmax(axis=0), along.argmin(axis=0)])
         both = np.arange(DIRECTIONS)
         number = rows.start // SLICE_ROWS
@@ -58,21 +81,21 @@ def extreme_counts(X: NDArray[np.floating], rng: np.random.Generator) -> NDArray
         best[number, DIRECTIONS:] = -along[place[DIRECTIONS:], both]
         where[number] = rows.start + place
 
-    for_row_slices(search, len(X), slice_rows=SLICE_ROWS)
-    winners = where[best.argmax(axis=0), np.arange(2 * DIRECTIONS)]
-    return np.bincount(winners, minlength=len(X))
+    for_row_slices(search, block.shape[0], slice_rows=SLICE_ROWS)
+    first, columns = best.argmax(axis=0), np.arange(2 * DIRECTIONS)
+    return where[first, columns], best[first, columns]
 
 
-def representatives(X: NDArray[np.floating], rows: Rows, radius: float) -> Rows:
-    """The given rows without those within `radius` of one that is kept, in the given order.
+def representatives(points: NDArray[np.floating], rows: Rows, radius: float) -> Rows:
+    """The numbers of the given points without those within `radius` of one that is kept.
 
-    Rows far from the mean are kept first, so that the answer does not depend on the order.
+    Points far from the mean are kept first, so that the answer does not depend on the order.
     Nguyen22, Theorem 1, excludes repeated anchors: they share the weight that one would get.
     """
-    points = X[rows].astype(np.float64)
+    points = points.astype(np.float64)
     if radius == 0.0:
         _, first = np.unique(points, axis=0, return_index=True)
-        return rows[np.sort(first)]
+        return np.asarray(rows[np.sort(first)])
     points = points - points.mean(axis=0)
     squared = np.einsum("ij,ij->i", points, points)
     undecided = np.argsort(-squared, kind="stable")
@@ -88,7 +111,9 @@ def representatives(X: NDArray[np.floating], rows: Rows, radius: float) -> Rows:
     return np.asarray(rows[np.sort(kept)])
 
 
-def overlooked_rows(mixture: Mixture, lam: float, radius: float) -> NDArray[np.intp]:
+def overlooked_rows(
+    mixture: Mixture | SpreadMixture, lam: float, radius: float
+) -> NDArray[np.intp]:
     """Rows outside the dictionary that would keep at least half of themselves.
 
     Alone in its own column, a row whose mixture leaves r takes weight 1 - lam / ||r||^2 on itself:
@@ -99,4 +124,4 @@ def overlooked_rows(mixture: Mixture, lam: float, radius: float) -> NDArray[np.i
     rows = np.flatnonzero(squared > 2 * lam)
     rows = rows[np.argsort(-squared[rows], kind="stable")][: len(mixture.dictionary)]
     both = np.concatenate([mixture.dictionary, rows])
-    return np.setdiff1d(representatives(mixture.X, both, radius), mixture.dictionary)
+    return np.setdiff1d(representatives(mixture.rows(both), both, radius), mixture.dictionary)

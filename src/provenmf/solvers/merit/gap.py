@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from provenmf.parallel import for_row_slices
 from provenmf.solvers.merit.mixture import SINGLE_EPS, Mixture, Penalties
+from provenmf.solvers.merit.spread import SpreadMixture
 
 Floats = NDArray[np.float64]
 
@@ -35,31 +36,39 @@ RAISE = (0.1, 0.2, 0.3, 0.5, 1.0)
 
 
 def duality_gap(
-    mixture: Mixture, penalties: Penalties, *, quickly: bool = False
+    mixture: Mixture | SpreadMixture, penalties: Penalties, *, quickly: bool = False
 ) -> tuple[float, bool]:
     """An upper bound of f(C) - min f, and whether all pairs of rows were searched for it.
 
     `quickly` leaves the long searches out, for a user who has just interrupted.
     """
-    n, outside = len(mixture.X), len(mixture.X) - len(mixture.dictionary)
-    _, lowest, inner = mixture.search(penalties)
-    error = mixture.search_error(penalties)
-    lowest, inner = lowest - error, inner + error
-    if outside == 0:
-        gap, searched = float((inner - lowest).sum()), True
-    else:
-        searched = n <= SEARCH_ROWS and not quickly
-        others = lowest_products(mixture) if searched else lowest_outside_bound(mixture)
-        lowest = np.minimum(lowest, np.minimum(others, own_products(mixture) + penalties.lam))
-        smoothing = penalties.lam * penalties.mu * outside * np.log(n)
-        gap = float((inner - lowest).sum()) + smoothing
+    n, outside = mixture.n_rows, mixture.n_rows - len(mixture.dictionary)
+    at_hand = isinstance(mixture, Mixture)
+    searched = outside == 0 or (at_hand and n <= SEARCH_ROWS and not quickly)
+    longest, farthest = longest_row(mixture), farthest_outside(mixture)
+    smoothing = penalties.lam * penalties.mu * outside * np.log(n)
+
+    def of_rows(some: Mixture) -> float:
+        _, lowest, inner = some.search(penalties)
+        error = some.search_error(penalties)
+        lowest, inner = lowest - error, inner + error
+        if outside:
+            others = (
+                lowest_products(some, longest)
+                if searched
+                else lowest_outside_bound(some, longest, farthest)
+            )
+            lowest = np.minimum(lowest, np.minimum(others, own_products(some) + penalties.lam))
+        return float((inner - lowest).sum())
+
+    gap = float(mixture.map_reduce(of_rows)) + smoothing
     objective = mixture.objective(penalties)
-    if n <= ASCENT_ROWS and not quickly:
+    if isinstance(mixture, Mixture) and n <= ASCENT_ROWS and not quickly:
         gap = min(gap, objective - ascent_bound(mixture, penalties, mixture.X))
     return max(min(gap, objective), 0.0), searched  # f is never negative
 
 
-def dictionary_gap(mixture: Mixture, penalties: Penalties) -> float:
+def dictionary_gap(mixture: Mixture | SpreadMixture, penalties: Penalties) -> float:
     """An upper bound of f(C) - min f where only the rows of the dictionary may be vertices."""
     objective = mixture.objective(penalties)
     if len(mixture.dictionary) > ASCENT_ROWS:
@@ -73,7 +82,20 @@ def own_products(mixture: Mixture) -> Floats:
     return np.asarray(np.einsum("ij,ij->i", mixture.X, mixture.fitted - mixture.X))
 
 
-def lowest_products(mixture: Mixture) -> Floats:
+def longest_row(mixture: Mixture | SpreadMixture) -> float:
+    """Length of the longest row of the data."""
+    squared = mixture.map_rows(lambda some: np.einsum("ij,ij->i", some.X, some.X, dtype=np.float64))
+    return float(np.sqrt(squared.max()))
+
+
+def farthest_outside(mixture: Mixture | SpreadMixture) -> float:
+    """The longest residual of a row outside the dictionary."""
+    squared = mixture.squared_residuals()
+    squared[mixture.dictionary] = 0.0
+    return float(np.sqrt(squared.max()))
+
+
+def lowest_products(mixture: Mixture, longest: float) -> Floats:
     """For every row l the smallest <x_n, r_l> over rows n != l outside the dictionary, from below.
 
     Single precision in tiles; its largest rounding error is taken off.
@@ -96,7 +118,7 @@ def lowest_products(mixture: Mixture) -> Floats:
         lowest[rows] = best
 
     for_row_slices(search, len(X), slice_rows=TILE[0])
-    return lowest - single_precision_error(mixture)
+    return lowest - single_precision_error(mixture, longest)
 
 
 def outside_rows(mixture: Mixture) -> NDArray[np.bool_]:
@@ -106,50 +128,43 @@ def outside_rows(mixture: Mixture) -> NDArray[np.bool_]:
     return outside
 
 
-def single_precision_error(mixture: Mixture) -> Floats:
+def single_precision_error(mixture: Mixture, longest: float) -> Floats:
     """Largest rounding error of <x_n, r_l> in single precision: (d + 4) eps ||x_n|| ||r_l||."""
-    X = mixture.X
-    longest = float(np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64).max()))
-    return np.asarray(
-        (X.shape[1] + 4) * SINGLE_EPS * longest * np.sqrt(mixture.squared_residuals())
-    )
+    lengths = np.sqrt(mixture.squared_residuals())
+    return np.asarray((mixture.X.shape[1] + 4) * SINGLE_EPS * longest * lengths)
 
 
-def lowest_outside_bound(mixture: Mixture) -> Floats:
+def lowest_outside_bound(mixture: Mixture, longest: float, farthest: float) -> Floats:
     """A lower bound, for every row, of <x_j, r> over all rows j outside the dictionary.
 
-    Row j is its own mixture of dictionary rows plus an error e_j = -r_j, so
-    <x_j, r> >= min over the dictionary of <x_s, r> - ||e_j|| ||r||.
+    Row j is its own mixture of dictionary rows plus an error e_j = -r_j no longer than `farthest`,
+    so <x_j, r> >= min over the dictionary of <x_s, r> - ||e_j|| ||r||.
     """
     lengths = np.sqrt(mixture.squared_residuals())
-    farthest = float(lengths[outside_rows(mixture)].max(initial=0.0))
     bound = np.empty(len(lengths))
 
     def search(rows: slice) -> None:
         bound[rows] = mixture.gradient(rows).min(axis=1) - farthest * lengths[rows]
 
     for_row_slices(search, len(lengths), slice_rows=mixture.slice_rows)
-    return bound - single_precision_error(mixture)
+    return bound - single_precision_error(mixture, longest)
 
 
-def ascent_bound(mixture: Mixture, penalties: Penalties, vertices: NDArray[np.floating]) -> float:
+def ascent_bound(
+    mixture: Mixture | SpreadMixture, penalties: Penalties, vertices: NDArray[np.floating]
+) -> float:
     """A lower bound of min f over the given vertices by dual ascent, as of Erlenkotter (1978).
 
     Levels start on the line from min_n p_ln, where nothing is charged, towards <c_l, p_l>, as far
     as all columns can pay; then each row in turn is raised as far as its columns allow.
     """
-    from provenmf.kernels.merit.dual import add_charges_in_place, raise_levels_in_place
-
-    lam, n = penalties.lam, len(mixture.X)
-    residual = mixture.fitted - mixture.X
-    floor = np.concatenate([p.min(axis=1) for _, p in product_slices(vertices, residual)])
-    target = np.einsum("ij,ij->i", mixture.fitted, residual)
+    lam = penalties.lam
+    found = mixture.map_rows(lambda some: level_ends(some, vertices))
+    floor, target, fit = (np.ascontiguousarray(column) for column in found.T)
 
     def charges(levels: Floats) -> Floats:
-        total = np.zeros(len(vertices))
-        for rows, products in product_slices(vertices, residual):
-            add_charges_in_place(products, levels[rows], total)
-        return total
+        charged = mixture.map_reduce(lambda some, own: charges_of(some, own, vertices), levels)
+        return np.asarray(charged)
 
     low, high = 0.0, 1.0
     for _ in range(8):
@@ -161,11 +176,47 @@ def ascent_bound(mixture: Mixture, penalties: Penalties, vertices: NDArray[np.fl
     levels = floor + low * (target - floor)
     slack = lam - charges(levels)
     for fraction in RAISE:
-        for rows, products in product_slices(vertices, residual):
-            raise_levels_in_place(products, levels[rows], slack, fraction)
-    fit = own_products(mixture) + 0.5 * np.einsum("ij,ij->i", residual, residual)
-    smoothing = lam * penalties.mu * len(vertices) * float(np.log(n))
+
+        def raised(
+            left: Floats, some: Mixture, own: Floats, share: float = fraction
+        ) -> tuple[Floats, Floats]:
+            return levels_raised(left, some, own, vertices, share)
+
+        slack, parts = mixture.fold(raised, slack, levels)
+        levels = parts.rows()
+    smoothing = lam * penalties.mu * len(vertices) * float(np.log(mixture.n_rows))
     return float((levels - fit).sum()) - smoothing
+
+
+def level_ends(mixture: Mixture, vertices: NDArray[np.floating]) -> Floats:
+    """For each row: min_n p_ln, <c_l, p_l>, and <r_l, x_l> + ||r_l||^2 / 2."""
+    residual = mixture.fitted - mixture.X
+    floor = np.concatenate([p.min(axis=1) for _, p in product_slices(vertices, residual)])
+    target = np.einsum("ij,ij->i", mixture.fitted, residual)
+    fit = own_products(mixture) + 0.5 * np.einsum("ij,ij->i", residual, residual)
+    return np.column_stack([floor, target, fit])
+
+
+def charges_of(mixture: Mixture, levels: Floats, vertices: NDArray[np.floating]) -> Floats:
+    """What some rows charge each vertex at the given levels."""
+    from provenmf.kernels.merit.dual import add_charges_in_place
+
+    total = np.zeros(len(vertices))
+    for rows, products in product_slices(vertices, mixture.fitted - mixture.X):
+        add_charges_in_place(products, levels[rows], total)
+    return total
+
+
+def levels_raised(
+    slack: Floats, mixture: Mixture, levels: Floats, vertices: NDArray[np.floating], share: float
+) -> tuple[Floats, Floats]:
+    """The slack that is left, and the levels of some rows raised by a share of what it allows."""
+    from provenmf.kernels.merit.dual import raise_levels_in_place
+
+    slack, levels = slack.copy(), levels.copy()
+    for rows, products in product_slices(vertices, mixture.fitted - mixture.X):
+        raise_levels_in_place(products, levels[rows], slack, share)
+    return slack, levels
 
 
 def product_slices(

@@ -12,15 +12,21 @@ with C[:, n] = 0 for rows n outside the dictionary.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.blocks.parts import LocalParts, Parts
 from provenmf.parallel import for_row_slices
 
 Array = NDArray[Any]
+# The pairs of some rows one after the other, (index, value), and how many each row has.
+Pairs = tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]
+# Of each column of C: the largest entry, the second largest, the row of the largest.
+Columns = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
 
 # Scores of one slice: 2**18 numbers in single precision fill a second-level cache.
 SLICE_SCORES = 2**18
@@ -33,10 +39,30 @@ EXACT_SLICE = 256  # rows that visit a strip of columns together
 ROOM = 16
 
 
-class Mixture:
-    """Rows of X as mixtures of `dictionary` (row numbers of X), starting from C = 0."""
+class Standing(NamedTuple):
+    """f(C), the duality gap over the dictionary (NaN for C = 0), and each row's best vertex."""
 
-    def __init__(self, X: Array, dictionary: NDArray[np.intp], *, exact: bool = False) -> None:
+    objective: float
+    gap: float
+    vertex: NDArray[np.int32] | None = None
+
+
+class Mixture:
+    """Rows of X as mixtures of `dictionary` (row numbers of X), starting from C = 0.
+
+    X may be some of the rows only: then `atoms` are the rows of the dictionary, and `search_type`
+    is the precision that the number of all rows asks for.
+    """
+
+    def __init__(
+        self,
+        X: Array,
+        dictionary: NDArray[np.intp],
+        *,
+        exact: bool = False,
+        atoms: Array | None = None,
+        search_type: type[np.floating] | None = None,
+    ) -> None:
         self.X = X
         n = len(X)
         self.fitted = np.zeros((n, X.shape[1]))
@@ -44,15 +70,25 @@ class Mixture:
         self.value = np.zeros((n, ROOM))
         self.count = np.zeros(n, dtype=np.int32)
         self._exact = exact
-        single = exact or n * len(dictionary) > DOUBLE_PRECISION_SCORES
-        self._search_type = np.float32 if single else np.float64
-        self._set_dictionary(dictionary)
+        wanted = np.float32 if exact else precision_of_search(n, len(dictionary))
+        self._search_type = search_type or wanted
+        self._set_dictionary(dictionary, atoms)
 
-    def _set_dictionary(self, dictionary: NDArray[np.intp]) -> None:
+    def _set_dictionary(self, dictionary: NDArray[np.intp], atoms: Array | None = None) -> None:
         self.dictionary = dictionary
-        self.atoms = self.X[dictionary].astype(np.float64)
+        rows = self.rows(dictionary) if atoms is None else atoms
+        self.atoms = rows.astype(np.float64, copy=False)
         self._search_atoms = np.ascontiguousarray(self.atoms.T.astype(self._search_type))
         self.slice_rows = max(1, SLICE_SCORES // len(dictionary))
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows are mixed."""
+        return len(self.X)
+
+    def rows(self, numbers: NDArray[np.intp]) -> Array:
+        """Rows of the data."""
+        return np.asarray(self.X[numbers])
 
     def extend_dictionary(self, rows: NDArray[np.intp]) -> None:
         """Let more rows be vertices; C stays as it is."""
@@ -72,15 +108,36 @@ class Mixture:
         self.index, self.value = kept["index"], kept["value"]
         self.count, self.fitted = kept["count"], kept["fitted"]
 
-    def start_from(self, columns: NDArray[np.intp], weights: NDArray[np.float64]) -> None:
-        """Set C to `weights` on the given columns of the dictionary."""
-        self._reserve(len(columns))
-        rows, places = np.nonzero(weights)
-        order = np.arange(len(rows)) - np.searchsorted(rows, rows)
-        self.index[rows, order] = columns[places]
-        self.value[rows, order] = weights[rows, places]
-        self.count[:] = np.bincount(rows, minlength=len(weights))
-        self.fitted = weights @ self.atoms[columns]
+    def map_rows(self, function: Callable[..., Any], *arrays: Array) -> Array:
+        """One result per row, of all rows at once; see `SpreadMixture`."""
+        return np.asarray(function(self, *arrays))
+
+    def map_reduce(self, function: Callable[..., Any], *arrays: Array) -> Any:
+        """What the function returns for all rows."""
+        return function(self, *arrays)
+
+    def fold(
+        self, function: Callable[..., Any], state: Any, *arrays: Array
+    ) -> tuple[Any, LocalParts]:
+        """The next state, and what the function returns for all rows as their only part."""
+        state, part = function(state, self, *arrays)
+        parts = LocalParts()
+        parts.append(part)
+        return state, parts
+
+    def pairs(self) -> Pairs:
+        """All pairs, without the room that is left beside them."""
+        stored = np.arange(self.index.shape[1]) < self.count[:, None]
+        return self.index[stored], self.value[stored], self.count.copy()
+
+    def set_pairs(self, pairs: Pairs) -> None:
+        """Set C to the given pairs."""
+        self.index, self.value, self.count = padded(pairs)
+        self.fitted = self.weights(slice(None)) @ self.atoms
+
+    def start_from(self, columns: NDArray[np.intp], mixtures: Parts) -> None:
+        """Set C to the given weights on columns of the dictionary; see `start.Explanation`."""
+        self.set_pairs(pairs_of(mixtures.rows(lambda part: part[0]), columns))
 
     def maxima(self) -> NDArray[np.float64]:
         """The largest entry of each column of C: what anchors are read off."""
@@ -114,7 +171,8 @@ class Mixture:
     def gradient(self, rows: slice) -> Array:
         """<x_n, c X - x> for a slice of rows and every dictionary entry n."""
         residual = self.fitted[rows] - self.X[rows]
-        return residual.astype(self._search_type, copy=False) @ self._search_atoms
+        scores: Array = residual.astype(self._search_type, copy=False) @ self._search_atoms
+        return scores
 
     def search(
         self, penalties: Penalties
@@ -144,6 +202,12 @@ class Mixture:
 
         for_row_slices(search_slice, n, slice_rows=self.slice_rows)
         return vertex, lowest, inner
+
+    def standing(self, penalties: Penalties) -> Standing:
+        """Where C is: f(C), the duality gap over the dictionary, the best vertices."""
+        vertex, lowest, inner = self.search(penalties)
+        gap = float((inner - lowest).sum()) if self.count[0] else np.nan
+        return Standing(self.objective(penalties), gap, vertex)
 
     def search_error(self, penalties: Penalties) -> NDArray[np.float64]:
         """How far what `search` finds for each row may be off by rounding, in its precision."""
@@ -191,23 +255,29 @@ class Mixture:
 
         for_row_slices(move_slice, len(self.X), slice_rows=self.slice_rows)
 
-    def sweep(self, lam: float, tolerance: float, steps: int) -> int:
-        """Pairwise steps in every row, one row after the other; returns how many were made."""
-        from provenmf.kernels.merit.pairwise import sweep_in_place, two_largest
+    def sweep(self, lam: float, tolerance: float, steps: int) -> None:
+        """Pairwise steps in every row, one row after the other."""
+        from provenmf.kernels.merit.pairwise import two_largest
+
+        columns = two_largest(self.index, self.value, self.count, len(self.dictionary))
+        self.sweep_updating(columns, 0, lam, tolerance, steps)
+
+    def sweep_updating(
+        self, columns: Columns, first_row: int, lam: float, tolerance: float, steps: int
+    ) -> None:
+        """The same for rows of which the first has the given number; `columns` are kept valid."""
+        from provenmf.kernels.merit.pairwise import sweep_in_place
 
         self._reserve(int(self.count.max()) + steps)
         gram = self.atoms @ self.atoms.T
-        columns = two_largest(self.index, self.value, self.count, len(self.dictionary))
-        made = 0
         for start in range(0, len(self.X), self.slice_rows):
             rows = slice(start, min(start + self.slice_rows, len(self.X)))
-            made += sweep_in_place(
-                self.gradient(rows), gram, start,
+            sweep_in_place(
+                self.gradient(rows), gram, first_row + start,
                 self.index[rows], self.value[rows], self.count[rows],
                 *columns, lam, tolerance, steps,
             )  # fmt: skip
             self.fitted[rows] = self.weights(rows) @ self.atoms
-        return made
 
     def weights(self, rows: slice) -> sp.csr_array:
         """Rows of C, sparse, over the dictionary."""
@@ -225,6 +295,27 @@ class Mixture:
         more = ((0, 0), (0, -(-(pairs - room) // ROOM) * ROOM))
         self.index = np.pad(self.index, more)
         self.value = np.pad(self.value, more)
+
+
+def pairs_of(weights: NDArray[np.float64], columns: NDArray[np.intp]) -> Pairs:
+    """Dense weights on the given columns as pairs."""
+    rows, places = np.nonzero(weights)
+    count = np.bincount(rows, minlength=len(weights)).astype(np.int32)
+    return columns[places].astype(np.int32), weights[rows, places], count
+
+
+def padded(pairs: Pairs) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
+    """Pairs as the kernels want them: index and value (n, room), and the counts (n,)."""
+    index, value, count = pairs
+    stored = np.arange(max(int(count.max(initial=0)), ROOM)) < count[:, None]
+    wide = np.zeros(stored.shape, dtype=np.int32), np.zeros(stored.shape)
+    wide[0][stored], wide[1][stored] = index, value
+    return *wide, np.array(count)
+
+
+def precision_of_search(n: int, size: int) -> type[np.floating]:
+    """The precision in which n rows are compared with a dictionary."""
+    return np.float32 if n * size > DOUBLE_PRECISION_SCORES else np.float64
 
 
 class Penalties:

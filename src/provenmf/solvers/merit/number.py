@@ -9,6 +9,7 @@ from provenmf.blocks import Blocks, as_blocks
 from provenmf.errors import DegenerateData, warn_user
 from provenmf.solvers.merit.dictionary import representatives
 from provenmf.solvers.merit.mixture import Mixture
+from provenmf.solvers.merit.spread import SpreadMixture
 from provenmf.solvers.separable.hull import squared_distances
 
 Rows = NDArray[np.intp]
@@ -20,7 +21,7 @@ SAMPLE_ROWS = 3000  # rows on which they are compared
 
 
 def choose_anchors(
-    mixture: Mixture,
+    mixture: Mixture | SpreadMixture,
     maxima: NDArray[np.float64],
     n_components: int | None,
     fallback: Rows,
@@ -49,7 +50,7 @@ def choose_anchors(
     if len(chosen) == n_components:
         return chosen, float(drops[n_components - 1])
     both = np.concatenate([chosen, np.setdiff1d(fallback, chosen, assume_unique=True)])
-    filled = representatives(mixture.X, both, radius)[:n_components]
+    filled = representatives(mixture.rows(both), both, radius)[:n_components]
     if len(filled) < n_components:
         warn_user(
             DegenerateData(
@@ -62,13 +63,13 @@ def choose_anchors(
     return filled, 0.0
 
 
-def best_explaining(mixture: Mixture, candidates: Rows, n_components: int) -> Rows:
+def best_explaining(mixture: Mixture | SpreadMixture, candidates: Rows, n_components: int) -> Rows:
     """Drop the candidate that the data miss least, again and again, until enough are left."""
-    X = mixture.X
-    sample = np.unique(np.linspace(0, len(X) - 1, SAMPLE_ROWS).astype(np.intp))
-    some = as_blocks(X[np.union1d(sample, candidates)])
+    sample = np.unique(np.linspace(0, mixture.n_rows - 1, SAMPLE_ROWS).astype(np.intp))
+    some = as_blocks(mixture.rows(np.union1d(sample, candidates)))
     while len(candidates) > n_components:
-        losses = [missed(some, X[np.delete(candidates, i)]) for i in range(len(candidates))]
+        corners = mixture.rows(candidates)
+        losses = [missed(some, np.delete(corners, i, axis=0)) for i in range(len(candidates))]
         candidates = np.delete(candidates, int(np.argmin(losses)))
     return candidates
 

@@ -22,7 +22,7 @@ few, else from what anchors chosen greedily explain; then the vertices are a few
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +32,14 @@ from provenmf.errors import InvalidInput, TooLarge
 from provenmf.records import Solution, StopReason
 from provenmf.records.states import MeritState
 from provenmf.solvers.merit.dictionary import candidate_rows, overlooked_rows, representatives
-from provenmf.solvers.merit.gap import dictionary_gap, duality_gap
+from provenmf.solvers.merit.gap import SEARCH_ROWS, dictionary_gap, duality_gap
 from provenmf.solvers.merit.mixture import Mixture
 from provenmf.solvers.merit.number import choose_anchors
+from provenmf.solvers.merit.spread import SpreadMixture
 from provenmf.solvers.merit.start import Start, penalty_weight, start_from_anchors
 from provenmf.solvers.merit.steps import OPEN_LOOP_STEPS, Steps
 from provenmf.solvers.run import Callback, Run
+from provenmf.solvers.separable.anchors import dense_rows
 from provenmf.storage import as_dense
 
 Step = Literal["pairwise", "open-loop"]
@@ -48,7 +50,9 @@ FEW_ROWS = 1000
 DICTIONARY = 400  # beyond, this many extreme rows are vertices
 PAIRWISE_STEPS = 10  # at most, in each row and sweep
 DEFAULT_ITERATIONS = {"open-loop": 100, "pairwise": 1000}
-DENSE_BYTES = 8e9
+DENSE_BYTES = 16e9
+BLOCK_BYTES = 1 << 26  # of dense rows worked on at a time, with their pairs
+ROW_BYTES = 1000
 
 
 def merit(
@@ -75,11 +79,11 @@ def merit(
     `step`, how many open-loop steps there were with those that a warm start saves.
     Its MeritState says what was solved and how far from the optimum it is.
     """
-    X = dense_matrix(blocks)
+    blocks = rows_for(blocks, step)
     plain = lam in ("paper", "authors") or init == "spa"
-    start = start_from_anchors(as_blocks(X), n_components, plain=plain)
-    problem = posed(X, n_components, start, step, lam, mu, tol, group_duplicates)
-    mixture = Mixture(X, vertices(problem, rng), exact=step == "open-loop")
+    start = start_from_anchors(blocks, n_components, plain=plain)
+    problem = posed(blocks, n_components, start, step, lam, mu, tol, group_duplicates)
+    mixture = mixture_for(problem, rng)
     steps = first_steps(problem, mixture, warm=init == "spa")
     run = Run(
         max_iter or DEFAULT_ITERATIONS[step], callback=callback, verbose=verbose, name="MERIT"
@@ -99,9 +103,10 @@ class Problem:
 
     lam, mu : of the objective. tol : see `provenmf.MERIT`. radius : rows this near count as one.
     open_loop : whether Algorithm 1 makes all steps. all_rows : whether all rows may be vertices.
+    exactly : whether vertices are chosen in double precision, as the paper's are.
     """
 
-    X: NDArray[Any]
+    blocks: Blocks
     n_components: int | None
     start: Start
     lam: float
@@ -110,10 +115,11 @@ class Problem:
     radius: float
     open_loop: bool
     all_rows: bool
+    exactly: bool
 
 
 def posed(
-    X: NDArray[Any],
+    blocks: Blocks,
     n_components: int | None,
     start: Start,
     step: Step,
@@ -129,7 +135,7 @@ def posed(
     """
     weight = penalty_weight(lam, start)
     return Problem(
-        X,
+        blocks,
         n_components,
         start,
         weight,
@@ -137,18 +143,19 @@ def posed(
         tol,
         radius=start.duplicate_radius if group_duplicates == "auto" else float(group_duplicates),
         open_loop=step == "open-loop" or weight == 0,
-        all_rows=step == "open-loop" or len(X) <= FEW_ROWS,
+        all_rows=step == "open-loop" or blocks.n_rows <= FEW_ROWS,
+        exactly=step == "open-loop",
     )
 
 
 def vertices(problem: Problem, rng: np.random.Generator) -> NDArray[np.intp]:
     """Rows that may be vertices, none of them twice."""
-    X, start = problem.X, problem.start
-    rows = np.arange(len(X))
+    blocks, start = problem.blocks, problem.start
+    rows = np.arange(blocks.n_rows)
     if not problem.all_rows:
         size = max(DICTIONARY, 4 * len(start.anchors))
-        rows = candidate_rows(X, start.anchors, start.squared_residuals, size, rng)
-    rows = representatives(X, rows, problem.radius)
+        rows = candidate_rows(blocks, start.anchors, start.squared_residuals, size, rng)
+    rows = representatives(dense_rows(blocks, rows), rows, problem.radius)
     if problem.n_components is not None and problem.n_components > len(rows):
         raise InvalidInput(
             f"exceeds the {len(rows)} distinct rows of X (farther than {problem.radius:.3g} apart)",
@@ -159,7 +166,16 @@ def vertices(problem: Problem, rng: np.random.Generator) -> NDArray[np.intp]:
     return rows
 
 
-def first_steps(problem: Problem, mixture: Mixture, *, warm: bool) -> Steps:
+def mixture_for(problem: Problem, rng: np.random.Generator) -> Mixture | SpreadMixture:
+    """Every row as a mixture, from C = 0: of rows at hand, or of rows where they are."""
+    rows = vertices(problem, rng)
+    if problem.all_rows or problem.blocks.n_rows <= SEARCH_ROWS:
+        X = as_dense(problem.blocks.everything())
+        return Mixture(X, rows, exact=problem.exactly)
+    return SpreadMixture(problem.blocks, rows)
+
+
+def first_steps(problem: Problem, mixture: Mixture | SpreadMixture, *, warm: bool) -> Steps:
     """Where to begin: at C = 0, or at the mixtures of the start's anchors (Nguyen22, V-B)."""
     most_open_loop = OPEN_LOOP_STEPS if problem.all_rows else 0
     steps = Steps(None if problem.open_loop else most_open_loop)
@@ -168,17 +184,16 @@ def first_steps(problem: Problem, mixture: Mixture, *, warm: bool) -> Steps:
     return steps
 
 
-def make_step(problem: Problem, mixture: Mixture, steps: Steps, run: Run) -> None:
+def make_step(problem: Problem, mixture: Mixture | SpreadMixture, steps: Steps, run: Run) -> None:
     """Record where C is; then one open-loop step, one pairwise sweep, more vertices, or the end."""
     penalties = mixture.penalties(problem.lam, problem.mu)
-    vertex, lowest, inner = mixture.search(penalties)
-    objective = mixture.objective(penalties)
-    gap = float((inner - lowest).sum()) if mixture.count[0] else np.nan
+    objective, gap, vertex = mixture.standing(penalties)
     used = float(np.count_nonzero(penalties.top))
     run.record(objective=objective, gap=gap, used=used, pairwise=steps.pairwise, step=steps.t + 1)
     if gap <= problem.tol * objective:
         run.stop(StopReason.CONVERGED)
     elif steps.next_is_open_loop(penalties.top, problem.n_components):
+        assert isinstance(mixture, Mixture) and vertex is not None  # of rows at hand
         mixture.move(vertex, 2 / (steps.t + 2))
     elif steps.no_longer_lower(objective, problem.tol):
         missed = overlooked_rows(mixture, problem.lam, problem.radius)
@@ -189,13 +204,13 @@ def make_step(problem: Problem, mixture: Mixture, steps: Steps, run: Run) -> Non
         mixture.sweep(problem.lam, problem.tol * problem.lam, PAIRWISE_STEPS)
 
 
-def solution(problem: Problem, mixture: Mixture, run: Run) -> Solution:
+def solution(problem: Problem, mixture: Mixture | SpreadMixture, run: Run) -> Solution:
     """Anchors read off the largest entries of C, and how far C is from the optimum."""
     penalties = mixture.penalties(problem.lam, problem.mu)
     in_a_hurry = run.stop_reason is StopReason.INTERRUPTED
     gap, searched = duality_gap(mixture, penalties, quickly=in_a_hurry)
     gap_within = gap
-    if not in_a_hurry and len(mixture.dictionary) < len(problem.X):
+    if not in_a_hurry and len(mixture.dictionary) < mixture.n_rows:
         gap_within = min(gap, dictionary_gap(mixture, penalties))
     anchors, margin = choose_anchors(
         mixture,
@@ -206,7 +221,7 @@ def solution(problem: Problem, mixture: Mixture, run: Run) -> Solution:
         by_maxima=problem.open_loop,
     )
     return Solution(
-        components=problem.X[anchors],
+        components=mixture.rows(anchors),
         anchors=anchors,
         trace=run.trace,
         stop_reason=run.stop_reason,
@@ -225,23 +240,31 @@ def solution(problem: Problem, mixture: Mixture, run: Run) -> Solution:
     )
 
 
-def mix_anchors(mixture: Mixture, start: Start) -> int:
+def mix_anchors(mixture: Mixture | SpreadMixture, start: Start) -> int:
     """Set C to the mixtures of the start's anchors; the step to go on from (Nguyen22, V-B)."""
     kept = np.flatnonzero(np.isin(start.anchors, mixture.dictionary))
     columns = np.searchsorted(mixture.dictionary, start.anchors[kept])
-    mixture.start_from(columns, start.weights_of(kept))
+    mixture.start_from(columns, start.mixtures_of(kept))
     rmse = float(np.sqrt(mixture.squared_residuals().mean()))
     return round(1 / rmse) if rmse > 1e-9 else 10**9
 
 
-def dense_matrix(blocks: Blocks) -> NDArray[Any]:
-    """All rows in memory: the method needs them again in every step."""
-    size = 8.0 * blocks.n_rows * blocks.n_columns
-    if size > DENSE_BYTES:
-        raise TooLarge(
-            f"X of shape {blocks.shape} takes {size / 1e9:.1f} GB as a dense matrix, and MERIT "
-            "keeps two",
-            argument="n_components",
-            remedy="project the rows to a few times {argument} dimensions first",
-        )
-    return as_dense(blocks.everything())
+def rows_for(blocks: Blocks, step: Step) -> Blocks:
+    """The rows as the method needs them: dense and at hand, where all of them are compared.
+
+    Beyond SEARCH_ROWS pairwise steps leave the rows where they are, in blocks of which all that is
+    computed for their rows is small.
+    """
+    n, d = blocks.shape
+    if step == "open-loop" or n <= SEARCH_ROWS:
+        size = 16.0 * n * d
+        if size > DENSE_BYTES:
+            raise TooLarge(
+                f"X of shape {blocks.shape} takes {size / 1e9:.1f} GB with what is fitted to it, "
+                "both dense, and here MERIT compares all rows with each other",
+                argument="n_components",
+                remedy="project the rows to a few times {argument} dimensions first"
+                + (", or use {:step='pairwise'}" if step == "open-loop" else ""),
+            )
+        return as_blocks(as_dense(blocks.everything()), block_rows=n)
+    return blocks.in_blocks_of(BLOCK_BYTES // (8 * d + ROW_BYTES))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks, as_blocks
+from provenmf.blocks.parts import Parts
 from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.linalg.distances import nearest_points
 from provenmf.linalg.norms import squared_row_norms
@@ -32,11 +33,11 @@ SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96)
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """An explanation of the data: anchors, and each row's mixture of them (n, k)."""
+    """An explanation of the data: anchors, each row's mixture of them, what that leaves of it."""
 
     blocks: Blocks
     anchors: Rows
-    weights: Floats
+    mixtures: Parts
     squared_residuals: Floats
     squared_scale: float
 
@@ -52,18 +53,21 @@ class Start:
         noise = DUPLICATE_FRACTION * np.sqrt(self.mean_squared_residual)
         return float(max(noise, 1e-7 * np.sqrt(self.squared_scale)))
 
-    def weights_of(self, kept: Rows) -> Floats:
+    def mixtures_of(self, kept: Rows) -> Parts:
         """Every row's mixture of the kept anchors: simplex-constrained least squares."""
         if len(kept) == len(self.anchors):
-            return self.weights
-        return explained(self.blocks, self.anchors[kept]).weights
+            return self.mixtures
+        return explained(self.blocks, self.anchors[kept]).mixtures
 
 
 class Explanation(NamedTuple):
-    """What the hull of some anchors explains: weights (n, k), what is left of each row."""
+    """What the hull of some anchors explains.
+
+    Of each block the weights of its rows and their squared distances are kept where it is.
+    """
 
     anchors: Rows
-    weights: Floats
+    mixtures: Parts
     squared_residuals: Floats
 
 
@@ -103,13 +107,12 @@ def explained(blocks: Blocks, anchors: Rows) -> Explanation:
     """The nearest point of the anchors' hull to every row, in one pass."""
     corners = dense_rows(blocks, anchors)
 
-    def measure(block: Block) -> Floats:
+    def measure(block: Block) -> tuple[Floats, Floats]:
         squared, weights = nearest_points(block, corners)
-        return np.column_stack([weights, squared])
+        return weights, squared
 
-    both = blocks.map_rows(measure)
-    weights, squared = np.ascontiguousarray(both[:, :-1]), np.ascontiguousarray(both[:, -1])
-    return Explanation(anchors, weights, squared)
+    mixtures = blocks.keep(measure)
+    return Explanation(anchors, mixtures, mixtures.rows(lambda part: part[1]))
 
 
 def spa_anchors(blocks: Blocks, most: int) -> NDArray[np.intp]:

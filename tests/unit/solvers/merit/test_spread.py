@@ -1,0 +1,97 @@
+"""MERIT over rows that stay where they are: the answer is that of rows at hand."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf.blocks import as_blocks
+from provenmf.datasets.separable import dirichlet_mixtures
+from provenmf.errors import InvalidInput, TooLarge
+from provenmf.solvers.merit import solver as module
+from provenmf.solvers.merit.mixture import Mixture
+from provenmf.solvers.merit.solver import merit
+from provenmf.solvers.merit.spread import SpreadMixture
+
+SAMPLE = dirichlet_mixtures(1500, 20, 6, snr=14, random_state=0)
+
+
+def solve(blocks, **options):
+    return merit(blocks, 6, rng=np.random.default_rng(0), **options)
+
+
+@pytest.fixture
+def spread(monkeypatch):
+    """As if the rows were too many to be compared with each other."""
+    monkeypatch.setattr(module, "SEARCH_ROWS", 100)
+    monkeypatch.setattr("provenmf.solvers.merit.gap.SEARCH_ROWS", 100)
+
+
+def assert_same(found, expected):
+    np.testing.assert_array_equal(found.anchors, expected.anchors)
+    np.testing.assert_array_equal(found.components, expected.components)
+    assert len(found.trace) == len(expected.trace)
+    for name in ("dictionary", "row_maxima", "lam", "objective", "dictionary_gap"):
+        np.testing.assert_allclose(
+            getattr(found.state, name), getattr(expected.state, name), rtol=1e-7, err_msg=name
+        )
+    assert expected.state.duality_gap <= found.state.duality_gap <= found.state.objective
+
+
+@pytest.mark.parametrize("room", [np.inf, 0])
+def test_blocks_give_the_answer_of_rows_at_hand(monkeypatch, spread, tmp_path, room):
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "SEARCH_ROWS", 20_000)
+        expected = solve(as_blocks(SAMPLE.data))
+    np.save(tmp_path / "rows.npy", SAMPLE.data)
+    blocks = as_blocks(tmp_path / "rows.npy", block_rows=400)
+    blocks.room_for_parts = room
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    assert_same(solve(blocks), expected)
+    assert set(expected.anchors) == set(SAMPLE.anchors)
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.npy"]  # nothing is left behind
+
+
+def test_sparse_rows_are_made_dense_a_few_at_a_time(monkeypatch, spread):
+    monkeypatch.setattr(module, "BLOCK_BYTES", 300 * (8 * 20 + module.ROW_BYTES))
+    X = np.where(SAMPLE.data < 0.1, 0, SAMPLE.data)
+    found, expected = solve(as_blocks(sp.csr_array(X))), solve(as_blocks(X))
+    np.testing.assert_array_equal(np.sort(found.anchors), np.sort(expected.anchors))
+
+
+def test_columns_of_blocks_are_those_of_all_rows():
+    """Largest entries, their holders and masses, put together from three blocks."""
+    X = SAMPLE.data
+    dictionary = np.arange(0, 1500, 30)
+    whole = Mixture(X, dictionary)
+    for t in range(20):
+        vertex, _, _ = whole.search(whole.penalties(0.3, 1e-2))
+        whole.move(vertex, 2 / (t + 2))
+    spread = SpreadMixture(as_blocks(X, block_rows=600), dictionary)
+    spread.restore(
+        {"dictionary": dictionary, **dict(zip(("index", "value", "count"), whole.pairs()))}
+    )
+    near, far = whole.penalties(0.3, 1e-2), spread.penalties(0.3, 1e-2)
+    np.testing.assert_array_equal(far.top, near.top)
+    np.testing.assert_allclose(far.mass, near.mass)
+    assert spread.standing(far).gap == pytest.approx(whole.standing(near).gap)
+    for _ in range(3):
+        whole.sweep(0.3, 1e-9, 10)
+        spread.sweep(0.3, 1e-9, 10)
+        values = [m.objective(m.penalties(0.3, 1e-2)) for m in (whole, spread)]
+        assert values[1] == pytest.approx(values[0], rel=1e-5)  # steps end at a tolerance
+        np.testing.assert_allclose(spread.maxima(), whole.maxima(), atol=1e-3)
+
+
+def test_a_full_disk_is_named(spread, tmp_path, monkeypatch):
+    blocks = as_blocks(SAMPLE.data, block_rows=400)
+    blocks.room_for_parts = 0
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    with pytest.raises(InvalidInput, match="TMPDIR"):
+        solve(blocks)
+
+
+def test_all_pairs_of_too_many_rows_are_refused_before_the_start(monkeypatch):
+    monkeypatch.setattr(module, "DENSE_BYTES", 1e3)
+    with pytest.raises(TooLarge, match="GB with what is fitted to it.*step='pairwise'"):
+        solve(as_blocks(SAMPLE.data), step="open-loop")
