@@ -173,9 +173,9 @@ class Unmixing(Answer):
         return shares(self.abundances)
 
     def place_of(self, pixel: int) -> str:
-        """Row and column of a pixel of the image."""
+        """Row and column of a pixel of the image, both counted from 1."""
         row, column = divmod(pixel, self.image_shape[1])
-        return f"row {row}, column {column}"
+        return f"row {row + 1}, column {column + 1}"
 
     def anchor_name(self, component: int) -> str:
         """Where the pixel behind an endmember is, or nothing."""

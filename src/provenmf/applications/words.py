@@ -56,7 +56,7 @@ def count_words(
     (['sail', 'ship'], [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
     """
     if not isinstance(corpus, Corpus):
-        corpus = Corpus(list(corpus), [f"document {n}" for n in range(len(corpus))])
+        corpus = Corpus(list(corpus), [f"document {n}" for n in range(1, len(corpus) + 1)])
     if len(corpus.texts) < 2:
         raise InvalidInput(
             f"the corpus has {len(corpus.texts)} document: topics need at least two, "

@@ -23,7 +23,14 @@ from provenmf.cli import (
     topics,
     unmix,
 )
-from provenmf.cli.messages import OUTSIDE, one_line, show_bug, show_warning
+from provenmf.cli.messages import (
+    OUTSIDE,
+    is_misuse,
+    misuse_in_one_line,
+    one_line,
+    show_bug,
+    show_warning,
+)
 from provenmf.cli.plain import PlainCommand, PlainGroup
 
 app = typer.Typer(
@@ -112,16 +119,18 @@ def main() -> None:
         message, category, options
     )
     try:
-        app(arguments)
+        code = app(arguments or ["--help"], standalone_mode=False)
     except OUTSIDE as error:
         if debug:
             raise
         typer.echo(f"Error: {one_line(error, options)}", err=True)
         sys.exit(2)
-    except SystemExit as stop:
-        if stop.code == INTERRUPTED:
-            typer.echo("Interrupted before there was an answer; nothing was written.", err=True)
-        raise
     except Exception as error:
+        if is_misuse(error):
+            typer.echo(f"Error: {misuse_in_one_line(error)}", err=True)
+            sys.exit(2)
         show_bug(error, __version__)
         sys.exit(1)
+    if code == INTERRUPTED:
+        typer.echo("Interrupted before there was an answer; nothing was written.", err=True)
+    sys.exit(code if isinstance(code, int) else 0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Container
+from typing import Any
 
 import typer
 
@@ -50,6 +51,21 @@ def one_line(error: BaseException, options: Container[str]) -> str:
         return f"not enough memory ({error}): use fewer columns, or a matrix on disk (.npy)"
     text = error.sentence(as_typed(options)) if isinstance(error, Message) else str(error)
     return (text.strip() or type(error).__name__).splitlines()[0]
+
+
+def is_misuse(error: BaseException) -> bool:
+    """An unknown option or command, a missing argument, a value of another type.
+
+    typer has its own copy of click's errors since 0.20 or so: they are known by what they can do.
+    """
+    return hasattr(error, "format_message") and hasattr(error, "exit_code")
+
+
+def misuse_in_one_line(error: Any) -> str:
+    """What is wrong with the command, and which help to read."""
+    text = " ".join(str(error.format_message()).split()).rstrip(".")
+    context = getattr(error, "ctx", None)
+    return f"{text}: see {context.command_path if context else 'provenmf'} --help"
 
 
 def show_warning(message: Warning | str, category: type[Warning], options: Container[str]) -> None:

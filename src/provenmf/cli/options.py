@@ -10,16 +10,28 @@ import typer
 from provenmf.errors import InvalidInput
 from provenmf.estimators import CATALOGUE
 
+
+def at_least_one(number: int | None) -> int | None:
+    """A number of components that there can be."""
+    if number is not None and number < 1:
+        raise InvalidInput("must be at least 1", argument="n_components", value=number)
+    return number
+
+
 Rank = Annotated[
     int | None,
     typer.Option(
         "--rank",
         "-k",
         metavar="K",
+        callback=at_least_one,
         help="Number of components. If omitted, it is chosen where the data settle it.",
     ),
 ]
-KnownRank = Annotated[int, typer.Option("--rank", "-k", metavar="K", help="Number of components.")]
+KnownRank = Annotated[
+    int,
+    typer.Option("--rank", "-k", metavar="K", callback=at_least_one, help="Number of components."),
+]
 Method = Annotated[
     str, typer.Option("--method", "-m", metavar="NAME", help=f"{', '.join(CATALOGUE)}.")
 ]

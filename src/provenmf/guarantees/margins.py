@@ -34,6 +34,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 MARGIN = "anchors survive the residual"
+ANCHOR = "a row taken as a pure example of a component"
 # Rows this near to an anchor, as a share of its own length, count as copies that rounding changed.
 COPY = 1e-12
 # Rows closer to an anchor than this share of the typical residual cannot be told from it.
@@ -197,33 +198,33 @@ def check_margins(points: Explanation, margins: Margins) -> Check:
         status = "holds"
     elif margins.upper.min() <= 2 * noise:
         status = "fails"
-    whose = "each anchor"
+    or_near = ""
     if margins.left_out:
         radius = rounded_up(margins.radius * unit, 4)
         which = f"a row within {radius} of it" if margins.radius > 0 else "a copy of it"
-        whose += f", or {which} (there are {margins.left_out}),"
+        or_near = f", or {which} (there are {margins.left_out}),"
     survived, left = rounded_down(least * unit / 2), rounded_up(noise * unit, 4)
     rows = "row divided by its sum" if points.scaled else "row"
     words = (
-        f"Proved: {whose} is a corner of the true data and no mixture of other rows, if noise "
-        f"changed no {rows} by more than {survived}; the anchors leave at most {left} of one "
-        "unexplained."
+        f"Proved: each anchor ({ANCHOR}){or_near} is a corner of the true data, not a mixture of "
+        f"other rows, if noise changed no {rows} by more than {survived}. The anchors leave at "
+        f"most {left} of any unexplained."
     )
     not_proved = (
-        f"That the chosen rows are corners of the true data is proved only if noise changed no "
-        f"{rows} by more than {survived}"
+        f"Not proved: that each anchor ({ANCHOR}) is a corner of the true data. The proof needs "
+        f"noise of at most {survived} in every {rows}"
     )
     if status != "holds":
-        words = f"{not_proved}, and the anchors leave up to {left} of one unexplained."
+        words = f"{not_proved}; the anchors leave up to {left} of one unexplained."
     note = (
         "twice the largest residual, against the least distance of an anchor to the mixtures of "
-        f"other rows; proved of {whose.rstrip(',')}{points.of_rows}"
+        f"other rows; proved of each anchor{or_near.rstrip(',')}{points.of_rows}"
     )
     floor = unavoidable_noise(points)
     if least / 2 < floor:
         note += "; vacuous at this rank"
         words = (
-            f"{not_proved}, and no fit of this rank can explain every one to within "
+            f"{not_proved}; no fit of this rank explains every one to within "
             f"{rounded_down(floor * unit)}."
         )
     return Check(MARGIN, "margin", status, 2 * noise * unit, least * unit, note, in_words=words)

@@ -102,10 +102,10 @@ def _on_differences(components: Floats, constraint: str) -> Floats:
 def _in_words(moved: float) -> str:
     if moved <= STABLE:
         return (
-            f"The weights are stable: if a typical row changes by 1 % and the components stay as "
-            f"they are, its weights change by at most {rounded_up(moved)} %."
+            "The weights are stable: with these components, changing a typical row by 1 % changes "
+            f"its weights by at most {rounded_up(moved)} %."
         )
     return (
-        f"The weights are not known to be stable: a typical row that changes by 1 % may change "
-        f"its weights by up to {rounded_up(moved)} %."
+        "The weights are not known to be stable: changing a typical row by 1 % may change its "
+        f"weights by up to {rounded_up(moved)} %."
     )

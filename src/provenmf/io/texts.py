@@ -139,7 +139,13 @@ def _from_parquet(path: Path, field: str) -> Iterator[tuple[str, str]]:
 
 
 def _missing_column(path: Path, field: str, columns: Iterable[str]) -> InvalidInput:
-    return InvalidInput(f"{path} has no column {field!r}: choose one of {', '.join(columns)}")
+    names = list(columns)
+    return InvalidInput(
+        f"{path} has no column {field!r}",
+        argument="field",
+        remedy=f"it has {', '.join(names)}; name the one with the texts, as in "
+        f"{{argument={next(iter(names), 'text')!r}}}",
+    )
 
 
 def read_counts(

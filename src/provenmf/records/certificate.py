@@ -106,7 +106,7 @@ class Certificate:
     --------
     >>> from provenmf.records import Certificate
     >>> Certificate("spa", measures={"relative_error": 0.25}).verdict
-    'The relative error is 0.25. About the parts themselves nothing is proved on this data.'
+    'The relative error is 0.25. Nothing is proved about the parts themselves on this data.'
     """
 
     method: str

@@ -18,7 +18,7 @@ from provenmf.records.certificate import (
 
 WIDTH = 80
 DEEP = " " * 10
-NOTHING_PROVED = "About the parts themselves nothing is proved on this data."
+NOTHING_PROVED = "Nothing is proved about the parts themselves on this data."
 FROM_FILE = "This certificate was read from a file and not recomputed from the data."
 # What stands behind sentences that do not speak of the parts.
 OF_NO_PARTS = {"projections", "fingerprint", "definition", "Eckart-Young"}
@@ -50,12 +50,12 @@ def fit_sentences(certificate: Certificate) -> list[str]:
         return [f"The relative error is {in_digits(error)}."]
     if lower == 0:
         return [
-            f"The relative error is {in_digits(error)}; a perfect fit of this rank is not ruled "
-            "out."
+            f"The relative error is {in_digits(error)}; nothing rules out an exact fit of this "
+            "rank."
         ]
     return [
-        f"The relative error is {in_digits(error)}, and no factorization of this rank is below "
-        f"{rounded_down(lower)}: at most {rounded_up(gap)} could be gained."
+        f"The relative error is {in_digits(error)}. No factorization of this rank is below "
+        f"{rounded_down(lower)}, so at most {rounded_up(gap)} could be gained."
     ]
 
 

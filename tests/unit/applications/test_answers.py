@@ -168,7 +168,7 @@ def test_tables_have_names(results, monkeypatch):
         np.testing.assert_array_equal(components.to_numpy(), answer.components)
         assert tuple(weights.columns) == answer.component_names, kind
     assert results["topics"].table("components").columns[7] == "word7"
-    assert results["unmixing"].table().index[0] == "row 0, column 1"
+    assert results["unmixing"].table().index[0] == "row 1, column 2"
     with pytest.raises(InvalidInput, match="of='rows'"):
         results["topics"].table("rows")
     monkeypatch.setitem(sys.modules, "pandas", None)
@@ -195,7 +195,7 @@ def test_every_answer_says_what_its_rows_and_columns_are(results):
         assert answer.share.sum() == pytest.approx(1)
         assert len(answer.largest(3)) == answer.n_components
     assert results["topics"].anchor_name(1) == "word7"
-    assert results["unmixing"].anchor_name(0) == "row 0, column 1"
+    assert results["unmixing"].anchor_name(0) == "row 1, column 2"
     bare = Answer(Factorization("spa", np.eye(3), np.eye(3), anchors=np.array([2, 0, 1])))
     assert bare.anchor_name(0) == "row 3"
     assert bare.column_names == ("column 1", "column 2", "column 3")

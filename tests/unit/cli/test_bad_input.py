@@ -174,3 +174,37 @@ def test_npy_that_is_no_matrix_of_numbers(run, tmp_path, content):
     ran = run("fit", "x.npy", "-k", 1, "-m", "spa")
     assert_refused(ran, "x.npy", "save it again")
     assert "allow_pickle" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["fit", "data.csv", "--bogus"], "No such option: --bogus"),
+        (["fit", "data.csv", "--rnak", 3], "--rank"),
+        (["fit", "data.csv", "-k", "four"], "'--rank' / '-k'"),
+        (["fit"], "Missing argument 'DATA'"),
+        (["fitt", "data.csv"], "No such command 'fitt'"),
+        (["demo", "extra"], "extra"),
+        (["--bogus"], "No such option: --bogus"),
+    ],
+)
+def test_a_misspelt_command_is_answered_with_one_line_that_names_the_help(run, command, said):
+    ran = run(*command)
+    assert ran.code == 2
+    assert ran.out == ""
+    lines = ran.err.strip().splitlines()
+    assert len(lines) == 1, ran
+    assert said in lines[0], ran
+    assert "--help" in lines[0], ran
+
+
+def test_without_a_command_the_help_is_shown(run):
+    ran = run()
+    assert ran.code == 0
+    assert "provenmf demo" in ran.out
+
+
+def test_a_number_of_components_below_one_is_named_plainly(run, separable):
+    ran = run("fit", separable, "-k", 0)
+    assert ran.code == 2
+    assert "--rank 0 must be at least 1" in ran.err, ran

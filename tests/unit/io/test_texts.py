@@ -51,7 +51,7 @@ def test_column_of_a_table(tmp_path, ending):
     else:
         frame.to_csv(path, index=False, sep="\t" if ending == "tsv" else ",")
     assert list(read_texts(path).texts) == TEXTS
-    with pytest.raises(InvalidInput, match="has no column 'body': choose one of n, text"):
+    with pytest.raises(InvalidInput, match="has no column 'body': it has n, text"):
         read_texts(path, field="body")
 
 
