@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from provenmf.cli import options
-from provenmf.cli.outcome import console, show
+from provenmf.cli.outcome import console, show, with_origin
 from provenmf.cli.progress import Progress
 from provenmf.cli.target import make_folder, numbered
 
 if TYPE_CHECKING:
-    from provenmf.records import Answer
+    from provenmf.records import Answer, Factorization
 
 FOLDER = Path("demo-result")
 
@@ -64,9 +64,10 @@ def demo(
     screen.print("Open the .html files in a browser; they need no network.")
 
 
-def _write(result: Answer, stem: Path, title: str) -> list[Path]:
+def _write(result: Factorization | Answer, stem: Path, title: str) -> list[Path]:
     from provenmf.report import write
 
+    result = with_origin(result)
     result.save(stem.with_suffix(".npz"))
     write(result, stem.with_suffix(".html"), title=title)
     return [stem.with_suffix(".npz"), stem.with_suffix(".html")]

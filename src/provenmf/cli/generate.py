@@ -58,8 +58,8 @@ def generate(
 ) -> None:
     """Generate data whose true components and weights are known.
 
-    The file holds `data`, the true `components` and `weights`, and whatever else the
-    model knows (anchors, labels, noise level).
+    The file holds `data`, the true `components` and `weights`, and what else
+    the model knows (anchors, labels, noise level).
 
     \b
     Examples:

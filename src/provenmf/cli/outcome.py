@@ -32,7 +32,7 @@ def finish(result: Factorization | Answer, target: Target, *, as_json: bool) -> 
     """Save, report, write tables, print."""
     from provenmf.io.strict_json import strict_json
 
-    result = with_origin(result, target)
+    result = with_origin(result, target.data)
     result.save(target.result)
     files = {"result": str(target.result)} | _write_report(result, target)
     if target.tables is not None:
@@ -48,12 +48,12 @@ def finish(result: Factorization | Answer, target: Target, *, as_json: bool) -> 
         screen.print(f"{kind.capitalize()} written to {file}", markup=False)
 
 
-def with_origin(result: Factorization | Answer, target: Target) -> Factorization | Answer:
+def with_origin(result: Factorization | Answer, data: Path | None = None) -> Factorization | Answer:
     """The result, knowing file, command and time."""
     from provenmf.records import Answer
     from provenmf.records.origin import Origin
 
-    file = "" if target.data is None else target.data.resolve().name
+    file = "" if data is None else data.resolve().name
     program = Path(sys.argv[0]).name
     ours = program in ("provenmf", "provenmf.exe", "__main__.py")
     command = f"provenmf {shlex.join(sys.argv[1:])}" if ours else ""

@@ -36,7 +36,7 @@ def parts(
 
     \b
     Examples:
-      provenmf parts faces/ -k 6                          a folder of png or jpeg files
+      provenmf parts faces/ -k 6             a folder of png or jpeg files
       provenmf parts olivetti.npz -k 6
       provenmf parts images.npy --shape 28x28 -k 20 --method and_descent
     """

@@ -16,81 +16,88 @@ from provenmf.cli.target import plan
 if TYPE_CHECKING:
     from provenmf.io import Counts
 
+Data = Annotated[
+    Path,
+    typer.Argument(
+        help="Texts: a folder (a file each), txt (a line each), jsonl, csv, parquet. "
+        "Or word counts: npz, npy, mtx, mat, h5ad."
+    ),
+]
+Features = Annotated[
+    str,
+    typer.Option(
+        "--features",
+        metavar="NAME",
+        help="counts, or tf-idf as in Nguyen et al. 2022; for methods with anchor words.",
+    ),
+]
+Encoding = Annotated[
+    str,
+    typer.Option("--encoding", metavar="NAME", help="Character encoding of the text files."),
+]
+MinDocuments = Annotated[
+    int,
+    typer.Option(
+        "--min-documents", metavar="N", help="Leave out words that occur in fewer documents."
+    ),
+]
+MaxShare = Annotated[
+    float,
+    typer.Option(
+        "--max-share",
+        metavar="SHARE",
+        help="Leave out words that occur in a larger share of documents.",
+    ),
+]
+MaxWords = Annotated[
+    int | None,
+    typer.Option("--max-words", metavar="N", help="Keep only the N most frequent words."),
+]
+StopWords = Annotated[
+    str,
+    typer.Option(
+        "--stop-words",
+        metavar="WORDS",
+        help="english, german, french, spanish, italian, portuguese, dutch, none, or a file "
+        "with one word per line.",
+    ),
+]
+SkipUnreadable = Annotated[
+    bool,
+    typer.Option("--skip-unreadable", metavar="", help="Skip files of a folder that are not text."),
+]
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        metavar="COLUMN",
+        help="Show the topics over a column: a year, an author. For a folder of texts: folder.",
+    ),
+]
+ReduceTo = Annotated[
+    int | None,
+    typer.Option("--reduce-to", metavar="N", help="Merge the most alike topics until N are left."),
+]
+
 
 def topics(
-    data: Annotated[
-        Path,
-        typer.Argument(
-            help="Texts: a folder (a file each), txt (a line each), jsonl, csv, parquet. "
-            "Or word counts: npz, npy, mtx, mat, h5ad."
-        ),
-    ],
+    data: Data,
     rank: options.Rank = None,
     method: options.Method = "spa",
-    features: Annotated[
-        str,
-        typer.Option(
-            "--features",
-            metavar="NAME",
-            help="counts, or tf-idf as in Nguyen et al. 2022; for methods with anchor words.",
-        ),
-    ] = "counts",
+    features: Features = "counts",
     output: options.Output = None,
     field: options.Field = "text",
-    encoding: Annotated[
-        str,
-        typer.Option("--encoding", metavar="NAME", help="Character encoding of the text files."),
-    ] = "utf-8",
+    encoding: Encoding = "utf-8",
     vocabulary: options.Vocabulary = None,
     key: options.Key = None,
-    min_documents: Annotated[
-        int,
-        typer.Option(
-            "--min-documents", metavar="N", help="Leave out words that occur in fewer documents."
-        ),
-    ] = 2,
-    max_share: Annotated[
-        float,
-        typer.Option(
-            "--max-share",
-            metavar="SHARE",
-            help="Leave out words that occur in a larger share of documents.",
-        ),
-    ] = 0.5,
-    max_words: Annotated[
-        int | None,
-        typer.Option("--max-words", metavar="N", help="Keep only the N most frequent words."),
-    ] = None,
-    stop_words: Annotated[
-        str,
-        typer.Option(
-            "--stop-words",
-            metavar="WORDS",
-            help="english, german, french, spanish, italian, portuguese, dutch, none, or a file "
-            "with one word per line.",
-        ),
-    ] = "english",
-    skip_unreadable: Annotated[
-        bool,
-        typer.Option(
-            "--skip-unreadable", metavar="", help="Skip files of a folder that are not text."
-        ),
-    ] = False,
+    min_documents: MinDocuments = 2,
+    max_share: MaxShare = 0.5,
+    max_words: MaxWords = None,
+    stop_words: StopWords = "english",
+    skip_unreadable: SkipUnreadable = False,
     mail: options.Mail = False,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            "--by",
-            metavar="COLUMN",
-            help="Show the topics over a column: a year, an author. For a folder of texts: folder.",
-        ),
-    ] = None,
-    reduce_to: Annotated[
-        int | None,
-        typer.Option(
-            "--reduce-to", metavar="N", help="Merge the most alike topics until N are left."
-        ),
-    ] = None,
+    by: By = None,
+    reduce_to: ReduceTo = None,
     resamples: options.Resamples = 0,
     max_iter: options.MaxIter = None,
     seed: options.Seed = 0,
@@ -105,9 +112,10 @@ def topics(
 ) -> None:
     """Find the topics of a collection of texts, with anchor words and documents as examples.
 
-    Without -k the number of topics is found too. Methods that find anchor
-    words: spa (default), merit, xray, fast_anchor, fast_gradient. Any other
-    method, such as and_descent, factorizes the documents.
+    An anchor word occurs in one topic only; it is how a topic is found.
+    Methods with anchor words: spa (default), merit, xray, fast_anchor,
+    fast_gradient. Any other method, such as hals, factorizes the documents.
+    Without -k the number of topics is found too.
 
     \b
     Examples:
@@ -185,7 +193,6 @@ def read_corpus(
     """Word counts from texts or from a matrix file, whichever the path holds."""
     from dataclasses import replace
 
-    from provenmf.applications.stop_words import LANGUAGES
     from provenmf.applications.words import count_words, is_count_matrix
     from provenmf.io import read_counts, read_texts
     from provenmf.io.mail import body_of
@@ -195,13 +202,28 @@ def read_corpus(
     corpus = read_texts(path, field=field, encoding=encoding, skip_unreadable=skip_unreadable)
     if mail:
         corpus = replace(corpus, texts=[body_of(text) for text in corpus.texts])
-    words: str | list[str] | None = None if stop_words == "none" else stop_words
-    if words is not None and words not in LANGUAGES:
-        words = [w for line in read_texts(Path(stop_words)).texts for w in line.lower().split()]
     return count_words(
         corpus,
         min_documents=min_documents,
         max_share=max_share,
         max_words=max_words,
-        stop_words=words,
+        stop_words=read_stop_words(stop_words),
     )
+
+
+def read_stop_words(given: str) -> str | list[str] | None:
+    """The name of a language, the words of a file, or nothing for "none"."""
+    from provenmf.applications.stop_words import LANGUAGES
+    from provenmf.errors import InvalidInput
+    from provenmf.io import read_texts
+
+    if given == "none" or given in LANGUAGES:
+        return None if given == "none" else given
+    if not Path(given).exists():
+        raise InvalidInput(
+            "is neither a language nor a file",
+            argument="stop_words",
+            value=given,
+            remedy=f"choose {', '.join(LANGUAGES)}, none, or a file with one word per line",
+        )
+    return [word for line in read_texts(Path(given)).texts for word in line.lower().split()]

@@ -94,7 +94,7 @@ def as_images(
         )
     pixels, scale, notes = _in_unit_range(values, where, scale)
     if names is None:
-        names = [f"image {number}" for number in range(len(pixels))]
+        names = [f"image {number}" for number in range(1, len(pixels) + 1)]
     return Images(pixels, shape, names, notes, scale)
 
 

@@ -139,12 +139,10 @@ def _from_parquet(path: Path, field: str) -> Iterator[tuple[str, str]]:
 
 
 def _missing_column(path: Path, field: str, columns: Iterable[str]) -> InvalidInput:
-    names = list(columns)
     return InvalidInput(
         f"{path} has no column {field!r}",
         argument="field",
-        remedy=f"it has {', '.join(names)}; name the one with the texts, as in "
-        f"{{argument={next(iter(names), 'text')!r}}}",
+        remedy=f"it has {', '.join(columns)}; name the one with the texts with {{argument}}",
     )
 
 

@@ -24,7 +24,7 @@ from provenmf.report.convergence import convergence, method_name
 from provenmf.report.elements import Chart, ChartGrid, Tab, TopicMap
 from provenmf.report.figures import COLOURS, SCALE
 from provenmf.report.matrix import found
-from provenmf.report.scores import scores_and_notes
+from provenmf.report.scores import notes, scores
 
 # The page's programs, in the order in which they need each other.
 SCRIPTS = ("drawing", "charts", "saving", "names", "topic_map", "page")
@@ -51,8 +51,9 @@ def render(
     """The report of a result as HTML text; `result_file` is where the page says names are kept."""
     answer = as_answer(result)
     fit, certificate = answer.factorization, answer.certificate
+    summary, *details = found(answer)
     tabs = [
-        Tab("found", "What was found", found(answer) + scores_and_notes(answer)),
+        Tab("found", "What was found", [summary, *notes(answer), *details, *scores(answer)]),
         Tab("convergence", "How it converged", convergence(fit)),
         Tab(
             "certificate",

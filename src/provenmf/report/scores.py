@@ -1,4 +1,4 @@
-"""Scores that an answer has, and its notes on the input."""
+"""Scores that an answer has, and its notes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ def score_rows(answer: Answer) -> list[tuple[str, str]]:
     return [(meaning, f"{value:.4g}") for meaning, value in answer.scores().items()]
 
 
-def scores_and_notes(answer: Answer) -> list[Element]:
-    """A table of the scores, if there are any, and what was done to the input."""
+def scores(answer: Answer) -> list[Element]:
+    """A table of the scores, if there are any."""
     rows = score_rows(answer)
-    table: list[Element] = [Table("Scores", ("score", "value"), rows)] if rows else []
-    return table + [
-        Paragraph(note[:1].upper() + note[1:].rstrip(".") + ".", "note") for note in answer.notes
+    return [Table("Scores", ("score", "value"), rows)] if rows else []
+
+
+def notes(answer: Answer) -> list[Element]:
+    """What was chosen automatically and what was done to the input."""
+    return [
+        Paragraph("Note: " + note[:1].upper() + note[1:].rstrip(".") + ".", "remark")
+        for note in answer.notes
     ]

@@ -208,3 +208,13 @@ def test_a_number_of_components_below_one_is_named_plainly(run, separable):
     ran = run("fit", separable, "-k", 0)
     assert ran.code == 2
     assert "--rank 0 must be at least 1" in ran.err, ran
+
+
+def test_stop_words_of_no_language_and_no_file(run, corpus):
+    ran = run("topics", corpus, "-k", 2, "--stop-words", "klingon")
+    assert_refused(ran, "--stop-words 'klingon' is neither a language nor a file", "german, ")
+
+
+def test_a_table_without_the_column_of_texts_names_the_option(run, tmp_path):
+    (tmp_path / "posts.csv").write_text("year,body\n1,ship and sail\n2,bread\n")
+    assert_refused(run("topics", "posts.csv", "-k", 2), "it has year, body", "--field")

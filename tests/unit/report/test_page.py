@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,3 +72,10 @@ def test_script_json_cannot_close_its_element():
 def test_write_to_a_missing_folder_is_refused(results, tmp_path):
     with pytest.raises(InvalidInput, match="cannot write"):
         write(results["matrix"], tmp_path / "missing" / "page.html")
+
+
+def test_what_was_chosen_automatically_is_said_before_the_pictures(results):
+    topics = replace(results["topics"], notes=("number of topics chosen automatically: 4",))
+    page = render(topics)
+    note = page.index("Note: Number of topics chosen automatically: 4.")
+    assert page.index("documents over") < note < page.index("<h2>Topics</h2>")
