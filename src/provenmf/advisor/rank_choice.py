@@ -6,18 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.advisor.rank_table import RankTable
 from provenmf.advisor.witnesses import Witness, together
-from provenmf.errors import MissingExtra
 from provenmf.records.certificate import finite_or_none
-
-if TYPE_CHECKING:
-    import plotly.graph_objects
+from provenmf.records.plotting import Backend, plot_curves
 
 Floats = NDArray[np.float64]
 Curve = tuple[str, Sequence[int], Sequence[float | None]]
@@ -120,32 +117,27 @@ class RankChoice:
             found["coherence (NPMI)"] = [("coherence", ranks, _plain(table.coherence))]
         return found
 
-    def plot(self) -> plotly.graph_objects.Figure:
-        """All curves over the number of components as a plotly figure.
+    def plot(self, backend: Backend = "plotly") -> Any:
+        """All curves over the number of components as one figure.
+
+        Parameters
+        ----------
+        backend : {"plotly", "matplotlib"}, default "plotly"
+            Which package draws (extra `plot`).
 
         Returns
         -------
-        plotly.graph_objects.Figure
+        plotly.graph_objects.Figure or matplotlib.figure.Figure
             The chosen number is marked by a line.
         """
-        try:
-            from plotly.graph_objects import Scatter
-            from plotly.subplots import make_subplots
-        except ImportError as error:
-            raise MissingExtra("a figure", "plot") from error
-        panels = self.curves()
-        figure = make_subplots(rows=len(panels), cols=1, vertical_spacing=0.08)
-        for row, (label, curves) in enumerate(panels.items(), 1):
-            for name, x, y in curves:
-                figure.add_trace(
-                    Scatter(x=list(x), y=list(y), name=name, mode="lines+markers"), row=row, col=1
-                )
-            scale = "log" if label == "singular value" else "linear"
-            figure.update_yaxes(title_text=label, type=scale, row=row, col=1)
-            if self.n_components is not None:
-                figure.add_vline(self.n_components, line_dash="dot", row=row, col=1)
-        figure.update_xaxes(title_text="number of components", row=len(panels), col=1)
-        return figure.update_layout(height=280 * len(panels), title=self.verdict)
+        return plot_curves(
+            self.curves(),
+            "number of components",
+            self.verdict,
+            backend,
+            mark=self.n_components,
+            log=("singular value",),
+        )
 
     def header(self) -> list[str]:
         """The columns of the table."""

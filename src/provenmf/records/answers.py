@@ -20,6 +20,7 @@ from provenmf.errors import InvalidInput, MissingExtra
 from provenmf.records.certificate import Certificate
 from provenmf.records.error_bars import ErrorBars
 from provenmf.records.factorization import Factorization
+from provenmf.records.plotting import Backend, plot
 from provenmf.records.shapes import agree
 
 if TYPE_CHECKING:
@@ -300,6 +301,22 @@ class Answer:
         from provenmf.io import save
 
         save(self, path)
+
+    def plot(self, chart: str | None = None, *, backend: Backend = "plotly") -> Any:
+        """One chart of the report as a figure, for notebooks.
+
+        Parameters
+        ----------
+        chart : str, optional
+            Words of its title, such as "map" or "trace"; by default the components.
+        backend : {"plotly", "matplotlib"}, default "plotly"
+            Which package draws (extra `plot`).
+
+        Returns
+        -------
+        plotly.graph_objects.Figure or matplotlib.figure.Figure
+        """
+        return plot(self, chart, backend)
 
     def __eq__(self, other: object) -> bool:
         return agree(self, other) if isinstance(other, Answer) else NotImplemented

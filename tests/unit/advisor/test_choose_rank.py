@@ -50,6 +50,10 @@ def test_it_draws_itself(found):
     pytest.importorskip("plotly")
     names = {trace.name for trace in found.plot().data}
     assert {"error", "held-out error", "silhouette", "noise"} <= names
+    plt = pytest.importorskip("matplotlib.pyplot")
+    figure = found.plot(backend="matplotlib")
+    assert [axes.get_yscale() for axes in figure.axes][:3] == ["linear", "linear", "log"]
+    plt.close(figure)
 
 
 def test_missing_entries_silence_the_spectrum():
