@@ -12,6 +12,7 @@ from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.estimators import CATALOGUE, estimator_class, make_estimator
 from provenmf.estimators.alternating import PENALTIES
+from provenmf.estimators.base import Factorizer
 from provenmf.estimators.provenance import plain_parameters
 from provenmf.records import Certificate, Factorization, StopReason
 from provenmf.solvers.checkpoint import Checkpoint, inside
@@ -25,6 +26,9 @@ POLISHED = "hals"
 # A recovery method must fit as well as the polished factorization, up to where that stops.
 ALLOWANCE = 1e-3
 ROUNDING = 1e-6
+# Where HALS starts besides its own start, and up to how many entries: each costs a fit.
+OTHER_STARTS = ("nndsvda", "spa")
+SMALL = 10**7
 # Options that all methods have; the others belong to the polished factorization.
 SHARED = ("certify", "on_interrupt", "verbose")
 # Options with which another method would give an answer to another question.
@@ -50,8 +54,9 @@ def factorize(
         How many components. If it is left out, it is looked for in the data; where the data do not
         settle it, `InvalidInput` says what they suggest.
     method : str, default="auto"
-        "auto" takes HALS, or ConeNMF or SPA if all conditions of its theory hold on X and it fits
-        as well. Or a method by name: "merit", "spa", "cones", "and_descent", …
+        "auto" takes HALS (up to 10 million entries the best of three starts), or ConeNMF or SPA if
+        all conditions of its theory hold on X and it fits as well. Or a method by name: "merit",
+        "spa", "cones", "and_descent", …
     random_state : int, RandomState or None, default=None
         Seed of the random numbers; a method that draws none does not need it.
     checkpoint : str, Path, Checkpoint or None, default=None
@@ -109,9 +114,7 @@ def _automatic(
     options: dict[str, Any],
 ) -> Factorization:
     """The polished factorization, or that of a method whose theory holds and that fits as well."""
-    kept = inside(checkpoint, POLISHED)
-    estimator = make_estimator(POLISHED, n_components, random_state=random_state, **options)
-    polished = estimator.fit(X, checkpoint=kept).factorization_
+    polished = _polished(X, n_components, random_state, checkpoint, options)
     if options.keys() & ONLY_POLISHED:
         return _because(polished, "others know no fixed components and no penalties")
     if not options.get("certify", True) or polished.stop_reason is StopReason.INTERRUPTED:
@@ -131,6 +134,42 @@ def _automatic(
         else:
             return _because(found, "all conditions of its theory hold on these data")
     return _because(polished, "; ".join(tried) or "it has no conditions")
+
+
+def _polished(
+    X: object,
+    n_components: int | str,
+    random_state: RandomState,
+    checkpoint: str | Path | Checkpoint | None,
+    options: dict[str, Any],
+) -> Factorization:
+    """HALS; small data from the other starts too, because one of them may lead to a better fit."""
+
+    def fitted(name: str, **more: Any) -> Factorizer:
+        own = options | more
+        estimator = make_estimator(POLISHED, n_components, random_state=random_state, **own)
+        return estimator.fit(X, checkpoint=inside(checkpoint, name))
+
+    best = fitted(POLISHED)
+    found = best.factorization_
+    small = len(found.weights) * found.components.shape[1] <= SMALL
+    if not small or "init" in options or found.stop_reason is StopReason.INTERRUPTED:
+        return found
+    start = None
+    for init in OTHER_STARTS:
+        try:
+            other = fitted(f"{POLISHED}-{init}", init=init, certify=False, callback=None)
+        except InvalidInput:  # missing entries have no singular vectors
+            continue
+        if other.factorization_.stop_reason is StopReason.INTERRUPTED:
+            return found
+        if other.reconstruction_err_ < best.reconstruction_err_ * (1 - ALLOWANCE / 10):
+            best, start = other, init
+    return (
+        found
+        if start is None
+        else fitted(f"{POLISHED}-{start}-certified", init=start).factorization_
+    )
 
 
 def _check_options(stem: str, method: str, options: dict[str, Any]) -> None:

@@ -57,3 +57,18 @@ def test_an_unclear_number_is_refused_with_what_to_do(shape):
     X = np.random.default_rng(0).random(shape)
     with pytest.raises(InvalidInput, match="do not settle .* give n_components"):
         factorize(X)
+
+
+def test_the_best_of_three_starts_is_kept():
+    rng = np.random.default_rng(3)
+    X = rng.poisson(3.0 * (rng.random((60, 9)) < 0.3) @ rng.random((9, 25))).astype(float)
+    found = factorize(X, 9, random_state=0)
+    errors = {
+        init: relative_error(X, factorize(X, 9, method="hals", init=init, random_state=0))
+        for init in ("cones", "nndsvda", "spa")
+    }
+    assert min(errors.values()) < errors["cones"] * 0.999  # else the example shows nothing
+    assert relative_error(X, found) == pytest.approx(min(errors.values()))
+    assert found.certificate is not None
+    given = factorize(X, 9, init="cones", random_state=0)
+    assert relative_error(X, given) == pytest.approx(errors["cones"])
