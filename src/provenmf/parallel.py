@@ -88,7 +88,7 @@ def available_threads() -> int:
     )
     for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
         value = os.environ.get(name, "")
-        if value.isdigit() and int(value) > 0:
+        if value.isdecimal() and int(value) > 0:
             cores = min(cores, int(value))
     return cores
 

@@ -99,7 +99,7 @@ def largest_of(block: object) -> float:
 def check_scale(largest: float, where: str = "X") -> None:
     """Refuse data whose squares of squares leave double precision, by their largest entry."""
     if largest > 0 and math.isfinite(largest) and not 1e-60 <= largest <= 1e60:
-        exponent = -math.floor(math.log10(largest))
+        exponent = min(-math.floor(math.log10(largest)), 300)  # 1e311 is no number
         raise InvalidInput(
             f"{where} has entries of the size {largest:.1e}, outside 1e-60 to 1e60: "
             f"multiply it by 1e{exponent}"

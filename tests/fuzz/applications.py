@@ -1,27 +1,31 @@
-"""The functions for topics, communities, cubes and images, and the advisor, on hard data."""
+"""The functions for topics, communities, cubes and images on hard data, and what follows them."""
 
 from __future__ import annotations
 
+import tempfile
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matrices import HARD, Rng, draw, fingerprint, in_form
 from oracles import hold, is_allowed, plain, saved_equal, strict
 
-from provenmf import diagnose
 from provenmf.applications import find_communities, find_parts, find_topics, unmix
+from provenmf.io import read_cube
 
 METHODS = ("spa", "merit", "fast_anchor", "xray", "hals", "cones", "and_descent", "purification")
 NETWORK_METHODS = ("spa", "merit", "fast_anchor", "fast_gradient", "geo_nmf", "spoc")
+ODD_NAMES = ("a", "Topic 2", "", "\x00", "<script>", "ä{b}, c\n=d", "x" * 3000, "\ud800", "&")
 ODD_NUMBERS = (None, True, 0, -1, 1, 2, 3, 4, 50, 2.0, "3")
 
 
 def topics(rng: Rng) -> tuple[Any, Any]:
     matrix = np.round(np.abs(np.nan_to_num(draw(rng), posinf=9.0, neginf=0.0)) % 50)
     data = in_form(str(rng.choice(["dense", "csr", "unsorted", "coo"])), matrix)
+    method, resamples = str(rng.choice(METHODS)), int(rng.choice([0, 0, 0, 1, 10]))
     return data, lambda k, seed: find_topics(
-        data, k, method=str(rng.choice(METHODS)), random_state=seed
+        data, k, method=method, n_resamples=resamples, random_state=seed
     )
 
 
@@ -41,9 +45,9 @@ def cubes(rng: Rng) -> tuple[Any, Any]:
     rows, columns = int(rng.integers(1, 6)), int(rng.integers(1, 6))
     kind = HARD[rng.integers(len(HARD))]
     data = kind(rng, rows * columns, int(rng.integers(1, 9))).reshape(rows, columns, -1)
-    method = str(rng.choice(METHODS))
+    method, resamples = str(rng.choice(METHODS)), int(rng.choice([0, 0, 0, 1, 10]))
     return data, lambda k, seed: unmix(
-        data, k, method=method, group=bool(seed % 2), random_state=seed
+        data, k, method=method, group=bool(seed % 2), n_resamples=resamples, random_state=seed
     )
 
 
@@ -53,12 +57,7 @@ def images(rng: Rng) -> tuple[Any, Any]:
     return data, lambda k, seed: find_parts(data, k, method=method, shape=(3, 3), random_state=seed)
 
 
-def advice(rng: Rng) -> tuple[Any, Any]:
-    data = in_form(str(rng.choice(["dense", "csr", "unsorted"])), draw(rng))
-    return data, lambda k, seed: diagnose(data, k, methods=["spa", "cones", "hals"])
-
-
-KINDS = (topics, communities, cubes, images, advice)
+KINDS = (topics, communities, cubes, images)
 
 
 def case(rng: Rng) -> str:
@@ -68,8 +67,6 @@ def case(rng: Rng) -> str:
         data, call = kind(rng)
     before = fingerprint(data)
     k = ODD_NUMBERS[rng.integers(len(ODD_NUMBERS))]
-    if kind is advice and not isinstance(k, int):
-        k = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -80,16 +77,62 @@ def case(rng: Rng) -> str:
             return f"{kind.__name__} refused"
         finally:
             hold(fingerprint(data) == before, f"{kind.__name__} changed its argument")
-        check(found, kind is advice, rng)
+        check(found, rng)
     return f"{kind.__name__} answered"
 
 
-def check(found: Any, is_advice: bool, rng: Rng) -> None:
-    if is_advice:
-        return
+def check(found: Any, rng: Rng) -> None:
+    """What must hold of every answer, and one thing that can be done with it."""
     for name in ("weights", "components"):
         hold(np.isfinite(plain(getattr(found, name))).all(), f"{name} are not finite")
     if found.factorization.certificate is not None:
         strict(found.factorization.certificate.to_dict())
-    if rng.random() < 0.3:
-        saved_equal(found)
+    try:
+        FOLLOWING[rng.integers(len(FOLLOWING))](found, rng)
+    except Exception as error:
+        if not is_allowed(error):
+            raise
+
+
+def save_it(found: Any, rng: Rng) -> None:
+    saved_equal(found)
+
+
+def name_it(found: Any, rng: Rng) -> None:
+    named = found.labelled({1: ODD_NAMES[rng.integers(len(ODD_NAMES))]})
+    saved_equal(named)
+    export_it(named, rng)
+
+
+def export_it(found: Any, rng: Rng) -> None:
+    for table in found.tables().values():
+        table.to_csv()
+    hold(found.to_xarray().sizes, "nothing is in the Dataset")
+    hold(found.to_anndata().shape[0] == len(found.weights), "rows are lost in the AnnData")
+    if hasattr(found, "save_maps"):
+        with tempfile.TemporaryDirectory() as folder:
+            found.save_maps(Path(folder, "maps.tif"))
+            found.save_maps(Path(folder, "maps.hdr"))
+            again = read_cube(Path(folder, "maps.hdr"))
+            hold(again.shape == found.image_shape, "maps of another size")
+
+
+def edit_it(found: Any, rng: Rng) -> None:
+    if not hasattr(found, "reduced_to"):
+        return
+    numbers = rng.integers(0, found.n_components + 2, size=int(rng.integers(0, 4))).tolist()
+    how = rng.integers(4)
+    edited = (
+        found.merge(numbers)
+        if how == 0
+        else found.drop(numbers)
+        if how == 1
+        else found.split(numbers[0] if numbers else 1)
+        if how == 2
+        else found.reduced_to(len(numbers))
+    )
+    hold(edited.weights.shape[0] == found.weights.shape[0], "documents are lost")
+    saved_equal(edited)
+
+
+FOLLOWING = (save_it, name_it, export_it, edit_it)

@@ -23,13 +23,28 @@ from provenmf.io import guarded
 COMMANDS = {
     "fit": ["m.npy", "m.npz", "sparse.npz", "m.csv", "m.mtx", "m.mat", "m.h5ad", "m.parquet"],
     "diagnose": ["m.npy", "m.csv", "sparse.npz"],
+    "rank": ["m.npy", "m.csv", "gaps.csv", "sparse.npz"],
     "topics": ["t.jsonl", "t.csv", "t.txt", "sparse.npz", "m.mtx"],
     "communities": ["g.txt", "g.graphml"],
     "unmix": ["cube.npz", "cube.hdr"],
     "parts": ["m.npy", "m.npz"],
-    "report": ["result.npz", "record.npz"],
-    "certify": ["result.npz", "record.npz"],
+    "report": ["result.npz", "record.npz", "topics.npz"],
+    "certify": ["result.npz", "record.npz", "topics.npz"],
+    "label": ["result.npz", "record.npz", "topics.npz"],
 }
+ANALYSES = ("fit", "topics", "communities", "unmix", "parts")
+# More that may be asked for, by command; files and folders of these names are there.
+MORE = {
+    "fit": [["--known", "m.npy"], ["--known", "damaged.npz"], ["--h5ad", "copy.h5ad"]],
+    "topics": [["--reduce-to", "1"], ["--by", "id"], ["--by", "no"], ["--resamples", "10"]],
+    "unmix": [["--maps", "maps.tif"], ["--maps", "maps.hdr"], ["--maps", "cube.hdr"]],
+    "communities": [["--truth", "m.npy"], ["--truth", "damaged.npz"]],
+    "rank": [["--ranks", "1-3"], ["--ranks", "²"], ["--ranks", "9-1"], ["-o", "page.html"]],
+}
+MORE |= {"unmix": [*MORE["unmix"], ["--resamples", "10"], ["--shape", "²x3"]]}
+FOLDERS = [["--csv", "tables"], ["--frame", "frames"], ["--checkpoint", "kept"]]
+FOLDERS += [["--checkpoint", "damaged"], ["--checkpoint", "m.npy"], ["--csv", "damaged"]]
+LABELS = ["1=a", "2=Sport", "0=a", "²=a", "1=", "a", "1=\ud800", "99999999999999999999=b", "1=<b>"]
 ODD = ["--rank=0", "--rank=-1", "--rank=99", "--rank=x", "--seed=-1", "--max-iter=0", "--method=no"]
 ODD += ["--key=no", "--no-certify", "--debug", "--no-limits", "-o", "--output=/dev/null", "--help"]
 
@@ -56,28 +71,49 @@ def typed(arguments: list[str]) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
+def prepare_neighbours(rng: Rng) -> None:
+    """Files and folders that options name: the bytes of a cube, damaged data, a damaged folder."""
+    Path("cube.img").write_bytes(bytes(range(240)))
+    Path("damaged.npz").write_bytes(mutant(rng, "m.npz"))
+    Path("damaged").mkdir()
+    Path("damaged", "fit.json").write_bytes(mutant(rng, "fit.json"))
+    Path("damaged", "01-spa.npz").write_bytes(mutant(rng, "state.npz"))
+
+
+def options_of(rng: Rng, command: str) -> list[str]:
+    """What is typed after the command and its file."""
+    if command == "certify":
+        return ["m.npy"]
+    if command == "label":
+        return [LABELS[place] for place in rng.integers(len(LABELS), size=int(rng.integers(1, 3)))]
+    found = ["--rank=2", "-o", "out.npz"] if command in ANALYSES else []
+    if command in ANALYSES and rng.random() < 0.8:
+        found.append("--no-report")
+    if command in MORE and rng.random() < 0.3:
+        found += MORE[command][rng.integers(len(MORE[command]))]
+    if command in ANALYSES and rng.random() < 0.3:
+        found += FOLDERS[rng.integers(len(FOLDERS))]
+    return [*found, "--resamples=2"] if command == "rank" else found
+
+
 def case(rng: Rng) -> str:
     """One command."""
     command = sorted(COMMANDS)[rng.integers(len(COMMANDS))]
     name = COMMANDS[command][rng.integers(len(COMMANDS[command]))]
-    content = good(name) if rng.random() < 0.4 else mutant(rng, name)
+    content = good(name) if rng.random() < 0.6 else mutant(rng, name)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         Path(name).write_bytes(content)
-        Path("cube.img").write_bytes(bytes(range(240)))
-        arguments = [command, name]
-        if command == "certify":
+        if name != "m.npy":
             Path("m.npy").write_bytes(good("m.npy"))
-            arguments.append("m.npy")
-        elif command not in ("report", "diagnose"):
-            arguments += ["--rank=2", "-o", "out.npz"]
-            arguments += ["--no-report"] if rng.random() < 0.8 else []
-        as_json = command != "report" and rng.random() < 0.5
+        prepare_neighbours(rng)
+        arguments = [command, name, *options_of(rng, command)]
+        as_json = command not in ("report", "label") and rng.random() < 0.5
         arguments += ["--json"] if as_json else []
         if rng.random() < 0.3:
             arguments.append(ODD[rng.integers(len(ODD))])
         code, out, err = typed(arguments)
         left = [path.name for path in Path().iterdir() if path.name.endswith(".part")]
-        unchanged = Path(name).read_bytes() == content
+        unchanged = Path(name).read_bytes() == content or command == "label"
     words = " ".join(arguments)
     hold(code in (0, 2) or "--debug" in arguments, f"{words}: exit code {code}\n{err[-900:]}")
     hold("Traceback" not in err or "--debug" in arguments, f"{words}: {err[-900:]}")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from files import damaged, damaged_inside
 from matrices import Rng, draw, fingerprint, stored
 from oracles import check_fit, hold, is_allowed, relative_error, same_twice, saved_equal
 
-from provenmf import AND, Purification
+from provenmf import AND, Checkpoint, Purification
 from provenmf.estimators import CATALOGUE, estimator_class
 
 INITS = ("cones", "spa", "anchors", "merit", "random-rows", "random", "nndsvd", "nndsvda")
@@ -47,7 +51,8 @@ def legal_value(rng: Rng, name: str, constraints: list[Any], default: Any) -> An
     return default
 
 
-def estimator(rng: Rng, n_rows: int) -> Any:
+def estimator(rng: Rng, shape: tuple[int, int]) -> Any:
+    n_rows, n_columns = shape
     cls = estimator_class(str(rng.choice(sorted(CATALOGUE))))
     defaults = cls().get_params()
     options = {
@@ -58,15 +63,17 @@ def estimator(rng: Rng, n_rows: int) -> Any:
     options["n_components"] = [None, "auto", *range(1, min(n_rows, 6) + 2)][
         rng.integers(min(n_rows, 6) + 3)
     ]
+    if "fixed_components" in defaults and rng.random() < 0.2:
+        options["fixed_components"] = rng.random((int(rng.integers(1, 4)), n_columns))
     if "random_state" in defaults:
         options["random_state"] = int(rng.integers(100))
     return cls(**options)
 
 
-def fitted(model: Any, X: Any) -> Any | None:
+def fitted(model: Any, X: Any, **options: Any) -> Any | None:
     """The fitted model, or None if the refusal is an answer."""
     try:
-        return model.fit(X)
+        return model.fit(X, **options)
     except Exception as error:
         if not is_allowed(error):
             raise
@@ -78,7 +85,7 @@ def case(rng: Rng) -> str:
     from sklearn.base import clone
 
     matrix = stored(rng, draw(rng))
-    model = estimator(rng, matrix.shape[0])
+    model = estimator(rng, matrix.shape)
     before = fingerprint(matrix)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -100,6 +107,7 @@ def left_to_rounding(found: Any, matrix: np.ndarray) -> bool:
     More components than the rank leave weights free; components that became dependent leave the
     course of AND and Purification free; a step that is too long makes AND's steps diverge.
     """
+    matrix = np.nan_to_num(matrix)
     rank = np.linalg.matrix_rank(matrix, tol=1e-6 * np.linalg.norm(matrix))
     if found.n_components_ > rank:
         return True
@@ -117,10 +125,53 @@ def same_in_single(model: Any) -> bool:
     return not isinstance(model, AND) and "nndsvd" not in str(model.get_params().get("init"))
 
 
+def checkpoint_case(rng: Rng) -> str:
+    """A fit with a checkpoint is the same; a damaged or foreign folder is refused or harmless."""
+    from sklearn.base import clone
+
+    matrix = draw(rng, sane=True)
+    model = estimator(rng, matrix.shape).set_params(certify=False)
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+        warnings.simplefilter("ignore")
+        expected = fitted(clone(model), matrix)
+        if expected is None:
+            return "refused"
+        same_twice(expected, fitted(clone(model), matrix, checkpoint=Checkpoint(folder, seconds=0)))
+        same_twice(expected, fitted(clone(model), matrix, checkpoint=folder))
+        files = sorted(Path(folder).iterdir())
+        spoil(rng, files[rng.integers(len(files))], files)
+        again = fitted(clone(model), matrix, checkpoint=folder)
+        if again is not None:
+            same_twice(expected, again)
+    return "resumed" if again is not None else "damaged folder refused"
+
+
+def spoil(rng: Rng, file: Path, files: list[Path]) -> None:
+    """Damage a file of a checkpoint, remove it, or put another one in its place."""
+    how = rng.integers(6)
+    content = file.read_bytes()
+    if how == 0:
+        file.unlink()
+    elif how == 1:
+        file.write_bytes(files[rng.integers(len(files))].read_bytes())
+    elif how == 2 and file.suffix == ".npz":
+        file.write_bytes(damaged_inside(rng, content))
+    elif how == 3:
+        file.write_bytes(content[: int(rng.integers(len(content)))])
+    elif how == 4 and hasattr(os, "mkfifo"):
+        file.unlink()
+        os.mkfifo(file)
+    else:
+        file.write_bytes(damaged(rng, content))
+
+
 def storage_case(rng: Rng) -> str:
     """Dense and sparse data give the same product, single precision one that is nearly as good."""
     matrix = draw(rng, sane=True).astype(np.float32).astype(np.float64)
-    model = estimator(rng, len(matrix)).set_params(certify=False)
+    model = estimator(rng, matrix.shape).set_params(certify=False)
+    if model.traits.missing_values and rng.random() < 0.3:
+        matrix[(matrix > 0) & (rng.random(matrix.shape) < 0.2)] = np.nan
+    size = np.linalg.norm(np.nan_to_num(matrix))
     forms = [matrix, sp.csr_array(matrix), matrix.astype(np.float32)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -131,7 +182,7 @@ def storage_case(rng: Rng) -> str:
     hold(found[1] is not None, f"only sparse data are refused: {model}")
     products = [f.factorization_.weights @ f.components_ for f in found if f is not None]
     apart = np.linalg.norm(products[0] - products[1])
-    hold(apart <= 1e-6 * np.linalg.norm(matrix), f"dense and sparse are {apart:.1e} apart: {model}")
+    hold(apart <= 1e-6 * size, f"dense and sparse are {apart:.1e} apart: {model}")
     errors = [relative_error(matrix, f.factorization_.weights, f.components_) for f in found if f]
     close = abs(errors[-1] - errors[0]) <= 2e-3 * (1 + 10 * errors[0]) or not same_in_single(model)
     hold(close, f"double {errors[0]:.3e}, single precision {errors[-1]:.3e}: {model}")

@@ -23,9 +23,14 @@ import scipy.sparse as sp
 from matrices import Rng
 from oracles import hold, is_allowed
 
-from provenmf import SPA, load
+from provenmf import SPA, Checkpoint, find_topics, load
 from provenmf import io as readers
+from provenmf.blocks import as_blocks
 from provenmf.io import child, guarded
+from provenmf.io.memberships import read_memberships
+from provenmf.io.rasters import write_maps
+from provenmf.io.snapshot import load_snapshot, save_snapshot
+from provenmf.solvers.checkpoint import Keeper
 
 SECONDS = 5.0  # for a guarded reader; damaged HDF5 files can keep it busy for ever
 X = sp.random(12, 6, 0.5, random_state=0, format="csr")
@@ -97,6 +102,27 @@ def _picture(path: Path) -> None:
     Image.fromarray((X.toarray() * 255).astype(np.uint8)).save(path)
 
 
+def _maps(path: Path) -> None:
+    write_maps(path, np.arange(60, dtype=float).reshape(5, 3, 4), list("abcde"), MAP_INFO)
+
+
+MAP_INFO = "UTM, 1, 1, 500000, 4600000, 30, 30, 33, South, WGS-84"
+
+
+def _topics(path: Path) -> None:
+    texts = [f"ship sail wave {i}" for i in range(9)] + [f"bread oven flour {i}" for i in range(9)]
+    find_topics(texts, 2, random_state=0).save(path)
+
+
+STATE = {"state": {"factors": (np.eye(3), np.ones(4)), "set": frozenset({1, 2})}, "done": 3}
+
+
+def _keeper(path: Path) -> Keeper:
+    keeper = Keeper(Checkpoint(path.parent), {"data": "ab", "method": "HALS"})
+    keeper.seed(7)
+    return keeper
+
+
 LINES = [json.dumps({"text": f"red green blue {i}", "id": i}) + "\n" for i in range(9)]
 TEXTS = "".join(LINES).encode()
 TABLE = b"name,a,b,c\n" + b"".join(b"r%d,%d,2.5,1e-3\n" % (i, i) for i in range(9))
@@ -116,6 +142,9 @@ def _matlab(**options: Any) -> bytes:
     content = {"X": DENSE, "S": X.tocsc(), "t": "a"}
     return _written(lambda file: scipy.io.savemat(file, content, **options))
 
+
+OLD = Path(__file__).parents[1] / "unit" / "io" / "version_one" / "topics.npz"
+RECORDS = ("record.npz", "topics.npz")  # their content is damaged, not the archive
 
 # name of the file: how to make a good one, how to read it
 FORMATS: dict[str, tuple[Callable[[], bytes], Callable[[Path], Any]]] = {
@@ -144,6 +173,21 @@ FORMATS: dict[str, tuple[Callable[[], bytes], Callable[[Path], Any]]] = {
     "pictures/p.jpg": (lambda: _through_path("p.jpg", _picture), readers.read_images),
     "result.npz": (lambda: _through_path("r.npz", _result), load),
     "record.npz": (lambda: _through_path("r.npz", _result), load),
+    "topics.npz": (lambda: _through_path("r.npz", _topics), load),
+    "old.npz": (lambda: OLD.read_bytes(), load),
+    "blocks.npy": (_npy, lambda path: as_blocks(path).everything()),
+    "gaps.csv": (
+        lambda: TABLE.replace(b"4,2.5", b"4,"),
+        lambda p: readers.read_table(p, missing=True),
+    ),
+    "truth.csv": (lambda: TABLE, lambda p: read_memberships(p, [f"r{i}" for i in range(9)])),
+    "maps.hdr": (lambda: _through_path("maps.hdr", _maps), readers.read_cube),
+    "pictures/p.tif": (lambda: _through_path("p.tif", _picture), readers.read_images),
+    "pictures/p.gif": (lambda: _through_path("p.gif", _picture), readers.read_images),
+    "pictures/p.bmp": (lambda: _through_path("p.bmp", _picture), readers.read_images),
+    "pictures/p.pgm": (lambda: _through_path("p.pgm", _picture), readers.read_images),
+    "state.npz": (lambda: _through_path("s.npz", lambda p: save_snapshot(p, STATE)), load_snapshot),
+    "fit.json": (lambda: _through_path("fit.json", _keeper), _keeper),
 }
 
 
@@ -194,7 +238,7 @@ def damaged_inside(rng: Rng, content: bytes) -> bytes:
 
 def mutant(rng: Rng, name: str) -> bytes:
     content = good(name)
-    if name.endswith(".npz") and (name == "record.npz" or rng.random() < 0.5):
+    if name.endswith(".npz") and (name in RECORDS or rng.random() < 0.5):
         return damaged_inside(rng, content)
     if name.endswith((".gz", ".xz")) and rng.random() < 0.5:
         pack = gzip.compress if name.endswith(".gz") else lzma.compress
@@ -227,8 +271,8 @@ def read_mutant(name: str, content: bytes) -> str:
         path = Path(folder, name)
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
-        if name == "cube.hdr":
-            (Path(folder) / "cube.img").write_bytes(np.arange(60, dtype="f4").tobytes())
+        if name.endswith(".hdr"):
+            path.with_suffix(".img").write_bytes(np.arange(60, dtype="f4").tobytes())
         run = run_forked if hasattr(os, "fork") else subprocess.run
         try:
             with mock.patch.object(guarded.subprocess, "run", run):
@@ -249,7 +293,9 @@ def case(rng: Rng) -> str:
 
 
 def corpus(rng: Rng) -> str:
-    """All files that once broke a reader; their names begin with that of the format."""
+    """Good files, and all that once broke a reader; their names begin with that of the format."""
+    for name in FORMATS:
+        hold(read_mutant(name, good(name)) == "read", f"a good {name} is refused")
     for file in sorted(Path(__file__).with_name("corpus").iterdir()):
         outcome = read_mutant(file.name.partition("~")[0], file.read_bytes())
         hold(outcome == "refused", f"{file.name} was {outcome}")

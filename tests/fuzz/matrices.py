@@ -72,8 +72,12 @@ def not_finite(rng: Rng, n: int, d: int) -> np.ndarray:
     return matrix
 
 
+def with_gaps(rng: Rng, n: int, d: int) -> np.ndarray:
+    return np.where(rng.random((n, d)) < rng.choice([0.1, 0.5, 0.95]), np.nan, mixtures(rng, n, d))
+
+
 SANE = (mixtures, counts, repeated, with_zeros, rank_one, integers, identity)
-HARD = (*SANE, spread, constant, extreme, large_scale, signed, not_finite)
+HARD = (*SANE, spread, constant, extreme, large_scale, signed, not_finite, with_gaps)
 FORMS = ("dense", "fortran", "strided", "csr", "unsorted", "csc", "coo", "read_only")
 TYPES = ("f8", "f8", "f8", "f4", "f2", "g", ">f8", ">f4", "i8", "u1", "?")
 

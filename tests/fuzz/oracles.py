@@ -38,13 +38,15 @@ def plain(matrix: Any) -> np.ndarray:
 
 
 def relative_error(matrix: Any, weights: np.ndarray, components: np.ndarray) -> float:
-    """‖X − W H‖ / ‖X‖, the plain way, with X scaled to one."""
+    """‖X − W H‖ / ‖X‖ over the entries that are not NaN, the plain way, with X scaled to one."""
     data = plain(matrix)
+    missing = np.isnan(data)
+    data = np.where(missing, 0.0, data)
     scale = np.abs(data).max(initial=0.0)
     if scale == 0:
         return 0.0
     rest = data / scale - weights.astype(float) @ (components.astype(float) / scale)
-    return float(np.linalg.norm(rest) / np.linalg.norm(data / scale))
+    return float(np.linalg.norm(rest[~missing]) / np.linalg.norm(data / scale))
 
 
 def check_fit(model: Any, matrix: Any, *, single: bool) -> None:

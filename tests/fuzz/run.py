@@ -18,7 +18,9 @@ from pool import Outcome, run, run_case
 ROUND = {
     "estimators": 4,
     "estimators:storage_case": 1,
+    "estimators:checkpoint_case": 1,
     "applications": 2,
+    "advice": 1,
     "files": 8,
     "commands": 1,
     "files:corpus": 1,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -120,14 +121,16 @@ def _checked_ranks(ranks: Sequence[int] | None, shape: tuple[int, int]) -> list[
         )
     if ranks is None:
         return list(range(1, min(MOST_RANKS, most) + 1))
-    chosen = sorted(set(ranks))
-    if not chosen or chosen[0] < 1 or chosen[-1] > most:
+    numbers = list(ranks) if isinstance(ranks, Iterable) else []
+    whole = all(isinstance(k, Integral) and not isinstance(k, bool) for k in numbers)
+    if not numbers or not whole or min(numbers) < 1 or max(numbers) > most:
         raise InvalidInput(
-            f"must lie between 1 and {most}, one less than the shorter side of the matrix",
+            f"must be whole numbers between 1 and {most}, one less than the shorter side of the "
+            "matrix",
             argument="ranks",
-            value=list(ranks),
+            value=ranks,
         )
-    return [int(k) for k in chosen]
+    return sorted({int(k) for k in numbers})
 
 
 def _prepared(

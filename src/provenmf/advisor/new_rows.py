@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -98,21 +99,20 @@ def conformal_residual(
 
 
 def _split(
-    X: object, held_out: float, confidence: float, random_state: int | np.random.RandomState | None
+    X: Any, held_out: float, confidence: float, random_state: int | np.random.RandomState | None
 ) -> tuple[Any, Any]:
     """Rows to fit and rows to keep aside, of which there must be enough."""
-    rest, aside = train_test_split(X, test_size=held_out, random_state=random_state)
-    found, needed = (
-        aside.shape[0] if hasattr(aside, "shape") else len(aside),
-        rows_needed(confidence),
-    )
-    if found < needed:
+    n_rows = np.shape(X)[0]
+    found, needed = math.ceil(held_out * n_rows), rows_needed(confidence)
+    if found < needed or found >= n_rows:
         raise InvalidInput(
-            f"needs {needed} rows kept aside, and held_out={held_out} gives {found}",
+            f"needs {needed} rows kept aside and others to fit, and held_out={held_out} gives "
+            f"{found} of {n_rows}",
             argument="confidence",
             value=confidence,
             remedy="raise held_out or lower {argument}",
         )
+    rest, aside = train_test_split(X, test_size=held_out, random_state=random_state)
     return rest, aside
 
 

@@ -58,7 +58,8 @@ def fit(
     A matrix in an .npy file, or in the .npz that convert writes, is read block
     by block, unless the method needs all of it at once, as merit does.
     Empty cells of a table are missing entries: hals and anls fit the others.
-    Ctrl-C ends an iterative method early and keeps the best answer so far.
+    Ctrl-C ends an iterative method early and keeps the best answer so far; a
+    second one leaves out the certificate.
 
     \b
     Examples:

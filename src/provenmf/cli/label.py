@@ -9,6 +9,8 @@ import typer
 
 from provenmf.cli.target import is_report
 
+LONGEST_NUMBER = 9  # digits
+
 
 def label(
     result: Annotated[Path, typer.Argument(help="Result file written by another command.")],
@@ -47,7 +49,7 @@ def parsed(pairs: list[str]) -> dict[int, str]:
     names: dict[int, str] = {}
     for pair in pairs:
         number, equals, name = pair.partition("=")
-        if not equals or not number.strip().isdigit():
+        if not equals or not number.strip().isdecimal() or len(number) > LONGEST_NUMBER:
             raise InvalidInput(f"{pair!r} is no number and name: write them like 3=Sport")
         if int(number) in names:
             raise InvalidInput(f"{int(number)} is named twice: give each number one name")

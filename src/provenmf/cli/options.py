@@ -129,6 +129,6 @@ def parse_shape(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     sides = text.lower().split("x")
-    if len(sides) != 2 or not all(side.strip().isdigit() and int(side) > 0 for side in sides):
+    if len(sides) != 2 or not all(side.strip().isdecimal() and int(side) > 0 for side in sides):
         raise InvalidInput(f"--shape {text} is not rows x columns: write it like 95x95")
     return int(sides[0]), int(sides[1])

@@ -14,6 +14,8 @@ from provenmf.errors import InvalidInput
 if TYPE_CHECKING:
     from provenmf.advisor.rank_choice import RankChoice
 
+LONGEST_RANK = 6  # digits
+
 
 def rank(
     data: Annotated[
@@ -89,8 +91,10 @@ def parse_ranks(text: str) -> list[int]:
     numbers: list[int] = []
     for part in text.replace(" ", "").split(","):
         low, _, high = part.partition("-")
-        if not low.isdigit() or (high and not high.isdigit()):
+        if not low.isdecimal() or (high and not high.isdecimal()):
             raise InvalidInput(f"--ranks {text} is no list of numbers: write it like 2-12 or 3,5,8")
+        if max(len(low), len(high)) > LONGEST_RANK:
+            raise InvalidInput(f"--ranks {text} has numbers beyond any data: give smaller ones")
         numbers += range(int(low), int(high or low) + 1)
     return numbers
 

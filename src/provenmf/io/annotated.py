@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput
 from provenmf.io.files import existing, parsing
+from provenmf.io.hdf5 import member
 from provenmf.io.optional import optional
 from provenmf.io.output import check_target
 from provenmf.records.answers import Answer, as_answer
@@ -55,7 +56,7 @@ def _add(answer: Answer, path: Path) -> None:
     import h5py
 
     with h5py.File(path, "r+") as content:
-        rows, columns = (_length(content[axis]) for axis in ("obs", "var"))
+        rows, columns = (_length(member(content, axis, path)) for axis in ("obs", "var"))
         weights, components = np.asarray(answer.weights), whole_columns(answer, columns)
         if len(weights) != rows:
             raise InvalidInput(

@@ -50,7 +50,7 @@ def existing(path: str | Path) -> Path:
 
 
 @contextmanager
-def parsing(path: Path, what: str) -> Iterator[None]:
+def parsing(path: Path, what: str, remedy: str = "save it again") -> Iterator[None]:
     """Whatever a library's parser raises on foreign bytes becomes one error that names the file."""
     try:
         yield
@@ -61,7 +61,7 @@ def parsing(path: Path, what: str) -> Iterator[None]:
     except Exception as error:
         words = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         raise UnreadableFile(
-            f"{path} is not a readable {what} ({words}): it may be damaged, save it again"
+            f"{path} is not a readable {what} ({words}): it may be damaged, {remedy}"
         ) from error
 
 

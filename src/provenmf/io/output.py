@@ -81,7 +81,7 @@ def _remove_leftovers(target: Path) -> None:
     start = f".{target.name[:100]}."
     for file in target.parent.iterdir():
         number = file.name.removeprefix(start).partition(".")[0]
-        ours = file.name.startswith(start) and file.name.endswith(".part") and number.isdigit()
+        ours = file.name.startswith(start) and file.name.endswith(".part") and number.isdecimal()
         if ours and not _is_running(int(number)):
             file.unlink(missing_ok=True)
 

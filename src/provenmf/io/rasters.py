@@ -17,6 +17,7 @@ from provenmf.io.output import write_aside
 ENDINGS = (".hdr", ".tif", ".tiff")
 SHORT, LONG, DOUBLE, TEXT = 3, 4, 12, 2
 FORMATS = {SHORT: "H", LONG: "I", DOUBLE: "d"}
+UTM_ZONES = tuple(str(zone) for zone in range(1, 61))
 Tag = tuple[int, int, Sequence[int] | Sequence[float] | bytes]
 
 
@@ -83,7 +84,7 @@ def geographic_tags(map_info: str) -> list[Tag]:
         column, row, x, y, width, height = (float(part) for part in parts[1:7])
     except ValueError:
         return []
-    if parts[0].upper() == "UTM" and len(parts) >= 9 and parts[7].isdigit():
+    if parts[0].upper() == "UTM" and len(parts) >= 9 and parts[7] in UTM_ZONES:
         south = parts[8].lower().startswith("s")
         model, key, code = 1, 3072, (32700 if south else 32600) + int(parts[7])
     elif parts[0].lower().startswith("geographic"):

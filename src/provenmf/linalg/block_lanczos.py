@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 from provenmf.linalg.spectral import Spectrum
 
@@ -56,7 +55,7 @@ def leading_eigenpairs_of(
     inner = basis.T @ image
     used = 1
     while True:
-        values, turn = eigh((inner + inner.T) / 2)
+        values, turn = np.linalg.eigh((inner + inner.T) / 2)
         values, turn = values[::-1][:width], np.ascontiguousarray(turn[:, ::-1][:, :width])
         vectors, images = basis @ turn, image @ turn
         residuals = images - vectors * values
@@ -89,6 +88,6 @@ def _orthonormal(columns: Floats) -> Floats:
     """Orthonormal columns with the same span, from the Gram matrix; dependent ones are dropped."""
     lengths = np.linalg.norm(columns, axis=0)
     columns = columns[:, lengths > 0] / lengths[lengths > 0]
-    values, turn = eigh(columns.T @ columns)
+    values, turn = np.linalg.eigh(columns.T @ columns)
     kept = values > 1e-10
     return np.asarray(columns @ (turn[:, kept] / np.sqrt(values[kept])))

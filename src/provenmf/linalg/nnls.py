@@ -16,7 +16,7 @@ lies within sqrt(k * eps) of the span of chosen ones counts as dependent and get
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh
+from scipy.linalg import LinAlgError, cho_solve, cholesky
 
 from provenmf.errors import InvalidInput
 from provenmf.parallel import for_row_slices
@@ -166,7 +166,7 @@ class UnconstrainedSolver:
 
 
 def _pseudo_inverse(gram: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
-    values, vectors = eigh(gram)
+    values, vectors = np.linalg.eigh(gram)
     kept = values > max(floor, floor * values[-1])
     return np.asarray((vectors[:, kept] / values[kept]) @ vectors[:, kept].T)
 

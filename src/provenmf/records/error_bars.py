@@ -66,12 +66,16 @@ class ErrorBars:
         return tuple(int(j) for j in np.flatnonzero(self.returned < STABLE))
 
     def estimates(self, values: Floats) -> dict[str, Estimate]:
-        """The summary for a certificate, where `values` are the entries that the errors are of."""
+        """The summary for a certificate, where `values` are the entries that the errors are of.
+
+        Where an entry may be anything, its error is infinite, and there is no summary.
+        """
         size = max(float(np.sqrt(np.sum(values**2))), np.finfo(float).tiny)
         error = float(np.sqrt(np.sum(self.standard_errors**2))) / size
-        found = {
-            f"relative_standard_error_of_{self.of}": Estimate(error, self.confidence, self.assumes)
-        }
+        found = {}
+        if np.isfinite(error):
+            said = Estimate(error, self.confidence, self.assumes)
+            found[f"relative_standard_error_of_{self.of}"] = said
         if self.returned is not None:
             least = Estimate(float(self.returned.min()), self.confidence, self.assumes)
             found["least_share_of_resamples_with_it"] = least

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from provenmf.errors import InvalidInput, UnreadableFile, warn_user
+from provenmf.io.files import existing, parsing
 from provenmf.io.output import write_aside
 from provenmf.io.snapshot import load_snapshot, save_snapshot
 
@@ -88,21 +89,24 @@ class Keeper:
 
     def _open(self) -> None:
         """Make the folder, or see that it belongs to this fit."""
-        path = self.folder / IDENTITY
+        path, remedy = self.folder / IDENTITY, "give another folder"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            stored = json.loads(path.read_text()) if path.exists() else None
+            is_new = not path.exists()
         except (OSError, ValueError) as error:
             raise UnreadableFile(
                 f"checkpoint folder {self.folder} cannot be used ({error}): give another one"
             ) from error
-        if stored is None:
+        if is_new:
             self._write_identity()
             return
-        if not isinstance(stored, dict) or not isinstance(stored.get("identity"), dict):
-            raise UnreadableFile(f"{path} is not of a checkpoint: give another folder")
-        self._compare(stored["identity"])
-        self._seed = stored.get("seed")
+        with parsing(existing(path), "checkpoint", remedy):
+            stored = json.loads(path.read_text())
+            identity, seed = stored["identity"], stored["seed"]
+            if not isinstance(identity, dict) or not isinstance(seed, int | None):
+                raise UnreadableFile(f"{path} is not of a checkpoint: {remedy}")
+        self._compare(identity)
+        self._seed = seed
 
     def _compare(self, stored: Mapping[str, str]) -> None:
         for name in sorted(stored.keys() | self.identity.keys()):
@@ -136,20 +140,35 @@ class Keeper:
     def next_run(self, name: str) -> RunFile:
         """The file of the run that begins now."""
         self._runs += 1
-        return RunFile(self.folder / f"{self._runs:02}-{name.lower() or 'run'}.npz", self._seconds)
+        path = self.folder / f"{self._runs:02}-{name.lower() or 'run'}.npz"
+        belongs = {"fit": self.identity, "seed": self._seed, "run": path.name}
+        return RunFile(path, self._seconds, belongs)
 
 
 class RunFile:
-    """The state of one run on disk, and when to write it again."""
+    """The state of one run on disk, and when to write it again.
 
-    def __init__(self, path: Path, seconds: float) -> None:
-        self._path, self._seconds = path, seconds
+    Parameters
+    ----------
+    path, seconds : where and how often to write.
+    belongs : what a file must say to be of this run.
+    """
+
+    def __init__(self, path: Path, seconds: float, belongs: Mapping[str, Any]) -> None:
+        self._path, self._seconds, self._belongs = path, seconds, dict(belongs)
         self._next = time.monotonic() + seconds
         self._failed = False
 
     def load(self) -> dict[str, Any] | None:
         """What was written last, by this or an earlier process."""
-        return load_snapshot(self._path) if self._path.exists() else None
+        if not self._path.exists():
+            return None
+        content = load_snapshot(self._path)
+        if content.pop("belongs", None) != self._belongs:
+            raise UnreadableFile(
+                f"{self._path} belongs to another fit: delete it, or give another folder"
+            )
+        return content
 
     @property
     def is_due(self) -> bool:
@@ -160,7 +179,7 @@ class RunFile:
         """Replace the file; where that fails, as on a full disk, keep the old one and go on."""
         began = time.monotonic()
         try:
-            save_snapshot(self._path, content)
+            save_snapshot(self._path, {"belongs": self._belongs, **content})
         except InvalidInput as error:
             if not self._failed:
                 warn_user(RuntimeWarning(f"{error}. The fit goes on; its last checkpoint stays"))

@@ -63,3 +63,8 @@ def test_the_estimator_is_not_changed():
 def test_what_cannot_be_bounded_is_refused(options):
     with pytest.raises(InvalidInput, match=r"confidence|held_out"):
         conformal_residual(SPA(2), np.ones((30, 4)), **options)
+
+
+def test_one_row_is_too_few():
+    with pytest.raises(InvalidInput, match=r"rows kept aside and others to fit.* 1 of 1"):
+        conformal_residual(SPA(1), np.ones((1, 4)), confidence=0.4)

@@ -28,6 +28,8 @@ def test_no_report_appears_where_there_was_none(run, results, tmp_path):
     ("names", "words"),
     [
         (["Sport"], "write them like 3=Sport"),
+        (["²=Sport"], "write them like 3=Sport"),
+        (["9" * 5000 + "=Sport"], "write them like 3=Sport"),
         (["9=Sport"], "there is no topic 9"),
         (["0=Sport"], "there is no topic 0"),
         (["1="], "empty name"),

@@ -38,7 +38,12 @@ def test_json(run, data):
 
 @pytest.mark.parametrize(
     "options, words",
-    [(("--ranks", "two"), "no list of numbers"), (("-o", "x.npz"), "end it in .html")],
+    [
+        (("--ranks", "two"), "no list of numbers"),
+        (("--ranks", "²"), "no list of numbers"),
+        (("--ranks", "1-99999999999"), "beyond any data"),
+        (("-o", "x.npz"), "end it in .html"),
+    ],
 )
 def test_wrong_options(run, data, options, words):
     ran = run("rank", data, *options)

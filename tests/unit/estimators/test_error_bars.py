@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from provenmf import InvalidInput, factorize, load, with_error_bars
+from provenmf import ErrorBars, InvalidInput, factorize, load, with_error_bars
 from provenmf.estimators.resampling import Spread, intervals, resampled
 
 
@@ -115,3 +115,9 @@ def test_tables_have_the_errors(fitted):
 def test_too_few_resamples_are_refused(fitted, number):
     with pytest.raises(InvalidInput, match="n_resamples"):
         with_error_bars(*fitted[:2], number)
+
+
+def test_where_an_entry_may_be_anything_there_is_no_summary():
+    errors = np.array([[0.1, np.inf]])
+    bars = ErrorBars(errors, errors * 0, errors, "weights", "nothing")
+    assert bars.estimates(np.ones((1, 2))) == {}

@@ -56,6 +56,8 @@ def test_tiff_files_are_read_back_by_tifffile(tmp_path, maps, k):
         ("Geographic Lat/Lon, 1, 1, 12.5, 41.9, 0.001, 0.001, WGS-84", 4326),
         ("Arbitrary, 1, 1, 0, 0, 1, 1, 0, North", None),
         ("UTM, 1, 1, 5e5, 4.6e6, 30, 30, 10, North, North America 1927", None),
+        ("UTM, 1, 1, 5e5, 4.6e6, 30, 30, 99999, North, WGS-84", None),
+        ("UTM, 1, 1, 5e5, 4.6e6, 30, 30, ², North, WGS-84", None),
         ("", None),
     ],
 )

@@ -1,8 +1,12 @@
 """The sum of leading eigenvalues is never underrated, whatever the spectrum, and nearly met."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import provenmf
 from provenmf.linalg import leading_sum
 from provenmf.linalg.leading_sum import leading_sum_at_most
 from provenmf.linalg.spectral import dense_eigenpairs, leading_eigenpairs
@@ -69,3 +73,11 @@ def test_numbers_of_very_different_size_end():
     values, vectors = dense_eigenpairs(rows.T @ rows, 2)
     assert values[0] == pytest.approx(1.09e120)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(2), atol=1e-12)
+
+
+def test_one_place_only_takes_another_driver_than_divide_and_conquer():
+    """MRRR and bisection are kept to matrices that were scaled: numpy's eigh is neither."""
+    sources = Path(provenmf.__file__).parent.rglob("*.py")
+    imports = re.compile(r"scipy\.linalg import.*\beigh\b")
+    users = [file.name for file in sources if imports.search(file.read_text())]
+    assert users == ["spectral.py"]

@@ -174,6 +174,52 @@ def test_a_damaged_checkpoint_is_refused_by_name(tmp_path):
         fitted(HALS(4, max_iter=3), checkpoint=tmp_path)
 
 
+@pytest.mark.parametrize("part", ["content", "array0", "digest", "other"])
+def test_a_state_that_is_not_what_was_written_is_refused(part, tmp_path):
+    """Compiled loops trust the shapes and row numbers of a state."""
+    fitted(SPA(4), checkpoint=tmp_path)
+    [file] = tmp_path.glob("*.npz")
+    with np.load(file) as stored:
+        arrays = dict(stored)
+    arrays[part] = arrays.get(part, np.zeros(3))[:-1]
+    np.savez(file, **arrays)
+    with pytest.raises(UnreadableFile, match=f"{file.name} is not a checkpoint, or damaged"):
+        fitted(SPA(4), checkpoint=tmp_path)
+
+
+def test_a_run_of_another_fit_or_another_place_is_refused(tmp_path):
+    for name, data in (("one", X), ("other", X[:50])):
+        fitted(HALS(4, init="spa", max_iter=3), data, checkpoint=tmp_path / name)
+    [foreign] = (tmp_path / "other").glob("*-hals.npz")
+    (tmp_path / "new").mkdir()
+    foreign.rename(tmp_path / "new" / foreign.name)  # a folder without a description
+    with pytest.raises(UnreadableFile, match="belongs to another fit"):
+        fitted(HALS(4, init="spa", max_iter=3), checkpoint=tmp_path / "new")
+    [start] = (tmp_path / "one").glob("*-spa.npz")
+    start.rename(tmp_path / "one" / foreign.name)
+    with pytest.raises(UnreadableFile, match="belongs to another fit"):
+        fitted(HALS(4, init="spa", max_iter=3), checkpoint=tmp_path / "one")
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{", '{"identity": {}}', '{"identity": {}, "seed": "x"}', "[" * 10**5]
+)
+def test_a_foreign_description_is_refused_by_name(content, tmp_path):
+    (tmp_path / "fit.json").write_text(content)
+    with pytest.raises(UnreadableFile, match=r"fit\.json is not .* give another folder"):
+        fitted(SPA(4), checkpoint=tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes on this system")
+@pytest.mark.parametrize("name", ["fit.json", "01-spa.npz"])
+def test_a_pipe_in_the_folder_is_refused(name, tmp_path):
+    fitted(SPA(4), checkpoint=tmp_path)
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(UnreadableFile, match="is a pipe"):
+        fitted(SPA(4), checkpoint=tmp_path)
+
+
 @pytest.mark.parametrize("folder", ["file", 3])
 def test_what_is_no_folder_is_refused(folder, tmp_path):
     (tmp_path / "file").touch()

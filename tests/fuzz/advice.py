@@ -1,0 +1,91 @@
+"""What is asked about data and methods: numbers of components, stability, new rows, error bars."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from matrices import Rng, draw, fingerprint, in_form
+from oracles import check_certificate, hold, is_allowed, relative_error, strict
+
+from estimators import estimator, fitted
+from provenmf import (
+    choose_rank,
+    conformal_residual,
+    diagnose,
+    factorize,
+    stability,
+    with_error_bars,
+)
+
+ODD_RANKS = (None, [1, 2, 3], [2], [], [0], [-1, 2], [99], [2, 2], [1.5], "12", 3)
+
+
+def diagnosis(rng: Rng, data: Any) -> None:
+    k = [None, 1, 2, 50, 0][rng.integers(5)]
+    strict(diagnose(data, k, methods=["spa", "cones", "hals"]).to_dict())
+
+
+def rank_choice(rng: Rng, data: Any) -> None:
+    found = choose_rank(
+        data,
+        ODD_RANKS[rng.integers(len(ODD_RANKS))],  # type: ignore[arg-type]
+        n_resamples=int(rng.integers(0, 4)),
+        held_out=float(rng.choice([0.1, 0.5, 1e-9])),
+        repeats=int(rng.integers(1, 3)),
+        random_state=int(rng.integers(100)),
+    )
+    strict(found.to_dict())
+    str(found)
+
+
+def stable_components(rng: Rng, data: Any) -> None:
+    found = stability(estimator(rng, data.shape), data, n_resamples=3, random_state=1)
+    strict(found.to_dict())
+    hold((found.agreement <= 1 + 1e-9).all(), "components agree more than fully")
+
+
+def new_rows(rng: Rng, data: Any) -> None:
+    confidence = float(rng.choice([0.5, 0.8, 1e-9, 1.0]))
+    model = estimator(rng, data.shape)
+    found = conformal_residual(model, data, confidence=confidence, random_state=1)
+    hold(np.isfinite(found.estimate.value) and found.estimate.value >= 0, "the bound is no length")
+
+
+def standard_errors(rng: Rng, data: Any) -> None:
+    model = fitted(estimator(rng, data.shape), data)
+    if model is None:
+        return
+    found = with_error_bars(data, model.factorization_, int(rng.choice([2, 10, 12])))
+    bars = found.error_bars
+    hold(bars.standard_errors.shape == found.components.shape, "errors of another shape")
+    errors = bars.standard_errors[~np.isnan(bars.standard_errors)]
+    hold((errors >= 0).all() and np.isfinite(errors).all(), "standard errors are no lengths")
+
+
+def automatic(rng: Rng, data: Any) -> None:
+    found = factorize(data, [None, 1, 2, 3][rng.integers(4)], random_state=0)
+    error = relative_error(data, found.weights, found.components)
+    check_certificate(found.certificate, error, single=False)
+
+
+KINDS = (diagnosis, rank_choice, stable_components, new_rows, standard_errors, automatic)
+
+
+def case(rng: Rng) -> str:
+    """One question."""
+    kind = KINDS[rng.integers(len(KINDS))]
+    data = in_form(str(rng.choice(["dense", "csr", "unsorted", "read_only"])), draw(rng))
+    before = fingerprint(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            kind(rng, data)
+        except Exception as error:
+            if not is_allowed(error):
+                raise
+            return f"{kind.__name__} refused"
+        finally:
+            hold(fingerprint(data) == before, f"{kind.__name__} changed its argument")
+    return f"{kind.__name__} answered"
