@@ -70,6 +70,23 @@ def rank(rows):
     return found
 
 
+def inverse(matrix):
+    """The inverse of a square matrix of fractions; None if there is none."""
+    size = len(matrix)
+    rows = [[*row, *(Fraction(i == j) for j in range(size))] for i, row in enumerate(matrix)]
+    for column in range(size):
+        pivot = next((r for r in range(column, size) if rows[r][column] != 0), None)
+        if pivot is None:
+            return None
+        rows[column], rows[pivot] = rows[pivot], rows[column]
+        rows[column] = [value / rows[column][column] for value in rows[column]]
+        rows = [
+            row if r == column else minus(row, [row[column] * value for value in rows[column]])
+            for r, row in enumerate(rows)
+        ]
+    return [row[size:] for row in rows]
+
+
 def power_of_two(matrix):
     """A power of two near the largest entry."""
     largest = float(np.abs(matrix).max(initial=0.0))

@@ -8,6 +8,7 @@ here is an error of the attack: new guarantees must be registered.
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import permutations
 
 import exact
 import numpy as np
@@ -88,6 +89,14 @@ class Case:
             scaled, exact.exact(left[:, :k] * values[:k]), exact.exact(right[:k])
         )
         return exact.root_above(squared * Fraction(self.unit) ** 2 / self.squared_norm)
+
+    @cached_property
+    def rigid(self):
+        """Whether the parts cannot move to first order."""
+        peaks = self.components.max(axis=1, keepdims=True)
+        weights = self.weights * (peaks.T / peaks.max())
+        sizes = weights.max(axis=1, keepdims=True)
+        return first_order_rigid(weights / np.where(sizes > 0, sizes, 1), self.components / peaks)
 
     @cached_property
     def points(self):
@@ -364,7 +373,7 @@ def first_order_rigid(weights, components):
         conditions.append(condition.ravel())
     matrix = np.array([c / np.abs(c).max() for c in conditions if c.any()]).reshape(-1, k * k)
     limits = [(0, 0) if i == j else (-1, 1) for i in range(k) for j in range(k)]
-    for unknown in range(k * k):
+    for unknown in np.flatnonzero(~np.eye(k, dtype=bool)):
         for sign in (1, -1):
             goal = np.zeros(k * k)
             goal[unknown] = sign
@@ -378,13 +387,9 @@ def unique(case, check):
     k = len(case.components)
     if check.status == "unknown" or k == 1:
         return None
-    peaks = case.components.max(axis=1, keepdims=True)
-    weights = case.weights * (peaks.T / peaks.max())
-    sizes = weights.max(axis=1, keepdims=True)
-    rigid = first_order_rigid(weights / np.where(sizes > 0, sizes, 1), case.components / peaks)
     if check.status == "holds":
-        return rigid or "at most" in check.note
-    return not rigid
+        return case.rigid or "at most" in check.note
+    return not case.rigid
 
 
 @statement(BOUNDS, "mixing_of_any_other_factorization")
@@ -416,6 +421,89 @@ def proved_unique(case, value):
 @statement(MEASURES, "components_turn_by_degrees")
 def turned(case, value):
     return all(0 <= angle <= 90 for angle in value)
+
+
+@statement(BOUNDS, "share_of_any_component_that_can_change")
+def largest_change(case, value):
+    return component_changes(case, [value] * len(case.components))
+
+
+@statement(MEASURES, "components_change_by_at_most")
+def component_changes(case, value):
+    """Other factorizations, of two components the most different ones, change no part by more."""
+    limits = [Fraction(v) for v in value]
+    for transition in other_transitions(case):
+        parts = exact.exact(case.components)
+        moved = [shares(exact.combination(row, parts)) for row in transition]
+        parts = [shares(part) for part in parts]
+        changes = [[difference(part, other) for other in moved] for part in parts]
+        if not any(
+            all(changes[j][order[j]] <= limits[j] for j in range(len(limits)))
+            for order in permutations(range(len(limits)))
+        ):
+            return False
+    return True
+
+
+def other_transitions(case):
+    """Exact inverses A⁻¹ for which WA and A⁻¹H are nonnegative: extreme for k = 2, else random."""
+    weights, parts = exact.exact(case.weights), exact.exact(case.components)
+    k = len(parts)
+    if k == 2:
+        yield from extreme_pairs(weights, parts)
+        return
+    rng = np.random.default_rng(0)
+    sizes = [sum(part, Fraction(0)) for part in parts]
+    for size in 0.5 ** np.arange(1, 13):
+        change = exact.exact(size * rng.uniform(-1, 1, (k, k)))
+        inverse = [
+            [(change[i][j] + (i == j)) * sizes[i] / sizes[j] for j in range(k)] for i in range(k)
+        ]
+        forward = exact.inverse(inverse)
+        if forward is None:
+            continue
+        columns = list(zip(*forward, strict=True))
+        if all(v >= 0 for row in inverse for v in exact.combination(row, parts)) and all(
+            exact.dot(w, column) >= 0 for w in weights for column in columns
+        ):
+            yield inverse
+
+
+def extreme_pairs(weights, parts):
+    """H_1 + a H_2 and H_2 + b H_1 with the extreme a and b that leave them and the weights ≥ 0."""
+    towards = []
+    for i in (0, 1):
+        subtract = min(
+            (x / y for x, y in zip(parts[i], parts[1 - i], strict=True) if y > 0),
+            default=Fraction(0),
+        )
+        # H_i + c H_(1-i) has all rows on its side while W_(1-i) ≥ c W_i
+        add = min((w[1 - i] / w[i] for w in weights if w[i] > 0), default=Fraction(0))
+        towards.append((-subtract, add))
+    for a in towards[0]:
+        for b in towards[1]:
+            if a * b != 1:
+                yield [[Fraction(1), a], [b, Fraction(1)]]
+
+
+def shares(vector):
+    total = sum(vector, Fraction(0))
+    return [value / total for value in vector]
+
+
+def difference(left, right):
+    """Half the sum of absolute differences."""
+    return sum((abs(a - b) for a, b in zip(left, right, strict=True)), Fraction(0)) / 2
+
+
+@statement(CHECKS, "zeros that scattering needs")
+def zeros_of_parts(case, check):
+    k = len(case.components)
+    counts = []
+    for j in range(k):
+        counts.append(sum(1 for w in case.weights if w.any() and w[j] == 0))
+        counts.append(sum(1 for c in case.components.T if c.any() and c[j] == 0))
+    return check.value == min(counts) and (min(counts) >= k - 1) == (check.status == "holds")
 
 
 # Cones --------------------------------------------------------------------------------------------

@@ -186,14 +186,15 @@ class Fit:
     def error_rounding(self) -> float:
         """By how much the relative error may be off at the most.
 
-        Entries of WC are sums of k products; where the square is expanded, for sparse data, its
-        own rounding is under the root.
+        Entries of WC are sums of k products, off by γ_k |W||C| (Higham 2002, Section 3.5), norms
+        are sums of d and n squares; where the square is expanded, for sparse data, its own rounding
+        is under the root.
         """
         if self.norm == 0:
             return 0.0
-        k, d = self.components.shape
+        (n, k), d = self.weights.shape, self.components.shape[1]
         size = 1 + float(np.linalg.norm(self.weights) * np.linalg.norm(self.components)) / self.norm
-        rounding = (k + d + 8) * np.finfo(np.float64).eps * size
+        rounding = (2 * k + d + n + 16) * np.finfo(np.float64).eps * size
         if not self.blocks.is_sparse:
             return float(rounding)
         return float(rounding * size / max(self.relative_error, math.sqrt(rounding * size)))

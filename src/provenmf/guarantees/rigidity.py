@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from provenmf.linalg.binary_scaling import balanced_factors
+from provenmf.linalg.least_stretch import least_stretch
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -169,18 +170,14 @@ def _sharper(entries: Entries, chosen: Indices, found: Isolation) -> Isolation:
 def from_stiemke(
     entries: Entries, chosen: Indices, matrix: sp.csr_array, multipliers: Array
 ) -> Isolation | None:
-    """What one y = `multipliers` ≥ 0 proves, rounding counted against it; None if nothing.
-
-    The singular values of diag(y) C are found within (m + p) eps ‖diag(y) C‖_F for m rows and p
-    columns (Golub & Van Loan 2013, 8.6).
-    """
+    """What one y = `multipliers` ≥ 0 proves, rounding counted against it; None if nothing."""
     used = multipliers > 0
     if np.count_nonzero(used) < matrix.shape[1]:
         return None
     y, rows, kept = multipliers[used], matrix[used], chosen[used]
     scaled = rows.toarray() * y[:, None]
-    s = float(np.linalg.svd(np.linalg.qr(scaled, mode="r"), compute_uv=False)[-1])
-    s -= 4 * sum(scaled.shape) * EPS * float(np.linalg.norm(scaled))
+    # the products above are rounded; each is off by u times itself
+    s = least_stretch(np.ascontiguousarray(scaled.T)) - EPS * float(np.linalg.norm(scaled))
     residual = _residual(rows, y, np.zeros(matrix.shape[1]))
     a, b = float(y @ entries.values[kept]), float(y @ entries.lengths[kept])
     return _roots(s - residual, 2 * a, 2 * b)

@@ -36,22 +36,20 @@ MOST_VERTICES = 400
 DIRECTIONS = 1000
 
 
-def missing_zeros(weights: Array, components: Array) -> str:
-    """Why the factors cannot be sufficiently scattered, by their zeros alone; empty if they may be.
+def fewest_zeros(
+    weights: NDArray[np.floating], components: NDArray[np.floating]
+) -> tuple[int, str]:
+    """The fewest zeros of a column of W or a row of H, and which has them.
 
     The cone of scattered points touches every face x_j = 0 of the orthant in at least k − 1 points
-    (Huang et al. 2014, Section III): each column of W and each row of H needs k − 1 zeros.
+    (Huang et al. 2014, Section III). Points that are zero altogether are none.
     """
-    needed = len(components) - 1
-    of_weights, of_components = (weights == 0).sum(axis=0), (components == 0).sum(axis=1)
-    for name, zeros in (("weights", of_weights), ("entries", of_components)):
-        worst = int(np.argmin(zeros))
-        if zeros[worst] < needed:
-            return (
-                f"not sufficiently scattered: component {worst + 1} has {zeros[worst]} zero "
-                f"{name}, and {needed} are necessary"
-            )
-    return ""
+    of_weights = (weights[weights.any(axis=1)] == 0).sum(axis=0)
+    of_components = (components[:, components.any(axis=0)] == 0).sum(axis=1)
+    found = {"weights": of_weights, "entries": of_components}
+    name = min(found, key=lambda name: int(found[name].min()))
+    worst = int(np.argmin(found[name]))
+    return int(found[name][worst]), f"component {worst + 1}, {name}"
 
 
 def scattered_scaling(factors: BalancedFactors) -> Array | None:

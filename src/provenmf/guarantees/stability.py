@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.guarantees.fit import Fit
+from provenmf.linalg.least_stretch import least_stretch as least_stretch_of
 from provenmf.linalg.norms import power_of_two
 from provenmf.linalg.scaling import unit_rows
 from provenmf.records import Certificate, Check
@@ -76,27 +77,13 @@ def least_stretch(fit: Fit) -> float:
     if size == 0 or k > d + (fit.constraint == "simplex"):
         return 0.0
     unit = float(power_of_two(size))
-    seen = _on_differences(components / unit, fit.constraint)
-    if len(seen) == 0:
-        # one component on the simplex: no difference, whatever the number
+    if len(components) == 1 and fit.constraint == "simplex":  # no difference, whatever the number
         return float(np.linalg.norm(components / unit) * unit * (1 - 8 * d * EPS))
-    alike = unit_rows(components) if fit.constraint == "nonnegative" else components / size
-    apart = np.linalg.svd(_on_differences(alike, fit.constraint), compute_uv=False)
-    if apart[-1] <= 4 * np.sqrt(k * EPS):
+    differences = fit.constraint == "simplex"
+    alike = components / size if differences else unit_rows(components)
+    if least_stretch_of(alike, of_differences=differences) <= 4 * np.sqrt(k * EPS):
         return 0.0
-    values = np.linalg.svd(seen, compute_uv=False)
-    # combinations are rounded like the components, which may be far longer than they are
-    rounding = 8 * max(k, d) * EPS * float(np.linalg.norm(components / unit))
-    return float(max(float(values[-1]) - rounding, 0.0) * unit)
-
-
-def _on_differences(components: Floats, constraint: str) -> Floats:
-    """The components; on the simplex those combinations of them that differences can make."""
-    if constraint != "simplex":
-        return components
-    k = len(components)
-    across = np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, 1:]]))[0][:, 1:]
-    return across.T @ components
+    return least_stretch_of(components / unit, of_differences=differences) * unit
 
 
 def _in_words(moved: float) -> str:

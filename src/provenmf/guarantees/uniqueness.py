@@ -7,7 +7,8 @@ Zeros are entries that are exactly zero. Up to order and scale of the parts,
 - *unique*: WH has no other factorization into k nonnegative parts (guarantees/scattered.py);
 - *component j unique*: every such factorization contains it (`components_in_all`);
 - *locally unique*: none is near (guarantees/rigidity.py), with the distance that is proved;
-- where that fails another factorization was computed (guarantees/ambiguity.py).
+- where that fails another factorization was computed (guarantees/ambiguity.py);
+- *bands*: how much of a component another factorization can change (guarantees/outer_bands.py).
 
 Krone21  Krone & Kubjas 2021, Uniqueness of nonnegative matrix factorizations by rigidity theory
 Huang14  Huang, Sidiropoulos & Swami 2014, Non-negative matrix factorization revisited
@@ -16,7 +17,7 @@ Gillis23 Gillis & Rajkó 2023, Partial identifiability for nonnegative matrix fa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +25,10 @@ from numpy.typing import NDArray
 from provenmf.guarantees.ambiguity import explore
 from provenmf.guarantees.fit import Fit
 from provenmf.guarantees.moves import Ambiguity
-from provenmf.guarantees.rigidity import EPS, Array, Entries, Isolation, search
-from provenmf.guarantees.scattered import missing_zeros, scattered_scaling
+from provenmf.guarantees.outer_bands import change_at_most
+from provenmf.guarantees.rigidity import Array, Entries, Isolation, search
+from provenmf.guarantees.scattered import fewest_zeros, scattered_scaling
+from provenmf.linalg.least_stretch import has_independent_rows
 from provenmf.records import Certificate, Check, Measure
 from provenmf.records.certificate import rounded_down, rounded_up
 
@@ -33,6 +36,7 @@ from provenmf.records.certificate import rounded_down, rounded_up
 EVERYWHERE, NEARBY = "no other parts, same product", "no other parts nearby"
 MOST_COMPONENTS = 30
 MOST_IN_A_FIT = 12  # beyond, the programs would take longer than many a fit
+MOST_BANDS_IN_A_FIT = 6
 MOST_ENTRIES = 5_000_000
 # Entries below this, next to others of size one, would not be exact.
 SMALLEST = 1e-290
@@ -41,6 +45,8 @@ RESOLUTION = 1e-6
 NEARLY = "The parts are unique nearby: small changes of them cannot give the same product."
 # Angles below this, in degrees, are no other factorization worth showing.
 NOTICEABLE = 1e-3
+# Shares of a component that can change beyond this are not worth a sentence.
+WORTH_SAYING = 0.9
 
 
 @dataclass(frozen=True)
@@ -51,16 +57,20 @@ class Uniqueness:
     in_all: int = 0
     isolation: Isolation | None = None
     ambiguity: Ambiguity | None = None
+    bands: Array | None = None
     reason: str = ""
 
 
 def certify(fit: Fit, *, thorough: bool = True) -> Certificate:
     """Whether the parts are unique, locally unique, or can be moved and how far.
 
-    Without `thorough` only for up to MOST_IN_A_FIT components.
+    Without `thorough` only for up to MOST_IN_A_FIT components, and bands for fewer still.
     """
+    weights, components = fit.factorization.weights, fit.factorization.components
     if thorough or fit.n_components <= MOST_IN_A_FIT:
-        found = examine(fit.factorization.weights, fit.factorization.components)
+        found = examine(
+            weights, components, bands=thorough or len(components) <= MOST_BANDS_IN_A_FIT
+        )
     else:
         note = f"not tried in a fit beyond {MOST_IN_A_FIT} components: provenmf.certify tries it"
         found = Uniqueness(reason=note)
@@ -72,20 +82,38 @@ def certify(fit: Fit, *, thorough: bool = True) -> Certificate:
         bounds["mixing_of_any_other_factorization"] = found.isolation.reach
     if found.ambiguity is not None:
         measures["components_turn_by_degrees"] = tuple(found.ambiguity.degrees.tolist())
-    zeros = missing_zeros(fit.factorization.weights, fit.factorization.components)
-    checks = (_check_everywhere(found, fit.n_components, zeros), _check_nearby(found))
+    if found.bands is not None:
+        bounds["share_of_any_component_that_can_change"] = float(found.bands.max())
+        measures["components_change_by_at_most"] = tuple(found.bands.tolist())
+    checks: tuple[Check, ...] = (_check_everywhere(found, fit.n_components), _check_nearby(found))
+    if fit.n_components > 1:
+        checks = (*checks, _check_zeros(weights, components))
     return Certificate(fit.method, checks=checks, bounds=bounds, measures=measures)
 
 
-def _check_everywhere(found: Uniqueness, k: int, missing: str) -> Check:
+def _check_everywhere(found: Uniqueness, k: int) -> Check:
     name, theorem = EVERYWHERE, "Huang14"
     if found.everywhere:
         words = f"The parts are unique: no other {k} nonnegative parts have the same product."
         return Check(name, theorem, "holds", in_words=words if k > 1 else "")
     if found.ambiguity is not None:
         return Check(name, theorem, "fails", note="another factorization was computed")
-    note = found.reason or missing or "factors are not seen to be sufficiently scattered"
+    note = found.reason or "factors are not seen to be sufficiently scattered"
     return Check(name, theorem, "unknown", note=note)
+
+
+def _check_zeros(weights: NDArray[np.floating], components: NDArray[np.floating]) -> Check:
+    fewest, where = fewest_zeros(weights, components)
+    return Check(
+        "zeros that scattering needs",
+        "Huang14",
+        "holds" if fewest >= len(components) - 1 else "fails",
+        value=fewest,
+        threshold=len(components) - 1,
+        note=f"fewest zeros of a component: {where}; necessary for factors to be sufficiently "
+        "scattered, which is sufficient for the parts to be unique",
+        direction=">=",
+    )
 
 
 def _check_nearby(found: Uniqueness) -> Check:
@@ -102,7 +130,7 @@ def _check_nearby(found: Uniqueness) -> Check:
         largest = float(found.ambiguity.degrees.max())
         words = (
             "The parts are not unique: others with the same product exist, and one part can turn "
-            f"by at least {rounded_down(largest, 2)} degrees."
+            f"by at least {rounded_down(largest, 2)} degrees.{_kept(found.bands)}"
         )
         note = f"with the same product a component was turned by {rounded_down(largest, 3)} degrees"
         return Check(name, theorem, "fails", note=note, in_words=words)
@@ -111,21 +139,38 @@ def _check_nearby(found: Uniqueness) -> Check:
     return Check(name, theorem, "unknown", note=found.reason or "not settled")
 
 
-def examine(weights: NDArray[np.floating], components: NDArray[np.floating]) -> Uniqueness:
+def _kept(bands: Array | None) -> str:
+    """What stays of the parts whatever the others are; nothing if that may be little."""
+    if bands is None or bands.max() > WORTH_SAYING:
+        return ""
+    kept = rounded_down(100 * (1 - float(bands.max())) * (1 - 1e-12), 2)
+    return f" Each of the others agrees with one of these parts in at least {kept} % of its mass."
+
+
+def examine(
+    weights: NDArray[np.floating], components: NDArray[np.floating], *, bands: bool = True
+) -> Uniqueness:
     """All that is established about the factorizations of weights @ components."""
     reason = _beyond(weights, components)
     if reason:
         return Uniqueness(reason=reason)
     entries = Entries(weights, components)
-    if len(components) == 1:
+    if entries.k == 1:
         return Uniqueness(everywhere=True, in_all=1)
     positive = entries.values[entries.values > 0]
     if np.count_nonzero(weights) + np.count_nonzero(components) > len(positive) or (
         positive.min() < SMALLEST
     ):
         return Uniqueness(reason="entries differ by more than 290 orders of magnitude")
-    if not (has_full_rank(entries.weights) and has_full_rank(entries.components.T)):
+    if not all(has_independent_rows(f, entries.k) for f in (entries.weights.T, entries.components)):
         return Uniqueness(reason="weights or components are not seen to be independent")
+    found = _settled(entries)
+    changed = change_at_most(entries) if bands and not found.everywhere else None
+    return found if changed is None or changed.max() >= 1 else replace(found, bands=changed)
+
+
+def _settled(entries: Entries) -> Uniqueness:
+    """Unique, locally unique or not, of factors of full rank."""
     in_all = components_in_all(entries)
     everywhere = in_all == entries.k
     everywhere = everywhere or scattered_scaling(entries.factors) is not None
@@ -155,15 +200,6 @@ def _beyond(weights: NDArray[np.floating], components: NDArray[np.floating]) -> 
     return ""
 
 
-def has_full_rank(matrix: Array, rank: int | None = None) -> bool:
-    """Whether the rank is certainly at least `rank` (all columns): σ above its rounding error."""
-    rank = matrix.shape[1] if rank is None else rank
-    if min(matrix.shape) < rank:
-        return False
-    values = np.linalg.svd(np.linalg.qr(matrix, mode="r"), compute_uv=False)
-    return bool(values[rank - 1] > 8 * sum(matrix.shape) * EPS * np.linalg.norm(matrix))
-
-
 def components_in_all(entries: Entries) -> int:
     """How many components every factorization of the product contains, up to scale.
 
@@ -176,6 +212,6 @@ def components_in_all(entries: Entries) -> int:
     pure = used[used.sum(axis=1) == 1].any(axis=0)
     count = 0
     for component in np.flatnonzero(pure):
-        zero = entries.components[:, entries.plain[component] == 0].T
-        count += has_full_rank(zero, entries.k - 1)
+        zero = entries.components[:, entries.plain[component] == 0]
+        count += has_independent_rows(np.delete(zero, component, axis=0), entries.k - 1)
     return count

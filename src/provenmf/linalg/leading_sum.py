@@ -6,9 +6,11 @@ ones. By duality (Ky Fan), for any τ and any Z ⪰ 0
     τI − G + Z ⪰ 0   implies   Σ_{i≤k} λ_i(G)  ≤  kτ + tr Z,
 
 with equality for τ = λ_k and Z = V(Θ − λ_k)Vᵀ of the leading eigenpairs. Vectors found by any
-method, good or bad, may stand in for them; what is proved is the left side, by a Cholesky factor:
-one that is found in floating point shows that the smallest eigenvalue is at least −c, where
-c = γ tr(M), γ = (d + 2)u / (1 − (d + 2)u) (Rump 2006, Verification of positive definiteness).
+method, good or bad, may stand in for them; what is proved is the left side, by a Cholesky factor.
+The one computed of M is that of M + E with |E| ≤ γ_{d+1} |R|ᵀ|R|, in any order of operations
+(Higham 2002, Theorem 10.3; γ_m = mu/(1 − mu), u the unit roundoff), so ‖E‖ ≤ γ_{d+1} ‖R‖_F² and
+‖R‖_F² ≤ tr M/(1 − γ_{d+1}). The smallest eigenvalue is then at least −γ_{d+1} tr M/(1 − γ_{d+1})
+(Rump 2006, Verification of positive definiteness). No constant here is a matter of experience.
 """
 
 from __future__ import annotations
@@ -68,7 +70,9 @@ def _leading_pairs(gram: Floats, k: int) -> tuple[Floats, Floats, float]:
 def _least_shift(difference: Floats, tau: float, k: int, lifted: float) -> float | None:
     """A τ for which τI + Z − G ⪰ 0 is proved, if τI + (Z − G) as rounded has a Cholesky factor.
 
-    `difference` is Z − G as computed, which is off by at most (k + 4) u (‖Z‖ + ‖G‖).
+    Only the lower triangle counts. Off by rounding are Z by γ_{k+1} tr Z, `lifted` being tr Z, the
+    `difference` by u ‖Z − G‖_F and the diagonal once more: all in the Frobenius norm of a triangle,
+    √2 times that for the symmetric matrix.
     """
     size = len(difference)
     shifted = difference.copy()
@@ -82,16 +86,20 @@ def _least_shift(difference: Floats, tau: float, k: int, lifted: float) -> float
     return tau + 2 * (size + 2) * EPS * max(total, 0.0) + entries
 
 
-def tail_at_least(
-    squared_norm: float, gram: Floats, k: int, inner_length: int
-) -> tuple[float | None, str]:
-    """A number that ‖X‖² − Σ_{i≤k} σ_i² does not fall below, and the reason if there is none.
+def tail_at_least(squared_norm: float, gram: Floats, k: int, inner_length: int) -> float | None:
+    """A number that ‖X‖² − Σ_{i≤k} σ_i² does not fall below; None if none could be proved.
 
-    `gram` is XᵀX or XXᵀ as computed from products of `inner_length` terms: off by at most
-    u·inner_length ‖X‖² in the Frobenius norm, hence its k leading eigenvalues by √k times that.
+    `gram` is XᵀX or XXᵀ as computed from products of m = `inner_length` terms. Its entries are off
+    by at most γ_m (|X|ᵀ|X|)_ij in any order of summation (Higham 2002, Section 3.5), hence the
+    matrix by γ_m ‖X‖² in the Frobenius norm, and its k leading eigenvalues together by √k times
+    that (Ky Fan). ‖X‖² is a sum of as many squares as X has entries, along rows and then along
+    columns, and off by at most γ of rows and columns together.
     """
+    size = len(gram)
+    if k >= size:
+        return 0.0
     leading = leading_sum_at_most(gram, k)
     if leading is None:
-        return None, "the leading singular values could not be told from the others"
-    rounding = (math.sqrt(k) * inner_length + sum(gram.shape)) * EPS * squared_norm
-    return max(squared_norm - leading - rounding, 0.0), ""
+        return None
+    rounding = (math.sqrt(k) * inner_length + 2 * (size + inner_length) + 16) * EPS * squared_norm
+    return max(squared_norm - leading - rounding, 0.0)

@@ -7,8 +7,8 @@ from provenmf import HALS, SPA, certify, factorize
 from provenmf.blocks import as_blocks
 from provenmf.guarantees import uniqueness
 from provenmf.guarantees.fit import Fit
-from provenmf.guarantees.scattered import missing_zeros
-from provenmf.guarantees.uniqueness import MOST_IN_A_FIT, NEARBY, examine
+from provenmf.guarantees.scattered import fewest_zeros
+from provenmf.guarantees.uniqueness import EVERYWHERE, MOST_IN_A_FIT, NEARBY, examine
 from provenmf.records import Factorization
 
 SEPARABLE = np.vstack([np.eye(3), np.full((2, 3), 1 / 3)])
@@ -21,7 +21,7 @@ def certificate_of(weights, components):
 
 
 def statuses(certificate):
-    return [check.status for check in certificate.checks]
+    return [check.status for check in certificate.checks if check.name in (EVERYWHERE, NEARBY)]
 
 
 def test_unique_parts():
@@ -108,9 +108,15 @@ def test_many_components_are_examined_by_certify_and_not_in_a_fit():
     assert {check.name: check.status for check in certify(X, result).checks}[NEARBY] == "holds"
 
 
-def test_missing_zeros_are_named():
+def test_zeros_that_scattering_needs_are_a_check():
     """Rigid nearby, but the second component has no zero entry at all: scattering is ruled out."""
-    assert "component 2 has 0 zero entries, and 2 are necessary" in missing_zeros(
-        SEPARABLE, np.vstack([SPREAD[0], np.ones(5), SPREAD[2]])
-    )
-    assert missing_zeros(SEPARABLE, SPREAD) == ""
+    full = np.vstack([SPREAD[0], np.ones(5), SPREAD[2]])
+    assert fewest_zeros(SEPARABLE, full) == (0, "component 2, entries")
+    check = certificate_of(SEPARABLE, full).checks[-1]
+    assert (check.status, check.value, check.threshold) == ("fails", 0, 2)
+    assert certificate_of(SEPARABLE, SPREAD).checks[-1].status == "holds"
+
+
+def test_zero_rows_are_no_points_of_the_cone():
+    weights = np.vstack([np.zeros((3, 2)), [[1.0, 1.0], [2.0, 1.0]]])
+    assert fewest_zeros(weights, np.eye(2)) == (0, "component 1, weights")
