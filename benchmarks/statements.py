@@ -610,6 +610,28 @@ def divergence_gap(case, value):
     )
 
 
+@statement(BOUNDS, "divergence_lower_bound")
+def divergence_of_any_factors(case, value):
+    """Neither these factors nor those of expectation-maximization from other starts are below."""
+    rows = (case.rows / case.unit).astype(np.longdouble)
+    k = len(case.components)
+    reached = [divergence(rows, case.weights.astype(np.longdouble) @ case.components / case.unit)]
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        weights = (rng.random((len(rows), k)) + 0.1).astype(np.longdouble)
+        components = (rng.random((k, rows.shape[1])) + 0.1).astype(np.longdouble)
+        for _ in range(80):
+            ratio = rows / np.maximum(weights @ components, 1e-4000)
+            sums = np.maximum(components.sum(axis=1), 1e-4000)
+            weights = weights * (ratio @ components.T) / sums
+            ratio = rows / np.maximum(weights @ components, 1e-4000)
+            sums = np.maximum(weights.sum(axis=0)[:, None], 1e-4000)
+            components = components * (weights.T @ ratio) / sums
+        reached.append(divergence(rows, weights @ components))
+    finite = [float(found) for found in reached if np.isfinite(found)]
+    return not finite or value <= min(finite) * case.unit + 1e-15 * float(rows.sum()) * case.unit
+
+
 @statement(MEASURES, "divergence")
 def divergence_value(case, value):
     rows = (case.rows / case.unit).astype(np.longdouble)

@@ -97,6 +97,8 @@ def test_errors_of_rows_decide():
         SPA(3, vertices=True, row_errors=errors[:-1]).fit(rows)
     with pytest.raises(InvalidInput, match="one number"):
         SPA(3, vertices=True, row_errors=np.full(400, np.nan)).fit(rows)
+    with pytest.raises(InvalidInput, match="no vertices are asked for"):
+        SPA(3, row_errors=errors).fit(rows)
 
 
 def test_sparse_and_single_precision():

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from provenmf.blocks import Blocks
+from provenmf.errors import InvalidInput
 from provenmf.estimators.base import Factorizer
 from provenmf.records import Solution
 from provenmf.solvers.separable.vertices import at_vertices
@@ -49,6 +50,12 @@ class AnchorFactorizer(Factorizer):
         raise NotImplementedError  # every method has its own
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+        if self.row_errors is not None and not self.vertices:
+            raise InvalidInput(
+                "says how vertices are averaged, but no vertices are asked for",
+                argument="row_errors",
+                remedy="set vertices=True, or leave it out",
+            )
         solution = self._anchors_of(blocks, rng)
         if not self.vertices:
             return solution

@@ -1,9 +1,9 @@
 """What is known about a factorization of counts under the Kullback-Leibler divergence.
 
-D(X || WC) is not convex in both factors, so no bound on its global minimum comes with the method.
-With one factor fixed it is convex, and a feasible point of the dual problem proves how much the
-other factor could still gain (`linalg.divergence.least_divergences`). Both gaps are proved for this
-data, with no assumption.
+With one factor fixed D(X || WC) is convex, and a feasible point of the dual problem proves how much
+the other factor could still gain (`linalg.divergence.least_divergences`). In both factors it is not
+convex: a loose bound holds for all pairs (`divergence_bound.py`), a tight one for one component.
+All are proved for this data, with no assumption.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Block
+from provenmf.guarantees.divergence_bound import least_divergence
 from provenmf.guarantees.fit import Fit
 from provenmf.linalg.divergence import Excess, excess, least_divergences
 from provenmf.records import Certificate, Check
@@ -57,7 +58,8 @@ def certify(fit: Fit) -> Certificate:
         note="proved gap of either factor, the other fixed, as a share of the divergence; another "
         "pair of factors may still be better",
     )
-    independent = independence_divergence(fit, rows, columns)
+    independent, rounding = independence_divergence(fit, rows, columns)
+    lower = max(0.0, independent - rounding) if fit.n_components == 1 else least_divergence(fit)
     explained = {"deviance_explained": 1.0 - total / independent} if independent > slack else {}
     return Certificate(
         fit.method,
@@ -65,6 +67,7 @@ def certify(fit: Fit) -> Certificate:
         bounds={
             "divergence_above_best_weights": weights_gap * fit.unit,
             "divergence_above_best_components": components_gap * fit.unit,
+            "divergence_lower_bound": lower * fit.unit,
         },
         measures={"divergence": total * fit.unit, **explained},
     )
@@ -96,18 +99,27 @@ def column_sums(fit: Fit) -> Floats:
     return np.asarray(fit.blocks.map_reduce(of_block))
 
 
-def independence_divergence(fit: Fit, rows: Floats, columns: Floats) -> float:
-    """Divergence of the data from the product of their margins: the best of rank one.
+def independence_divergence(fit: Fit, rows: Floats, columns: Floats) -> tuple[float, float]:
+    """Divergence of the data from the product of their margins, the best of rank one; its rounding.
 
     Σ x log x − Σ r log r − Σ c log c + N log N, with row sums r, column sums c and total N.
     """
 
-    def entropy(values: Floats) -> float:
+    def entropy(values: Floats) -> Floats:
         positive = values[values > 0]
-        return float((positive * np.log(positive)).sum())
+        terms = positive * np.log(positive)
+        return np.array([terms.sum(), np.abs(terms).sum() + positive.sum()])
 
-    def of_block(block: Block) -> float:
-        return entropy(np.asarray(stored_values(block), dtype=np.float64))
+    def of_block(block: Block) -> Floats:
+        return entropy(np.asarray(stored_values(block), dtype=np.float64).ravel())
 
-    entries = float(fit.blocks.map_reduce(of_block))
-    return entries - entropy(rows) - entropy(columns) + entropy(rows.sum(keepdims=True))
+    terms = np.array(
+        [
+            fit.blocks.map_reduce(of_block),
+            entropy(rows),
+            entropy(columns),
+            entropy(rows.sum(keepdims=True)),
+        ]
+    )
+    digits = math.log2(max(2, *fit.blocks.shape)) + len(list(fit.blocks.ranges()))
+    return float(np.array([1, -1, -1, 1]) @ terms[:, 0]), ROUNDING * digits * terms[:, 1].sum()

@@ -93,6 +93,7 @@ PROVED = {
     "product contains",
     "distance_of_any_row_to_the_anchors_hull": "the distance of every row to the mixtures of the "
     "anchors is at most",
+    "divergence_lower_bound": "the divergence of any two factors of this rank is at least",
     "divergence_above_best_weights": "other weights of these components lower the divergence by "
     "at most",
     "divergence_above_best_components": "other components lower the divergence for these weights "

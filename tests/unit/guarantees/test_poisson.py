@@ -111,3 +111,41 @@ def test_single_precision_does_not_shrink_the_gaps():
         bounds = certify(Fit(blocks, Factorization("poisson", weights, moved))).bounds
         # other components of the same weights have a divergence of 8.3e-16 only
         assert bounds["divergence_above_best_components"] >= 1.1052236e-6
+
+
+def best_known(X, k):
+    """Least divergence of a few fits from different starts."""
+    return min(
+        PoissonNMF(k, tol=1e-7, max_iter=500, random_state=seed, certify=False)
+        .fit(X)
+        .trace_["divergence"][-1]
+        for seed in range(3)
+    )
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_fit_is_below_the_bound_for_all_factors(seed, k):
+    X = sample(seed)
+    bound = PoissonNMF(k, random_state=0).fit(X).certificate_.bounds["divergence_lower_bound"]
+    best = best_known(X, k)
+    assert 0 < bound <= best * (1 + 1e-9)
+    if k == 1:  # the product of the margins is the best
+        assert bound == pytest.approx(best, rel=1e-6)
+    sparse = PoissonNMF(k, random_state=0).fit(sp.csr_array(X)).certificate_.bounds
+    assert sparse["divergence_lower_bound"] == pytest.approx(bound, rel=1e-9)
+
+
+def test_the_bound_holds_where_the_rank_is_reached():
+    rng = np.random.default_rng(0)
+    exact = rng.random((20, 2)) @ rng.random((2, 12))
+    for X, k in ((exact, 2), (sample(0), 15), (np.eye(6), 6), (np.ones((4, 4)), 1)):
+        bounds = PoissonNMF(k, random_state=0).fit(X).certificate_.bounds
+        assert bounds["divergence_lower_bound"] <= 1e-12 * X.sum()
+
+
+@pytest.mark.parametrize("x", [0.0, 1e-3, 1.0, 7.0])
+def test_the_inequality_behind_it(x):
+    y = np.geomspace(1e-6, 1e4, 2001)
+    divergences = (x * np.log(x / y) if x else 0.0) - x + y
+    assert (divergences >= 1.5 * (x - y) ** 2 / (x + 2 * y) * (1 - 1e-12)).all()
