@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,10 +20,10 @@ _MAIL_FIELDS = re.compile(r"^(from|to|subject|date|newsgroups|message-id):", re.
 
 
 def text_notices(
-    texts: Sequence[str], counts: sp.csr_array, vocabulary: NDArray[np.str_]
+    mails: float, counts: sp.csr_array, vocabulary: NDArray[np.str_]
 ) -> tuple[str, ...]:
-    """Sentences about mails, short texts and words that look like codes; often none."""
-    found = (_mails(texts), _short(counts), _codes(vocabulary))
+    """Sentences about a share of mails, short texts, words that look like codes; often none."""
+    found = (_mails(mails), _short(counts), _codes(vocabulary))
     return tuple(sentence for sentence in found if sentence)
 
 
@@ -43,8 +42,7 @@ def looks_like_code(word: str) -> bool:
     return without_vowel or digits * 2 > len(word) or len(word) > LONGEST_WORD
 
 
-def _mails(texts: Sequence[str]) -> str:
-    share = _share(map(looks_like_mail, texts))
+def _mails(share: float) -> str:
     if share < NOTICED:
         return ""
     return (
@@ -72,8 +70,3 @@ def _codes(vocabulary: NDArray[np.str_]) -> str:
         f"{', '.join(codes[:3])}: count only words in more documents (--min-documents, or "
         "min_documents in Python), or clean the texts of attachments"
     )
-
-
-def _share(values: Iterable[bool]) -> float:
-    known = list(values)
-    return sum(known) / max(len(known), 1)

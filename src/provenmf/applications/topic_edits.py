@@ -25,7 +25,7 @@ from provenmf.applications.fitting import fit_matrix
 from provenmf.applications.topics import Topics, measured
 from provenmf.applications.words import counts_of_words
 from provenmf.errors import InvalidInput
-from provenmf.io.texts import Corpus, Counts
+from provenmf.io.texts import Corpus, Counts, TextFile
 from provenmf.solvers.topics.documents import infer_documents
 
 Floats = NDArray[np.float64]
@@ -127,7 +127,11 @@ def counts_behind(answer: Topics, documents: object) -> Counts:
             f"{matrix.shape[0]} documents for topics of {len(answer.document_weights)}: give those "
             "that the topics were found in"
         )
-    texts = documents.texts if isinstance(documents, Corpus | Counts) else None
+    texts: Sequence[str] | TextFile | None = None
+    if isinstance(documents, Corpus | Counts):
+        texts = documents.texts
+    elif isinstance(documents, TextFile):
+        texts = documents
     return Counts(matrix, answer.vocabulary, texts, None)
 
 

@@ -48,7 +48,7 @@ from provenmf.applications.words import (
 from provenmf.errors import InvalidInput
 from provenmf.estimators import estimator_class
 from provenmf.io.notes import counted
-from provenmf.io.texts import Counts
+from provenmf.io.texts import Counts, TextFile
 from provenmf.metrics.topics import (
     cv_coherence,
     npmi_coherence,
@@ -368,15 +368,11 @@ class Topics(Answer):
 
     def read(self, path: Path, options: ReadOptions) -> Any:
         """Texts, or counts where the path names a matrix of counts."""
-        from provenmf.io import read_counts, read_texts
-        from provenmf.io.mail import body_of
+        from provenmf.io import read_counts
 
         if is_count_matrix(path, options.vocabulary):
             return read_counts(path, options.vocabulary, key=options.key)
-        corpus = read_texts(path, field=options.field)
-        if options.mail:
-            corpus = replace(corpus, texts=[body_of(text) for text in corpus.texts])
-        return corpus
+        return TextFile(path, options.field, mail=options.mail)
 
     def transform(self, data: object) -> NDArray[np.float64]:
         """Share of each topic in new documents.
@@ -557,6 +553,8 @@ def _example_texts(corpus: Counts, examples: NDArray[np.intp]) -> NDArray[np.str
     """The first characters of the examples, where the texts are known."""
     if corpus.texts is None:
         return None
-    texts = corpus.texts
-    shown = [[texts[i][:SNIPPET] if i >= 0 else "" for i in row] for row in examples]
+    places = examples[examples >= 0].tolist()
+    known = corpus.texts
+    texts = known.at(places) if isinstance(known, TextFile) else {i: known[i] for i in places}
+    shown = [[texts.get(i, "")[:SNIPPET] for i in row] for row in examples]
     return np.array(shown, dtype=np.str_)

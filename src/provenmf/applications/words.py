@@ -2,47 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.feature_extraction.text import CountVectorizer
 
+from provenmf.applications.counting import Splitting, WordCounter
 from provenmf.applications.stop_words import stop_words_of, without_contractions
 from provenmf.applications.text_notices import text_notices
 from provenmf.errors import InvalidInput
-from provenmf.io.texts import Corpus, Counts, as_counts
-
-# Words of letters, digits allowed after the first letter; single letters say little.
-WORD = r"(?u)\b[^\W\d_][\w'-]*\w\b"
+from provenmf.io.convert import RowStream, write_rows
+from provenmf.io.texts import Corpus, Counts, TextFile, as_counts, no_text
 
 # A file with one of these endings holds counts, not texts.
 COUNT_ENDINGS = (".npz", ".npy", ".mtx", ".mat", ".h5ad", ".mtx.gz")
 
 
 def count_words(
-    corpus: Corpus | Sequence[str],
+    corpus: Corpus | TextFile | Sequence[str],
     *,
     min_documents: int = 2,
     max_share: float = 0.5,
     stop_words: str | Sequence[str] | None = "english",
     max_words: int | None = None,
     vocabulary: Sequence[str] | None = None,
+    n_jobs: int = 1,
+    progress: Callable[[int], None] | None = None,
 ) -> Counts:
     """Count the words of each document.
 
     Parameters
     ----------
-    corpus : from `read_texts`, or a list of texts.
+    corpus : from `read_texts`, or a list of texts; a `TextFile` is read as it is counted, so that
+        its texts need not fit into memory.
     min_documents : words in fewer documents are left out.
     max_share : words in a larger share of the documents are left out.
     stop_words : "english", "german", "french", "spanish", "italian", "portuguese", "dutch", a list
         of words, or None.
     max_words : keep only the most frequent words.
     vocabulary : count these words, in this order, and ignore the options above.
+    n_jobs : processes that count. A script that asks for more than one must protect its entry
+        point by ``if __name__ == "__main__"``, as Python's multiprocessing requires.
+    progress : called with the number of documents counted so far.
 
     Returns
     -------
@@ -55,45 +59,98 @@ def count_words(
     >>> counts.vocabulary.tolist(), counts.matrix.toarray().tolist()
     (['sail', 'ship'], [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
     """
-    if not isinstance(corpus, Corpus):
-        corpus = Corpus(list(corpus), [f"document {n}" for n in range(1, len(corpus) + 1)])
-    if len(corpus.texts) < 2:
+    counter = WordCounter(_splitting(stop_words, vocabulary, corpus))
+    texts, names, notes = _texts_of(corpus)
+    counter.add(texts, n_jobs, progress)
+    words = chosen_words(counter, corpus, min_documents, max_share, max_words)
+    matrix = counter.matrix(words)
+    known = np.array(words, dtype=np.str_)
+    notices = text_notices(counter.mails / counter.n_texts, matrix, known)
+    kept = corpus.texts if isinstance(corpus, Corpus) else corpus
+    return Counts(matrix, known, kept, names, (*notes, *notices))
+
+
+def write_counts(
+    corpus: Corpus | TextFile | Sequence[str],
+    target: Path,
+    *,
+    min_documents: int = 2,
+    max_share: float = 0.5,
+    stop_words: str | Sequence[str] | None = "english",
+    max_words: int | None = None,
+    n_jobs: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[int, int]:
+    """Count words as `count_words` does and write the counts as rows on disk; see `convert`."""
+    counter = WordCounter(_splitting(stop_words, None, corpus))
+    texts, names, _ = _texts_of(corpus)
+    counter.add(texts, n_jobs, progress)
+    words = chosen_words(counter, corpus, min_documents, max_share, max_words)
+    blocks = (block.astype(np.int32) for block in counter.rows(words))
+    return write_rows(RowStream(len(words), blocks, list(names), words), target)
+
+
+def chosen_words(
+    counter: WordCounter,
+    corpus: object,
+    min_documents: int,
+    max_share: float,
+    max_words: int | None,
+) -> list[str]:
+    """The words that are left when rare and frequent ones are taken out of what was counted."""
+    n_texts = counter.n_texts
+    if isinstance(corpus, TextFile) and counter.blank == n_texts:
+        raise no_text(corpus.path)
+    if n_texts < 2:
         raise InvalidInput(
-            f"the corpus has {len(corpus.texts)} document: topics need at least two, "
+            f"the corpus has {n_texts} document: topics need at least two, "
             "for example one a line or one a file"
         )
-    vectorizer = _counter(
-        stop_words=stop_words_of(stop_words),
-        min_df=min(min_documents, len(corpus.texts)),
-        max_df=max(max_share, min_documents / len(corpus.texts)),
-        max_features=max_words,
-        vocabulary=None if vocabulary is None else [str(word) for word in vocabulary],
-    )
-    try:
-        matrix = vectorizer.fit_transform(corpus.texts)
-    except ValueError as error:
+    if not 0 <= max_share <= 1:
         raise InvalidInput(
-            f"no word is left of {len(corpus.texts)} documents: use texts with words other than "
+            "is no share", argument="max_share", value=max_share, remedy="give one from 0 to 1"
+        )
+    least = min(min_documents, n_texts)
+    words = counter.vocabulary(least, max(max_share * n_texts, least), max_words)
+    if not words:
+        raise InvalidInput(
+            f"no word is left of {n_texts} documents: use texts with words other than "
             f"stop words that occur in at least {min_documents} documents"
-        ) from error
-    words = np.array(vectorizer.get_feature_names_out(), dtype=np.str_)
-    counts = sp.csr_array(matrix).astype(np.float64)
-    notes = (*corpus.notes, *text_notices(corpus.texts, counts, words))
-    return Counts(counts, words, corpus.texts, corpus.names, notes)
+        )
+    return words
 
 
-def _counter(*, vocabulary: list[str] | None = None, **options: Any) -> CountVectorizer:
-    """Splits texts into words as all counts here do.
+def _texts_of(
+    corpus: Corpus | TextFile | Sequence[str],
+) -> tuple[Iterable[str], list[str] | Sequence[str], list[str] | tuple[str, ...]]:
+    """Texts, and the lists to which a file adds names and notes as it is read."""
+    if isinstance(corpus, TextFile):
+        names: list[str] = []
+        notes: list[str] = []
+        return corpus.texts(names, notes), names, notes
+    if isinstance(corpus, Corpus):
+        return corpus.texts, corpus.names, corpus.notes
+    return corpus, [f"document {n}" for n in range(1, len(corpus) + 1)], ()
+
+
+def _splitting(
+    stop_words: str | Sequence[str] | None,
+    vocabulary: Sequence[str] | None,
+    corpus: object = None,
+) -> Splitting:
+    """Texts are split into words as all counts here do it.
 
     Contractions are taken apart unless they are words of the vocabulary.
     """
-    whole = any(without_contractions(word) != word.lower() for word in vocabulary or ())
-    return CountVectorizer(
-        preprocessor=str.lower if whole else without_contractions,
-        token_pattern=WORD,
-        vocabulary=vocabulary,
-        **options,
-    )
+    mail = isinstance(corpus, TextFile) and corpus.mail
+    if vocabulary is None:
+        return Splitting(frozenset(stop_words_of(stop_words) or ()), mail=mail)
+    words = tuple(str(word) for word in vocabulary)
+    if len(set(words)) < len(words):
+        twice = next(word for word in words if words.count(word) > 1)
+        raise InvalidInput(f"vocabulary has {twice!r} twice: give every word once")
+    whole = any(without_contractions(word) != word.lower() for word in words)
+    return Splitting(vocabulary=words, whole=whole, mail=mail)
 
 
 def as_word_counts(documents: Any, vocabulary: Sequence[str] | None = None) -> Counts:
@@ -114,23 +171,23 @@ def are_texts(documents: Any) -> bool:
     """Whether documents is a corpus, or a list, array or series of strings."""
     if isinstance(documents, str):
         raise InvalidInput("documents is one text: give a list of texts, or read_texts of a path")
-    if isinstance(documents, Corpus):
+    if isinstance(documents, Corpus | TextFile):
         return True
     in_a_row = getattr(documents, "ndim", 1) == 1 and hasattr(documents, "__len__")
     return in_a_row and all(isinstance(text, str) for text in documents)
 
 
 def counts_of_words(
-    documents: object, vocabulary: NDArray[np.str_], columns: NDArray[np.intp] | None = None
+    documents: Any, vocabulary: NDArray[np.str_], columns: NDArray[np.intp] | None = None
 ) -> tuple[sp.csr_array, list[str]]:
     """Counts (documents, words) of the words of a vocabulary, and those that the data lack.
 
     With `columns`, a matrix without names has these words there.
     """
     if are_texts(documents):
-        texts = documents.texts if isinstance(documents, Corpus) else documents
-        counter = _counter(vocabulary=[str(word) for word in vocabulary])
-        return sp.csr_array(counter.transform(texts)).astype(np.float64), []
+        counter = WordCounter(_splitting(None, vocabulary.tolist(), documents))
+        counter.add(_texts_of(documents)[0])
+        return counter.matrix(vocabulary.tolist()), []
     counts = as_word_counts(documents)
     named = isinstance(documents, Counts) or hasattr(documents, "columns")
     if columns is not None and not named:

@@ -11,7 +11,7 @@ from typing import Any
 # Options that change neither the data nor what the iterations compute.
 FREE = (
     "data output csv frame maps by force as_json no_report no_certify max_iter "
-    "checkpoint checkpoint_seconds"
+    "checkpoint checkpoint_seconds jobs"
 ).split()
 
 

@@ -11,6 +11,7 @@ from provenmf import __version__
 from provenmf.cli import (
     certify,
     communities,
+    convert,
     demo,
     diagnose,
     fit,
@@ -87,6 +88,7 @@ for command in (
     certify.certify,
     report.report,
     label.label,
+    convert.convert,
     generate.generate,
     reproduce.reproduce,
     demo.demo,

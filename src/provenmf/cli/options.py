@@ -9,6 +9,7 @@ import typer
 
 from provenmf.errors import InvalidInput
 from provenmf.estimators import CATALOGUE
+from provenmf.parallel import available_threads
 
 
 def at_least_one(number: int | None) -> int | None:
@@ -119,6 +120,10 @@ Resamples = Annotated[
         help="Find the answer again in N draws of the data, for its standard errors; 0 for none.",
     ),
 ]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", metavar="N", help="Processes that count words. By default every core."),
+]
 Shape = Annotated[
     str | None, typer.Option("--shape", metavar="RxC", help="Size of the image, such as 95x95.")
 ]
@@ -132,3 +137,12 @@ def parse_shape(text: str | None) -> tuple[int, int] | None:
     if len(sides) != 2 or not all(side.strip().isdecimal() and int(side) > 0 for side in sides):
         raise InvalidInput(f"--shape {text} is not rows x columns: write it like 95x95")
     return int(sides[0]), int(sides[1])
+
+
+def number_of_jobs(jobs: int | None) -> int:
+    """Processes to use: those asked for, or one for each core."""
+    if jobs is None:
+        return available_threads()
+    if jobs < 1:
+        raise InvalidInput(f"--jobs {jobs} is no number of processes: give 1 or more")
+    return jobs

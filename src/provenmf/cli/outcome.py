@@ -16,6 +16,7 @@ from provenmf.cli.target import Target, remove_stale_report
 from provenmf.errors import MissingExtra
 
 if TYPE_CHECKING:
+    import pandas
     from rich.console import Console
 
     from provenmf.records import Answer, Factorization
@@ -85,14 +86,17 @@ def write_tables(result: Factorization | Answer, folder: Path, ending: str = ".c
 
     written = []
     for name, table in as_answer(result).tables().items():
-        content = table.to_csv().encode() if ending == ".csv" else table.to_parquet()
         written.append(folder / f"{name}{ending}")
-        write_aside(written[-1], partial(_write_bytes, content))
+        write_aside(written[-1], partial(_write_table, table, ending))
     return written
 
 
-def _write_bytes(content: bytes, file: IO[bytes]) -> None:
-    file.write(content)
+def _write_table(table: pandas.DataFrame, ending: str, file: IO[bytes]) -> None:
+    """Write a table as it goes: as one text, weights of a million documents take a gigabyte."""
+    if ending == ".csv":
+        table.to_csv(file, mode="wb")
+    else:
+        table.to_parquet(file)
 
 
 def as_dict(result: Factorization | Answer) -> dict[str, Any]:

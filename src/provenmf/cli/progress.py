@@ -94,6 +94,10 @@ class Progress:
         what = "weights and certificate" if self._ended() else "reading"
         self.say(f"{self.title}: {what}, {done / max(total, 1):.0%} of this pass")
 
+    def documents(self, done: int) -> None:
+        """So many documents have been read."""
+        self.say(f"{self.title}: {done:,} documents")
+
     def fraction(self, fraction: float, text: str) -> None:
         """An experiment is this far."""
         self.steps = 1

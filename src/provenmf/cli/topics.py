@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -96,6 +97,7 @@ def topics(
     stop_words: StopWords = "english",
     skip_unreadable: SkipUnreadable = False,
     mail: options.Mail = False,
+    jobs: options.Jobs = None,
     by: By = None,
     reduce_to: ReduceTo = None,
     resamples: options.Resamples = 0,
@@ -133,7 +135,7 @@ def topics(
     target = plan(
         output, data, vocabulary, with_report=not no_report, tables=csv, frames=frame, force=force
     )
-    with reading(data):
+    with reading(data) as progress:
         counts = read_corpus(
             data,
             field=field,
@@ -146,6 +148,8 @@ def topics(
             stop_words=stop_words,
             skip_unreadable=skip_unreadable,
             mail=mail,
+            n_jobs=options.number_of_jobs(jobs),
+            progress=progress.documents,
         )
         groups = None if by is None else read_groups(data, by, counts, encoding)
     with kept, fitting(data, method, rank, max_iter) as fit:
@@ -189,25 +193,23 @@ def read_corpus(
     stop_words: str,
     skip_unreadable: bool,
     mail: bool,
+    n_jobs: int,
+    progress: Callable[[int], None],
 ) -> Counts:
     """Word counts from texts or from a matrix file, whichever the path holds."""
-    from dataclasses import replace
-
     from provenmf.applications.words import count_words, is_count_matrix
-    from provenmf.io import read_counts, read_texts
-    from provenmf.io.mail import body_of
+    from provenmf.io import TextFile, read_counts
 
     if is_count_matrix(path, vocabulary):
         return read_counts(path, vocabulary, key=key)
-    corpus = read_texts(path, field=field, encoding=encoding, skip_unreadable=skip_unreadable)
-    if mail:
-        corpus = replace(corpus, texts=[body_of(text) for text in corpus.texts])
     return count_words(
-        corpus,
+        TextFile(path, field, encoding, skip_unreadable, mail),
         min_documents=min_documents,
         max_share=max_share,
         max_words=max_words,
         stop_words=read_stop_words(stop_words),
+        n_jobs=n_jobs,
+        progress=progress,
     )
 
 

@@ -111,14 +111,52 @@ def topic_corpus(
         weights = _dirichlet_weights(rng, n_documents, n_topics, concentration)
     else:
         weights = _correlated_weights(rng, n_documents, n_topics, correlation)
-    lengths = 2 + rng.poisson(words_per_document - 2, n_documents)
+    counts = _draw_documents(rng, topics, weights, words_per_document)
+    return TopicCorpus(counts, topics, weights, anchors)
+
+
+def more_documents(
+    corpus: TopicCorpus,
+    n_documents: int,
+    *,
+    words_per_document: float = 80.0,
+    concentration: float = 0.1,
+    random_state: int | np.random.Generator | None = None,
+) -> TopicCorpus:
+    """Draw more documents from the topics of a corpus, for corpora made block by block.
+
+    Parameters
+    ----------
+    corpus : TopicCorpus
+        Its topics and anchor words are those of the new one.
+    n_documents, words_per_document, concentration, random_state
+        As in `topic_corpus`.
+
+    Examples
+    --------
+    >>> from provenmf.datasets.corpora import more_documents, topic_corpus
+    >>> first = topic_corpus(10, 300, 4, random_state=0)
+    >>> block = more_documents(first, 50, random_state=1)
+    >>> block.counts.shape, block.topics is first.topics
+    ((50, 300), True)
+    """
+    rng = np.random.default_rng(random_state)
+    weights = _dirichlet_weights(rng, n_documents, len(corpus.topics), concentration)
+    counts = _draw_documents(rng, corpus.topics, weights, words_per_document)
+    return TopicCorpus(counts, corpus.topics, weights, corpus.anchor_words)
+
+
+def _draw_documents(
+    rng: np.random.Generator, topics: Floats, weights: Floats, words_per_document: float
+) -> sp.csr_array:
+    """Counts of a document for each row of weights, drawn a block at a time."""
+    lengths = 2 + rng.poisson(words_per_document - 2, len(weights))
     blocks = [
         _draw_words(rng, topics, weights[start : start + BLOCK_DOCUMENTS], block)
-        for start in range(0, n_documents, BLOCK_DOCUMENTS)
+        for start in range(0, len(weights), BLOCK_DOCUMENTS)
         if len(block := lengths[start : start + BLOCK_DOCUMENTS])
     ]
-    counts = sp.csr_array(sp.vstack(blocks, format="csr"))
-    return TopicCorpus(counts, topics, weights, anchors)
+    return sp.csr_array(sp.vstack(blocks, format="csr"))
 
 
 def _check(

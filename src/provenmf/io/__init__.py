@@ -7,7 +7,7 @@ from provenmf.io.images import Images, read_images
 from provenmf.io.limits import unlimited
 from provenmf.io.matrices import Table, read_matrix, read_table
 from provenmf.io.output import write_aside
-from provenmf.io.texts import Corpus, Counts, read_counts, read_texts
+from provenmf.io.texts import Corpus, Counts, TextFile, read_counts, read_texts
 
 __all__ = [
     "Corpus",
@@ -16,6 +16,7 @@ __all__ = [
     "Graph",
     "Images",
     "Table",
+    "TextFile",
     "as_graph",
     "load",
     "read_counts",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
+import io
 import lzma
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Any
 
 from provenmf.errors import ProvenmfError, UnreadableFile
 from provenmf.io.limits import check_unfolded, too_large
@@ -127,16 +130,77 @@ def _read_within_limits(path: Path, file: gzip.GzipFile | lzma.LZMAFile) -> byte
     return b"".join(parts)
 
 
+def stream_lines(path: Path, encoding: str = "utf-8", *, ends: bool = False) -> Iterator[str]:
+    """Lines of a text file, also compressed by gzip or xz, read as they are asked for.
+
+    With `ends` they keep their line ends, as the csv module wants them.
+    """
+    with open_stream(path) as file:
+        _check_text(path, file.peek(4096)[:4096], encoding)
+        _check_encoding(encoding)
+        lines = io.TextIOWrapper(file, encoding, newline="" if ends else None)
+        try:
+            for line in lines:
+                yield line if ends else line.removesuffix("\n")
+        except UnicodeDecodeError as error:
+            raise _undecodable(path, encoding) from error
+
+
+@contextmanager
+def open_stream(path: Path) -> Iterator[Any]:
+    """The bytes of a file, uncompressed if its name ends in `.gz` or `.xz`, within the limits."""
+    check_format(path)
+    ending = path.suffix.lower()
+    with parsing(path, "file"):
+        packed: Any = {".gz": gzip.open, ".xz": lzma.open}.get(ending)
+        if packed is None:
+            with open(path, "rb") as plain:
+                yield plain
+            return
+        with packed(path) as inner, io.BufferedReader(_Unfolding(path, inner), 2**20) as file:
+            yield file
+
+
+class _Unfolding(io.RawIOBase):
+    """What a packed file unfolds to, refused as soon as it is too much."""
+
+    def __init__(self, path: Path, packed: IO[bytes]) -> None:
+        self._path, self._packed, self._size = path, packed, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self._packed.read(len(buffer))
+        buffer[: len(part)] = part
+        self._size += len(part)
+        check_unfolded(self._path, self._size)
+        return len(part)
+
+
 def decoded(path: Path, content: bytes, encoding: str) -> str:
     """Text from bytes, or an error that says whether the file is binary or another encoding."""
-    if b"\x00" in content[:4096] and not encoding.lower().startswith("utf-16"):
+    _check_text(path, content[:4096], encoding)
+    _check_encoding(encoding)
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise _other_encoding(path, encoding, error.start, content[error.start]) from error
+
+
+def _check_text(path: Path, start: bytes, encoding: str) -> None:
+    """Refuse a binary file by its first bytes."""
+    if b"\x00" in start and not encoding.lower().startswith("utf-16"):
         raise UnreadableFile(
             f"{path} is a binary file, not text",
             argument="skip_unreadable",
             remedy="take it out of the corpus, or skip such files of a folder with {argument=True}",
         )
+
+
+def _check_encoding(encoding: str) -> None:
     try:
-        return content.decode(encoding)
+        codecs.lookup(encoding)
     except LookupError as error:
         raise UnreadableFile(
             "is unknown",
@@ -144,9 +208,28 @@ def decoded(path: Path, content: bytes, encoding: str) -> str:
             value=encoding,
             remedy="use one such as utf-8 or latin-1",
         ) from error
-    except UnicodeDecodeError as error:
-        raise UnreadableFile(
-            f"{path} is not {encoding} (byte {error.start} is {content[error.start]:#04x})",
-            argument="encoding",
-            remedy="give its encoding, for example {argument='latin-1'}",
-        ) from error
+
+
+def _undecodable(path: Path, encoding: str) -> UnreadableFile:
+    """The error for a file that is in another encoding; finds the place by reading it again."""
+    decoder, before, byte = codecs.getincrementaldecoder(encoding)(), 0, 0
+    with open_stream(path) as file:
+        part = b"-"
+        while part:
+            part = file.read(STEP_BYTES)
+            kept = len(decoder.getstate()[0])
+            try:
+                decoder.decode(part, final=not part)
+            except UnicodeDecodeError as error:
+                before, byte = before - kept + error.start, error.object[error.start]
+                break
+            before += len(part)
+    return _other_encoding(path, encoding, before, byte)
+
+
+def _other_encoding(path: Path, encoding: str, place: int, byte: int) -> UnreadableFile:
+    return UnreadableFile(
+        f"{path} is not {encoding} (byte {place} is {byte:#04x})",
+        argument="encoding",
+        remedy="give its encoding, for example {argument='latin-1'}",
+    )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +25,9 @@ _VALUE = rb"(?:" + _NUMBER + rb"|[-+]?+(?:inf|nan|infinity))"
 _SPACE, _END = rb"[ \t]++", rb"[ \t]*+\r?+(?:\n[ \t\r\n]*+|\Z)"
 _INDEX = rb"[ \t]*+\d{1,15}+"
 CHUNK_BYTES = 2**20
+LONGEST_LINE = 2**16
+# Rows, columns and values.
+Entries: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 LINES = {
     "coordinate": re.compile(
         rb"(?:" + _INDEX + _SPACE + rb"\d{1,15}+" + _SPACE + _VALUE + _END + rb")*+", re.IGNORECASE
@@ -37,16 +42,64 @@ def parse_matrix_market(content: bytes) -> NDArray[np.float64] | sp.coo_array:
     header = HEADER.match(content)
     if header is None:
         raise ValueError("the first line is not that of a real matrix")
-    layout, field, symmetry = (part.decode().lower() for part in header.groups())
     sizes, _, rest = content[header.end() :].partition(b"\n")
+    declared = _declared(header, sizes)
+    if declared.layout == "array":
+        return _dense(rest, *declared.shape, declared.symmetry)
+    return _sparse(rest, declared)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What the first lines of a file say about its matrix."""
+
+    layout: str
+    pattern: bool
+    symmetry: str
+    shape: tuple[int, int]
+    stored: int
+
+
+def stream_matrix_market(file: IO[bytes]) -> tuple[Declared, Iterator[Entries]]:
+    """What a file declares, and its entries, some ten thousand at a time.
+
+    Entries are rows, columns and values in the order of the file, those that a symmetry stands for
+    included. Only files that list entries can be read so; ValueError says what is wrong.
+    """
+    first = file.readline(LONGEST_LINE)
+    header = HEADER.match(first)
+    if header is None:
+        raise ValueError("the first line is not that of a real matrix")
+    sizes = file.readline(LONGEST_LINE)
+    while sizes.lstrip().startswith(b"%") or (sizes and not sizes.strip()):
+        sizes = file.readline(LONGEST_LINE)
+    declared = _declared(header, sizes)
+    return declared, _stream_entries(file, declared)
+
+
+def _stream_entries(file: IO[bytes], declared: Declared) -> Iterator[Entries]:
+    layout, width = ("pattern", 2) if declared.pattern else ("coordinate", 3)
+    found = 0
+    while chunk := file.read(CHUNK_BYTES):
+        lines = (chunk + file.readline()).lstrip()
+        if lines:
+            values = _numbers_of(lines, layout).reshape(-1, width)
+            found += len(values)
+            yield _entries(values, declared)
+    if found != declared.stored:
+        raise ValueError(f"it holds {found} entries, not {declared.stored} as declared")
+
+
+def _declared(header: re.Match[bytes], sizes: bytes) -> Declared:
+    layout, field, symmetry = (part.decode().lower() for part in header.groups())
     wanted = 3 if layout == "coordinate" else 2
     numbers = sizes.split()
     if len(numbers) != wanted or not all(re.fullmatch(rb"\d{1,15}", n) for n in numbers):
         raise ValueError(f"{wanted} sizes are needed after the comments")
-    if layout == "array":
-        return _dense(rest, int(numbers[0]), int(numbers[1]), symmetry)
-    rows, columns, stored = (int(number) for number in numbers)
-    return _sparse(rest, (rows, columns), stored, pattern=field == "pattern", symmetry=symmetry)
+    rows, columns, stored = (int(number) for number in (*numbers, b"0")[:3])
+    if symmetry != "general" and layout == "coordinate" and rows != columns:
+        raise ValueError(f"a {symmetry} matrix must be square")
+    return Declared(layout, field == "pattern", symmetry, (rows, columns), stored)
 
 
 def _values(body: bytes, layout: str, wanted: int) -> NDArray[np.float64]:
@@ -77,23 +130,26 @@ def _numbers_of(chunk: bytes, layout: str) -> NDArray[np.float64]:
     return np.fromstring(chunk.decode("ascii"), dtype=np.float64, sep=" ")
 
 
-def _sparse(
-    body: bytes, shape: tuple[int, int], stored: int, *, pattern: bool, symmetry: str
-) -> sp.coo_array:
-    values = _values(body.lstrip(), "pattern" if pattern else "coordinate", stored)
-    rows, columns = values[:, 0].astype(np.int64) - 1, values[:, 1].astype(np.int64) - 1
-    entries = np.ones(stored) if pattern else values[:, 2]
-    for indices, size in ((rows, shape[0]), (columns, shape[1])):
-        if stored and not (0 <= indices.min() and indices.max() < size):
+def _sparse(body: bytes, declared: Declared) -> sp.coo_array:
+    layout = "pattern" if declared.pattern else "coordinate"
+    rows, columns, values = _entries(_values(body.lstrip(), layout, declared.stored), declared)
+    return sp.coo_array((values, (rows, columns)), shape=declared.shape)
+
+
+def _entries(numbers: NDArray[np.float64], declared: Declared) -> Entries:
+    """Rows, columns and values of some lines, in both halves of a symmetric matrix."""
+    rows, columns = numbers[:, 0].astype(np.int64) - 1, numbers[:, 1].astype(np.int64) - 1
+    values = np.ones(len(numbers)) if declared.pattern else numbers[:, 2]
+    for indices, size in zip((rows, columns), declared.shape):
+        if len(indices) and not (0 <= indices.min() and indices.max() < size):
+            shape = declared.shape
             raise ValueError(f"an index lies outside the {shape[0]} x {shape[1]} matrix")
-    if symmetry != "general":
-        off = rows != columns
-        sign = -1.0 if symmetry == "skew-symmetric" else 1.0
-        rows, columns = np.append(rows, columns[off]), np.append(columns, rows[off])
-        if shape[0] != shape[1]:
-            raise ValueError(f"a {symmetry} matrix must be square")
-        entries = np.append(entries, sign * entries[off])
-    return sp.coo_array((entries, (rows, columns)), shape=shape)
+    if declared.symmetry == "general":
+        return rows, columns, values
+    off = rows != columns
+    sign = -1.0 if declared.symmetry == "skew-symmetric" else 1.0
+    both = np.append(rows, columns[off]), np.append(columns, rows[off])
+    return *both, np.append(values, sign * values[off])
 
 
 def _dense(body: bytes, rows: int, columns: int, symmetry: str) -> NDArray[np.floating]:

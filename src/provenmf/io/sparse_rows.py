@@ -272,7 +272,7 @@ def _write_archive(
         "format": np.array(b"csr"),
         "shape": np.array([n_rows, n_columns]),
     }
-    known = {axis: list(given) for axis, given in names.items() if given is not None}
+    known = {axis: list(given) for axis, given in names.items() if given}
     if known:
         small["names"] = np.frombuffer(json.dumps(known).encode(), dtype=np.uint8)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +14,15 @@ from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io.arrays import sparse_numbers
-from provenmf.io.files import decoded, existing, read_bytes, read_lines, without_compression
+from provenmf.io.files import (
+    decoded,
+    existing,
+    read_bytes,
+    read_lines,
+    stream_lines,
+    without_compression,
+)
+from provenmf.io.mail import body_of
 from provenmf.io.matrices import read_parquet, read_table
 from provenmf.io.notes import counted
 
@@ -32,13 +39,51 @@ class Corpus:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class TextFile:
+    """Documents that stay in their file, or folder, and are read one after the other.
+
+    Parameters
+    ----------
+    path, field, encoding, skip_unreadable
+        As in `read_texts`.
+    mail : bool, default False
+        The texts are mails: what counts is what their author wrote.
+    """
+
+    path: Path
+    field: str = "text"
+    encoding: str = "utf-8"
+    skip_unreadable: bool = False
+    mail: bool = False
+
+    def texts(self, names: list[str], notes: list[str]) -> Iterator[str]:
+        """The texts as they are in the file; adds names and notes to the lists given."""
+        options = {"field": self.field, "encoding": self.encoding}
+        pairs = stream_texts(self.path, notes, **options, skip=self.skip_unreadable)
+        for name, text in pairs:
+            names.append(name)
+            yield text
+
+    def at(self, places: Iterable[int]) -> dict[int, str]:
+        """The texts at some places, found by reading up to the last of them."""
+        wanted = set(places)
+        found: dict[int, str] = {}
+        for place, text in enumerate(self.texts([], [])):
+            if place in wanted:
+                found[place] = body_of(text) if self.mail else text
+                if len(found) == len(wanted):
+                    break
+        return found
+
+
 @dataclass(frozen=True, eq=False)
 class Counts:
     """Word counts (documents, words) with the vocabulary and, if known, the texts."""
 
     matrix: sp.csr_array
     vocabulary: NDArray[np.str_]
-    texts: Sequence[str] | None = None
+    texts: Sequence[str] | TextFile | None = None
     names: Sequence[str] | None = None
     notes: tuple[str, ...] = ()
 
@@ -62,25 +107,52 @@ def read_texts(
     skip_unreadable : leave out files of a folder that are binary or in another encoding, and
         say so in `notes`, instead of raising an error.
     """
+    notes: list[str] = []
+    pairs = list(stream_texts(path, notes, field=field, encoding=encoding, skip=skip_unreadable))
+    if not any(text.strip() for _, text in pairs):
+        raise no_text(path)
+    return Corpus([text for _, text in pairs], [name for name, _ in pairs], tuple(notes))
+
+
+def no_text(path: str | Path) -> InvalidInput:
+    """The error for a corpus without a word."""
+    return InvalidInput(f"{path} holds no text: give a corpus with at least two documents")
+
+
+def stream_texts(
+    path: str | Path,
+    notes: list[str],
+    *,
+    field: str = "text",
+    encoding: str = "utf-8",
+    skip: bool = False,
+) -> Iterator[tuple[str, str]]:
+    """Name and text of each document, read as they are asked for; see `read_texts`.
+
+    What was left out is added to `notes`, as it is met. Parquet alone is read as a whole.
+    """
     path = existing(path)
     ending = without_compression(path)
-    notes: list[str] = []
     if path.is_dir():
-        pairs = list(_from_folder(path, encoding, skip_unreadable, notes))
-    elif ending in (".jsonl", ".ndjson"):
-        pairs = list(_from_jsonl(path, field, encoding))
-    elif ending in (".csv", ".tsv"):
-        pairs = list(_from_table(path, field, encoding, "\t" if ending == ".tsv" else ","))
-    elif ending == ".parquet":
-        pairs = list(_from_parquet(path, field))
-    else:
-        lines = read_lines(path, encoding)
-        pairs = [(f"line {n}", line) for n, line in enumerate(lines, 1) if line.strip()]
-        if len(pairs) < len(lines):
-            notes.append(f"{counted(len(lines) - len(pairs), 'empty line')} left out")
-    if not any(text.strip() for _, text in pairs):
-        raise InvalidInput(f"{path} holds no text: give a corpus with at least two documents")
-    return Corpus([text for _, text in pairs], [name for name, _ in pairs], tuple(notes))
+        return _from_folder(path, encoding, skip, notes)
+    if ending in (".jsonl", ".ndjson"):
+        return _from_jsonl(path, field, encoding)
+    if ending in (".csv", ".tsv"):
+        return _from_table(path, field, encoding, "\t" if ending == ".tsv" else ",")
+    if ending == ".parquet":
+        return _from_parquet(path, field)
+    return _from_lines(path, encoding, notes)
+
+
+def _from_lines(path: Path, encoding: str, notes: list[str]) -> Iterator[tuple[str, str]]:
+    empty = 0
+    for number, line in enumerate(stream_lines(path, encoding), 1):
+        if line.strip():
+            yield f"line {number}", line
+        else:
+            empty += 1
+    if empty:
+        notes.append(f"{counted(empty, 'empty line')} left out")
 
 
 def _from_folder(
@@ -97,7 +169,7 @@ def _from_folder(
 
 
 def _from_jsonl(path: Path, field: str, encoding: str) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(read_lines(path, encoding), 1):
+    for number, line in enumerate(stream_lines(path, encoding), 1):
         if not line.strip():
             continue
         try:
@@ -119,11 +191,11 @@ def _from_jsonl(path: Path, field: str, encoding: str) -> Iterator[tuple[str, st
 
 def _from_table(path: Path, field: str, encoding: str, delimiter: str) -> Iterator[tuple[str, str]]:
     csv.field_size_limit(LARGEST_CELL)
-    text = decoded(path, read_bytes(path), "utf-8-sig" if encoding == "utf-8" else encoding)
-    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
-    if rows.fieldnames is None or field not in rows.fieldnames:
-        raise _missing_column(path, field, rows.fieldnames or [])
+    lines = stream_lines(path, "utf-8-sig" if encoding == "utf-8" else encoding, ends=True)
+    rows = csv.DictReader(lines, delimiter=delimiter)
     try:
+        if rows.fieldnames is None or field not in rows.fieldnames:
+            raise _missing_column(path, field, rows.fieldnames or [])
         for number, row in enumerate(rows, 1):
             yield f"row {number}", row[field] or ""
     except csv.Error as error:

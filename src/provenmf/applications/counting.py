@@ -1,0 +1,247 @@
+"""Count the words of many texts: in chunks, in several processes, in the memory of the counts.
+
+A chunk of documents is counted over the words that it has. Its words then enter one vocabulary,
+and when all texts have been seen, words that are too rare or too frequent are left out and the
+others sorted. What is kept meanwhile are the counts, a byte for most of them, never the texts.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from provenmf.applications.stop_words import without_contractions
+from provenmf.applications.text_notices import looks_like_mail
+from provenmf.errors import InvalidInput
+from provenmf.io.mail import body_of
+
+# Words of letters, digits allowed after the first letter; single letters say little.
+WORD = re.compile(r"(?u)\b[^\W\d_][\w'-]*\w\b")
+LONGEST_WORD = 100  # characters; what is longer is an attachment, and would widen every word
+
+CHUNK_CHARACTERS = 2**21
+FEWEST_CHUNKS = 4  # processes take a second to start
+
+
+@dataclass(frozen=True)
+class Splitting:
+    """How texts become words.
+
+    vocabulary : count these words only, in this order.
+    whole : keep contractions, for a vocabulary that has some.
+    mail : count what the author of a mail wrote.
+    """
+
+    stop_words: frozenset[str] = frozenset()
+    vocabulary: tuple[str, ...] | None = None
+    whole: bool = False
+    mail: bool = False
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text in lower case, without stop words."""
+        if self.mail:
+            text = body_of(text)
+        found: list[str] = WORD.findall(text.lower() if self.whole else without_contractions(text))
+        return [word for word in found if word not in self.stop_words] if self.stop_words else found
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Counts of some documents over words of their own.
+
+    words : by number. pointers, numbers, counts : of a sparse matrix. mails, blank : how many
+    texts look like mails, and how many hold nothing.
+    """
+
+    words: list[str]
+    pointers: NDArray[np.int64]
+    numbers: NDArray[np.int32]
+    counts: NDArray[np.unsignedinteger[Any]]
+    mails: int
+    blank: int
+
+
+def count_chunk(splitting: Splitting, texts: Sequence[str]) -> Chunk:
+    """Count the words of a few thousand texts."""
+    number_of: defaultdict[str, int] = defaultdict()
+    number_of.default_factory = number_of.__len__
+    known = None if splitting.vocabulary is None else frozenset(splitting.vocabulary)
+    tokens: list[int] = []
+    lengths = []
+    for text in texts:
+        words = splitting.words(text)
+        if known is not None:
+            words = [word for word in words if word in known]
+        tokens.extend(map(number_of.__getitem__, words))
+        lengths.append(len(words))
+    width = max(len(number_of), 1)
+    keys = np.repeat(np.arange(len(texts), dtype=np.int64) * width, lengths) + np.array(
+        tokens, dtype=np.int64
+    )
+    keys, counts = np.unique(keys, return_counts=True)
+    ends = np.searchsorted(keys, np.arange(len(texts) + 1, dtype=np.int64) * width)
+    return Chunk(
+        list(number_of),
+        ends,
+        (keys % width).astype(np.int32),
+        counts.astype(np.min_scalar_type(int(counts.max(initial=0)))),
+        0 if splitting.mail else sum(map(looks_like_mail, texts)),
+        sum(not text.strip() for text in texts),
+    )
+
+
+@dataclass(eq=False)
+class WordCounter:
+    """Chunks of counts over one growing vocabulary; add all texts, then ask for the counts."""
+
+    splitting: Splitting
+    n_texts: int = 0
+    mails: int = 0
+    blank: int = 0
+    _number_of: dict[str, int] = field(default_factory=dict)
+    _chunks: deque[Chunk] = field(default_factory=deque)
+    _documents: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    _occurrences: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def add(
+        self,
+        texts: Iterable[str],
+        n_jobs: int = 1,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        """Count texts, in so many processes if there are many of them.
+
+        progress : called with the number of texts counted so far.
+        """
+        for chunk in in_processes(partial(count_chunk, self.splitting), batches(texts), n_jobs):
+            self._take(chunk)
+            if progress is not None:
+                progress(self.n_texts)
+
+    def _take(self, chunk: Chunk) -> None:
+        places = self._places(chunk.words)
+        size = len(self._number_of)
+        for name, weights in (("_documents", None), ("_occurrences", chunk.counts)):
+            sums = np.bincount(chunk.numbers, weights, len(places)).astype(np.int64)
+            total = np.zeros(max(size, len(getattr(self, name))), dtype=np.int64)
+            total[: len(getattr(self, name))] = getattr(self, name)
+            total[places] += sums
+            setattr(self, name, total)
+        numbers = places[chunk.numbers].astype(np.int32)
+        self._chunks.append(
+            Chunk([], chunk.pointers, numbers, chunk.counts, chunk.mails, chunk.blank)
+        )
+        self.n_texts += len(chunk.pointers) - 1
+        self.mails += chunk.mails
+        self.blank += chunk.blank
+
+    def _places(self, words: list[str]) -> NDArray[np.intp]:
+        """Numbers of words in the common vocabulary, which takes in those that are new."""
+        number_of = self._number_of
+        return np.array([number_of.setdefault(w, len(number_of)) for w in words], dtype=np.intp)
+
+    def vocabulary(self, least: float, most: float, max_words: int | None) -> list[str]:
+        """Words in so many documents, sorted; of more than `max_words` the most frequent ones."""
+        if self.splitting.vocabulary is not None:
+            return list(self.splitting.vocabulary)
+        kept = (self._documents >= least) & (self._documents <= most)
+        words = sorted(w for w, n in self._number_of.items() if kept[n] and len(w) <= LONGEST_WORD)
+        if max_words is None or len(words) <= max_words:
+            return words
+        frequency = self._occurrences[[self._number_of[word] for word in words]]
+        return sorted(words[place] for place in np.argsort(-frequency)[:max_words])
+
+    def rows(self, vocabulary: Sequence[str]) -> Iterator[sp.csr_array]:
+        """Counts of these words, a chunk at a time; a chunk that was given is forgotten."""
+        place = np.full(max(len(self._number_of), 1), -1, dtype=np.int32)
+        for column, word in enumerate(vocabulary):
+            if word in self._number_of:
+                place[self._number_of[word]] = column
+        while self._chunks:
+            chunk = self._chunks.popleft()
+            columns = place[chunk.numbers]
+            kept = columns >= 0
+            ends = np.concatenate([[0], np.cumsum(kept)])[chunk.pointers]
+            shape = (len(ends) - 1, len(vocabulary))
+            rows = sp.csr_array((chunk.counts[kept], columns[kept], ends), shape=shape)
+            rows.sort_indices()
+            yield rows
+
+    def matrix(self, vocabulary: Sequence[str]) -> sp.csr_array:
+        """All counts of these words (texts, words) in double precision."""
+        stored = int(sum(self._documents[self._number_of[w]] for w in self._met(vocabulary)))
+        indices, data = np.empty(stored, dtype=np.int32), np.empty(stored)
+        lengths, filled = [np.zeros(1, dtype=np.int64)], 0
+        for rows in self.rows(vocabulary):
+            indices[filled : filled + rows.nnz] = rows.indices
+            data[filled : filled + rows.nnz] = rows.data
+            lengths.append(np.diff(rows.indptr))
+            filled += rows.nnz
+        pointers = np.cumsum(np.concatenate(lengths))
+        shape = (self.n_texts, len(vocabulary))
+        return sp.csr_array((data[:filled], indices[:filled], pointers), shape=shape)
+
+    def _met(self, vocabulary: Sequence[str]) -> list[str]:
+        return [word for word in vocabulary if word in self._number_of]
+
+
+def batches(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Texts in lists of about two million characters."""
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        batch.append(text)
+        size += len(text) + 1
+        if size >= CHUNK_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def in_processes(
+    function: Callable[[list[str]], Chunk], work: Iterator[list[str]], n_jobs: int
+) -> Iterator[Chunk]:
+    """Results in order; processes are started only if there is enough for them to do.
+
+    No more batches are read than the processes can soon begin with.
+    """
+    first = list(islice(work, FEWEST_CHUNKS))
+    if n_jobs == 1 or len(first) < FEWEST_CHUNKS:
+        yield from map(function, first)
+        yield from map(function, work)
+        return
+    context = get_context("spawn")
+    with ProcessPoolExecutor(n_jobs, mp_context=context, initializer=_leave_interrupts) as pool:
+        waiting = deque(pool.submit(function, batch) for batch in first)
+        try:
+            while waiting:
+                for batch in islice(work, max(0, 2 * n_jobs - len(waiting) + 1)):
+                    waiting.append(pool.submit(function, batch))
+                yield waiting.popleft().result()
+        except BrokenProcessPool as error:
+            raise InvalidInput(
+                "a process that counted words was ended, most likely for want of memory",
+                argument="n_jobs",
+                remedy="use {argument=1}",
+            ) from error
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C is for the process that started us."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,84 @@
+"""`provenmf convert`: a matrix or texts as rows on disk, which are read block by block."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from provenmf.cli import options, topics
+from provenmf.cli.progress import reading
+
+TEXTS = (".jsonl", ".ndjson")
+
+
+def convert(
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="IN",
+            help="Matrix: mtx, csv, tsv, txt, h5ad, npz, npy, mat, parquet. Texts: jsonl, a "
+            "folder; with --texts also txt, csv, tsv, parquet.",
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Argument(metavar="OUT", help="Sparse rows (.npz) or dense rows (.npy).")
+    ],
+    key: options.Key = None,
+    texts: Annotated[
+        bool,
+        typer.Option("--texts", metavar="", help="IN holds texts: count their words."),
+    ] = False,
+    field: options.Field = "text",
+    encoding: topics.Encoding = "utf-8",
+    min_documents: topics.MinDocuments = 2,
+    max_share: topics.MaxShare = 0.5,
+    max_words: topics.MaxWords = None,
+    stop_words: topics.StopWords = "english",
+    skip_unreadable: topics.SkipUnreadable = False,
+    mail: options.Mail = False,
+    jobs: options.Jobs = None,
+    force: options.Force = False,
+) -> None:
+    """Rewrite a matrix, or the word counts of texts, so that fit and topics read it in blocks.
+
+    IN is read once, a piece at a time, whatever its size; mat, parquet and
+    compressed npz are read as a whole. OUT is written completely or not at all.
+    The .npz is the one that scipy.sparse.save_npz writes without compression.
+
+    \b
+    Examples:
+      provenmf convert genes.mtx genes.npz
+      provenmf convert cells.h5ad cells.npz --key counts
+      provenmf convert table.csv.gz table.npy
+      provenmf convert posts.jsonl.xz posts.npz --field body
+    """
+    from provenmf.errors import InvalidInput
+    from provenmf.io.convert import check_convertible
+    from provenmf.io.convert import convert as convert_matrix
+    from provenmf.io.files import existing, without_compression
+    from provenmf.io.output import check_writable
+
+    check_convertible(existing(data), output)
+    check_writable(output, data)
+    if output.exists() and not force:
+        raise InvalidInput(f"{output} exists: choose another name, or add --force")
+    with reading(data) as progress:
+        if texts or data.is_dir() or without_compression(data) in TEXTS:
+            from provenmf.applications.words import write_counts
+            from provenmf.io import TextFile
+
+            n_rows, stored = write_counts(
+                TextFile(data, field, encoding, skip_unreadable, mail),
+                output,
+                min_documents=min_documents,
+                max_share=max_share,
+                max_words=max_words,
+                stop_words=topics.read_stop_words(stop_words),
+                n_jobs=options.number_of_jobs(jobs),
+                progress=progress.documents,
+            )
+        else:
+            n_rows, stored = convert_matrix(data, output, key=key)
+    typer.echo(f"{n_rows:,} rows with {stored:,} entries written to {output}")

@@ -1,0 +1,194 @@
+"""Rewrite a matrix file so that it can be read block by block, in one pass and bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.io.files import check_format, existing, open_stream, parsing, without_compression
+from provenmf.io.guarded import read_in_child
+from provenmf.io.limits import check_sparse_shape
+from provenmf.io.matrices import read_table, text_tables
+from provenmf.io.matrix_market import stream_matrix_market
+from provenmf.io.numpy_files import npy_header
+from provenmf.io.output import check_target, write_aside
+from provenmf.io.row_order import rows_in_order
+from provenmf.io.sparse_rows import open_sparse_rows, write_sparse_rows
+from provenmf.storage import NUMBERS, float_type
+
+TARGETS = (".npz", ".npy")
+CHUNK_BYTES = 16 * 2**20
+CHUNK_CHARACTERS = 4 * 2**20
+
+
+@dataclass(eq=False)
+class RowStream:
+    """Blocks of rows as they are read; names of rows are added meanwhile."""
+
+    n_columns: int
+    blocks: Iterator[Any]
+    row_names: list[str] = field(default_factory=list)
+    column_names: Sequence[str] | None = None
+
+
+def convert(source: str | Path, target: str | Path, *, key: str | None = None) -> tuple[int, int]:
+    """Write a matrix as sparse rows (`.npz`) or dense rows (`.npy`), which are read block by block.
+
+    Parameters
+    ----------
+    source : path of a matrix
+        As `read_matrix` takes it. mtx, csv, tsv, txt, npy, h5ad and sparse rows are read a piece at
+        a time; other files as a whole.
+    target : path that ends in `.npz` or `.npy`
+        Written completely or not at all.
+    key : str, optional
+        Name of the matrix where a file can hold several.
+
+    Returns
+    -------
+    tuple of int
+        The number of rows, and of entries that are stored.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from provenmf.io.convert import convert
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = Path(folder, "table.csv")
+    ...     _ = table.write_text("0,1\\\\n2,0\\\\n")
+    ...     convert(table, Path(folder, "table.npz"))
+    (2, 2)
+    """
+    source, target = existing(source), Path(target)
+    check_convertible(source, target)
+    if source.suffix.lower() == ".h5ad":
+        check_format(source)
+        done = read_in_child("hdf5:convert_h5ad", source, key, str(target.resolve()))
+        n_rows, stored = done["sizes"]
+        return int(n_rows), int(stored)
+    with _opened(source, key) as stream:
+        return write_rows(stream, target)
+
+
+def check_convertible(source: Path, target: Path) -> None:
+    """Refuse a target that cannot be written, before any time is spent."""
+    if target.suffix.lower() not in TARGETS:
+        raise InvalidInput(
+            f"cannot convert to {target}: end it in .npz for sparse rows or .npy for dense ones"
+        )
+    check_target(target, source)
+
+
+def write_rows(stream: RowStream, target: Path) -> tuple[int, int]:
+    """Write a stream of rows to a file of either kind."""
+    if target.suffix.lower() == ".npy":
+        return _write_dense(stream, target)
+    names = {"rows": stream.row_names, "columns": stream.column_names}
+    blocks = map(_sorted_rows, stream.blocks)
+    return write_sparse_rows(target, blocks, stream.n_columns, names)
+
+
+def _sorted_rows(block: Any) -> sp.csr_array:
+    """Sparse rows whose columns increase, each place once; numbers keep their type."""
+    rows = sp.csr_array(block)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def _write_dense(stream: RowStream, target: Path) -> tuple[int, int]:
+    """An array whose header is written again when the number of rows is known."""
+    n_rows = 0
+
+    def write(file: IO[bytes]) -> None:
+        nonlocal n_rows
+        dtype = None
+        for block in stream.blocks:
+            rows = block.toarray() if sp.issparse(block) else np.asarray(block)
+            if dtype is None:
+                dtype = float_type(rows.dtype)
+                _write_header(file, dtype, 0, stream.n_columns)
+            file.write(np.ascontiguousarray(rows, dtype=dtype).data)
+            n_rows += len(rows)
+        file.seek(0)
+        _write_header(file, dtype or np.dtype(float), n_rows, stream.n_columns)
+
+    write_aside(target, write)
+    return n_rows, n_rows * stream.n_columns
+
+
+def _write_header(file: IO[bytes], dtype: np.dtype[Any], n_rows: int, n_columns: int) -> None:
+    """A header that is equally long for every number of rows: NumPy leaves room for more."""
+    descr = np.lib.format.dtype_to_descr(dtype)
+    shape = (n_rows, n_columns)
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": descr, "fortran_order": False, "shape": shape}
+    )
+
+
+@contextmanager
+def _opened(path: Path, key: str | None) -> Iterator[RowStream]:
+    """A file as a stream of rows: a piece at a time where its format allows."""
+    ending = "" if key is not None else without_compression(path)
+    if ending == ".mtx":
+        with open_stream(path) as file, parsing(path, "Matrix Market file"):
+            declared, entries = stream_matrix_market(file)
+            if declared.layout == "coordinate":
+                check_sparse_shape(path, declared.shape, declared.stored)
+                rows = rows_in_order(entries, declared.shape, declared.stored)
+                yield RowStream(declared.shape[1], rows)
+                return
+    if ending in (".csv", ".tsv", ".txt"):
+        yield _from_text(path)
+    elif ending == ".npy":
+        yield _from_npy(path)
+    elif ending == ".npz" and (stored := open_sparse_rows(path)) is not None:
+        row_names, column_names = stored.names()
+        bounds = _bounds(stored.shape[0], 16 * stored.stored)
+        blocks = (stored.read(*pair) for pair in pairwise(bounds))
+        yield RowStream(stored.shape[1], blocks, row_names or [], column_names)
+    else:
+        table = read_table(path, key)
+        names = list(table.row_names or [])
+        yield RowStream(table.matrix.shape[1], iter([table.matrix]), names, table.column_names)
+
+
+def _from_text(path: Path) -> RowStream:
+    tables = text_tables(path, characters=CHUNK_CHARACTERS)
+    first = next(tables)
+    stream = RowStream(first.matrix.shape[1], iter(()), column_names=first.column_names)
+
+    def blocks() -> Iterator[Any]:
+        for table in chain([first], tables):
+            stream.row_names.extend(table.row_names or [])
+            yield table.matrix
+
+    stream.blocks = blocks()
+    return stream
+
+
+def _from_npy(path: Path) -> RowStream:
+    check_format(path)
+    with parsing(path, "NumPy array"), open(path, "rb") as file:
+        shape, dtype = npy_header(path, file, path.stat().st_size)
+        if len(shape) != 2 or dtype.kind not in NUMBERS:
+            raise UnreadableFile(f"{path} holds {dtype} of shape {shape}: a matrix is needed")
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    bounds = _bounds(shape[0], array.nbytes)
+    return RowStream(shape[1], (np.array(array[a:b]) for a, b in pairwise(bounds)))
+
+
+def _bounds(n_rows: int, size: int) -> list[int]:
+    """Bounds of blocks of rows, each of some megabytes if all take `size` bytes."""
+    step = max(1, n_rows * CHUNK_BYTES // max(size, 1))
+    return [*range(0, n_rows, step), n_rows]
