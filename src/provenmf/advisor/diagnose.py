@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
 
 from provenmf.advisor.rank import RankEvidence, agreed_number, rank_evidence
 from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.estimators import CATALOGUE, estimator_class
+from provenmf.estimators.hals import HALS
 from provenmf.guarantees.uniqueness import EVERYWHERE, NEARBY
 from provenmf.io.notes import counted
 from provenmf.records import Certificate
@@ -21,6 +27,8 @@ WIDE = 5
 NEARLY, EXACTLY = 1.5, 1e-3
 # With a larger error a model explains too little to speak of one.
 EXPLAINED = 0.3
+# How often independent weights may be called correlated.
+BY_CHANCE = 0.01
 
 
 @dataclass(frozen=True)
@@ -43,10 +51,16 @@ class Diagnosis:
         Methods that do not accept this data, with the reason.
     recommended : str or None
         A method with a proved bound or with all its conditions established, if any.
+    polished : Certificate or None
+        Of HALS, which has no conditions: what the errors of the others are to be compared with.
+    uncorrelated : bool or None
+        Whether the weights of HALS are no more correlated than independent ones would be.
     resembles : str or None
-        The first method whose model explains the data nearly as well as any product of this rank
-        can: its error is at most 1.5 times the floor, and at most 0.3. That is measured; it proves
-        no condition.
+        Whose model the data resemble. The first method that explains the data nearly as well as
+        any product of this rank can: its error is at most 1.5 times the floor, and at most 0.3.
+        Or, where only HALS does, "purification" if its weights are uncorrelated, otherwise
+        "and_descent", whose theory allows for correlated weights. That is measured; it proves no
+        condition.
 
     See Also
     --------
@@ -66,6 +80,8 @@ class Diagnosis:
     agreed: bool
     certificates: dict[str, Certificate]
     refusals: dict[str, str]
+    polished: Certificate | None = None
+    uncorrelated: bool | None = None
 
     @property
     def recommended(self) -> str | None:
@@ -76,9 +92,16 @@ class Diagnosis:
 
     @property
     def resembles(self) -> str | None:
-        """The first method whose model explains the data nearly as well as any product can."""
+        """Whose model the data resemble by errors and weights; that proves nothing."""
         if self.n_components == 1 and not self.agreed:
             return None
+        if self._near is None and self.polished is not None and _near_the_floor(self.polished):
+            return "purification" if self.uncorrelated else "and_descent"
+        return self._near
+
+    @property
+    def _near(self) -> str | None:
+        """The first method whose model explains the data nearly as well as any product can."""
         return next((m for m, c in self.certificates.items() if _near_the_floor(c)), None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,6 +115,8 @@ class Diagnosis:
             "resembles": self.resembles,
             "certificates": {m: c.to_dict() for m, c in self.certificates.items()},
             "refusals": self.refusals,
+            "polished": None if self.polished is None else self.polished.to_dict(),
+            "uncorrelated": self.uncorrelated,
         }
 
     def __str__(self) -> str:
@@ -111,6 +136,7 @@ class Diagnosis:
         )
         for method, certificate in self.certificates.items():
             lines.append(_row(method, certificate))
+        lines += [] if self.polished is None else [_row("hals", self.polished, conditions=False)]
         lines += [f"{method:14}{reason}" for method, reason in self.refusals.items()]
         lines += ["", "error: relative error; floor: no factorization of this rank is below;"]
         lines += ["bound: proved for the method on these data"]
@@ -133,15 +159,21 @@ class Diagnosis:
                 f"{counted(self.n_components, 'component')}, a number\nthat the data do not settle."
             )
         unproved = "No method's conditions are all established on this data."
-        if self.resembles is not None:
-            name = estimator_class(self.resembles).__name__
+        if self.resembles is None:
+            return (
+                f"{unproved} The results may still\n"
+                "be good: compare errors with the floor, and read the certificates."
+            )
+        name = estimator_class(self.resembles).__name__
+        if self.resembles == self._near:
             return (
                 f"{unproved} By its error\nalone, {name} explains it nearly as well as any "
                 "factorization of this rank can."
             )
+        how = "uncorrelated" if self.uncorrelated else "correlated"
         return (
-            f"{unproved} The results may still\n"
-            "be good: compare errors with the lower bound, and read the certificates."
+            f"{unproved} HALS explains\nit nearly as well as any factorization of this rank "
+            f"can, with {how}\nweights, as in the model of {name}. Use HALS."
         )
 
 
@@ -179,9 +211,7 @@ def diagnose(
     >>> found.n_components, found.agreed, found.recommended
     (4, True, 'spa')
     """
-    if methods is None:
-        methods = advised_methods()
-    names = [methods] if isinstance(methods, str) else methods
+    names = [methods] if isinstance(methods, str) else methods or advised_methods()
     estimators = {method: estimator_class(method) for method in names}
     blocks = as_blocks(X)
     evidence = rank_evidence(blocks)
@@ -195,6 +225,7 @@ def diagnose(
             certificates[method] = estimator(n_components=n_components).fit(X).certificate_
         except InvalidInput as error:
             refusals[method] = str(error)
+    polished, uncorrelated = _polished(X, n_components) if methods is None else (None, None)
     return Diagnosis(
         shape=blocks.shape,
         rank=tuple(evidence),
@@ -202,7 +233,33 @@ def diagnose(
         agreed=agreed == n_components,
         certificates=certificates,
         refusals=refusals,
+        polished=polished,
+        uncorrelated=uncorrelated,
     )
+
+
+def _polished(X: object, n_components: int) -> tuple[Certificate | None, bool | None]:
+    """The certificate of HALS, and whether its weights look uncorrelated; nothing if it refuses."""
+    try:
+        found = HALS(n_components, random_state=0).fit(X).factorization_
+    except InvalidInput:
+        return None, None
+    return found.certificate, look_uncorrelated(found.weights)
+
+
+def look_uncorrelated(weights: NDArray[np.floating]) -> bool:
+    """Whether no two columns are more correlated than chance allows, by the normal approximation.
+
+    The correlation of n independent pairs has a standard deviation of 1/√n.
+    """
+    spread = weights.std(axis=0)
+    used = weights[:, spread > 1e-9 * np.abs(weights).max(axis=0, initial=0.0)]
+    n, k = used.shape
+    if k < 2:
+        return True
+    pairs = np.triu_indices(k, 1)
+    largest = float(np.abs(np.corrcoef(used, rowvar=False)[pairs]).max())
+    return largest <= float(norm.isf(BY_CHANCE / (2 * len(pairs[0])))) / math.sqrt(n)
 
 
 def advised_methods() -> list[str]:
@@ -230,10 +287,10 @@ def _statuses(certificate: Certificate) -> list[str]:
     return [c.status for c in certificate.checks if c.name not in (EVERYWHERE, NEARBY)]
 
 
-def _row(method: str, certificate: Certificate) -> str:
+def _row(method: str, certificate: Certificate, *, conditions: bool = True) -> str:
     statuses = _statuses(certificate)
     counts = "".join(
-        f"{statuses.count(status):>{width}}"
+        f"{statuses.count(status) if conditions else '-':>{width}}"
         for status, width in (("holds", 6), ("fails", 6), ("unknown", 8))
     )
     error = _number(certificate.measures.get("relative_error"))

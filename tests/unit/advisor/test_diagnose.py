@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from provenmf import diagnose
-from provenmf.advisor.diagnose import Diagnosis
+from provenmf.advisor.diagnose import Diagnosis, look_uncorrelated
 from provenmf.advisor.rank import RankEvidence, agreed_number, largest_ratio, rank_evidence
 from provenmf.blocks import as_blocks
+from provenmf.datasets.and_descent import sample_dirichlet, topic_components
+from provenmf.datasets.purification import sample_purification
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.records import Certificate
@@ -142,3 +144,25 @@ def test_noisy_mixtures_resemble_what_they_are_without_a_proof():
     assert found.to_dict()["resembles"] == "spa"
     noise = np.random.default_rng(0).random((60, 20)) ** 4
     assert diagnose(noise, 3, methods=["cones", "spa"]).resembles is None
+
+
+@pytest.mark.parametrize("model", ["and_descent", "purification"])
+def test_correlated_and_independent_weights_tell_two_models_apart(model):
+    if model == "purification":
+        made = sample_purification(200, 30, 4, random_state=0)
+    else:
+        topics = topic_components(4, 30, random_state=0)
+        made = sample_dirichlet(200, topics, concentration=0.5, random_state=0)
+    found = diagnose(np.maximum(made.data, 0), 4)
+    assert found.recommended is None and found.resembles == model
+    assert look_uncorrelated(made.weights) == (model == "purification")
+    text = str(found)
+    assert "Use HALS." in text and max(map(len, text.splitlines())) <= 80
+    assert found.to_dict()["polished"]["measures"]["relative_error"] < 1e-2
+
+
+def test_constant_and_single_weights_are_uncorrelated():
+    rng = np.random.default_rng(0)
+    assert look_uncorrelated(np.ones((50, 3)))
+    assert look_uncorrelated(np.column_stack([np.ones(50), rng.random(50)]))
+    assert not look_uncorrelated(np.repeat(rng.random((50, 1)), 2, axis=1))
