@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from provenmf.applications.parts import Parts, find_parts
     from provenmf.applications.topics import Topics, find_topics
     from provenmf.applications.unmixing import Unmixing, unmix
+    from provenmf.budget import resources
     from provenmf.errors import (
         ClusterLost,
         DegenerateData,
@@ -67,6 +68,7 @@ _PUBLIC = {
     "with_error_bars": "estimators.component_errors",
     "Traits": "estimators.traits",
     "Checkpoint": "solvers.checkpoint",
+    "resources": "budget",
     "load": "io",
     "diagnose": "advisor.diagnose",
     "Diagnosis": "advisor.diagnose",
@@ -108,6 +110,7 @@ __all__ = [
     "Certificate",
     "Check",
     "Checkpoint",
+    "resources",
     "ClusterLost",
     "Communities",
     "ConeNMF",

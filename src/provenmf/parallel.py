@@ -7,9 +7,10 @@ which a cluster worker or a user's thread pool does.
 
 import os
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar, copy_context
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -29,33 +30,42 @@ def blas_threads_for(entries: int) -> AbstractContextManager[object]:
     return one_blas_thread if entries < SMALL_MATRIX else nullcontext()
 
 
-class OneBlasThread:
-    """No threads of BLAS as long as anybody is inside.
+class BlasThreads:
+    """At most so many threads of BLAS as anybody inside allows.
 
-    The setting belongs to the process: the first to enter makes it and the last to leave takes it
-    back, since threads may leave in another order than they came in.
+    The setting belongs to the process: the first to enter notes what it was and the last to leave
+    takes it back, since threads may leave in another order than they came in.
 
     A fork waits until no thread is changing the setting. Its child has one thread, so nobody else
-    is inside there; BLAS keeps one thread in it: starting others in a forked process can hang.
+    is inside there; BLAS keeps the threads it had: starting others in a forked process can hang.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._inside = 0
-        self._limit: Any = None
+        self._inside: list[int] = []
+        self._original: Any = None
 
-    def __enter__(self) -> None:
+    def enter(self, threads: int) -> None:
+        """Allow no more than so many from now on."""
         with self._lock:
-            if self._inside == 0:
-                self._limit = blas_controller().limit(limits=1, user_api="blas")
-            self._inside += 1
+            if not self._inside:
+                self._original = blas_controller().limit(limits=threads, user_api="blas")
+            self._inside.append(threads)
+            self._set()
 
-    def __exit__(self, *error: object) -> None:
+    def leave(self, threads: int) -> None:
+        """Take back what `enter` was given."""
         with self._lock:
-            self._inside = max(self._inside - 1, 0)
-            if self._inside == 0 and self._limit is not None:
-                self._limit.restore_original_limits()
-                self._limit = None
+            if threads in self._inside:  # a forked process has forgotten it
+                self._inside.remove(threads)
+                self._set()
+
+    def _set(self) -> None:
+        if self._inside:
+            before = self._original.get_original_num_threads()["blas"] or 1
+            blas_controller().limit(limits=min(*self._inside, before), user_api="blas")
+        else:
+            self._original.restore_original_limits()
 
     def before_fork(self) -> None:
         """Let nobody change the setting while the process is copied."""
@@ -68,11 +78,37 @@ class OneBlasThread:
     def after_fork_in_child(self) -> None:
         """Forget the threads that were not copied; the one that forked leaves as it came in."""
         self._lock = Lock()
-        self._inside = 0
-        self._limit = None
+        self._inside = []
+
+
+blas_threads = BlasThreads()
+
+
+class OneBlasThread:
+    """No threads of BLAS as long as anybody is inside."""
+
+    def __enter__(self) -> None:
+        blas_threads.enter(1)
+
+    def __exit__(self, *error: object) -> None:
+        blas_threads.leave(1)
 
 
 one_blas_thread = OneBlasThread()
+_most: ContextVar[int | None] = ContextVar("provenmf_threads", default=None)
+
+
+@contextmanager
+def at_most(threads: int) -> Iterator[None]:
+    """Let BLAS and our own loops inside take no more than so many threads."""
+    already = _most.get()
+    token = _most.set(threads if already is None else min(threads, already))
+    blas_threads.enter(threads)
+    try:
+        yield
+    finally:
+        blas_threads.leave(threads)
+        _most.reset(token)
 
 
 @cache
@@ -81,11 +117,14 @@ def blas_controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def usable_cores() -> int:
+    """Cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def available_threads() -> int:
-    """Cores we may use, lowered by NUMBA_NUM_THREADS or OMP_NUM_THREADS where they are set."""
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    """Threads we may use: all cores, or fewer where `at_most` or the environment says so."""
+    cores = min(usable_cores(), _most.get() or usable_cores())
     for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
         value = os.environ.get(name, "")
         if value.isdecimal() and int(value) > 0:
@@ -115,7 +154,7 @@ def for_row_slices(function: Callable[[slice], object], n_rows: int, *, slice_ro
         work()
         return
     with one_blas_thread:
-        helpers = [_pool().submit(work) for _ in range(threads - 1)]
+        helpers = [_pool().submit(copy_context().run, work) for _ in range(threads - 1)]
         try:
             work()
         finally:
@@ -134,7 +173,7 @@ def _pool() -> ThreadPoolExecutor:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
     os.register_at_fork(
-        before=one_blas_thread.before_fork,
-        after_in_parent=one_blas_thread.after_fork_in_parent,
-        after_in_child=one_blas_thread.after_fork_in_child,
+        before=blas_threads.before_fork,
+        after_in_parent=blas_threads.after_fork_in_parent,
+        after_in_child=blas_threads.after_fork_in_child,
     )

@@ -12,6 +12,7 @@ SOURCE = Path(provenmf.__file__).parent
 LAYERS = [
     {"errors"},
     {"parallel", "storage"},
+    {"budget"},
     {"kernels"},
     {"linalg"},
     {"blocks", "io", "records"},

@@ -9,12 +9,17 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from provenmf.budget import bytes_of, resources, threads_of
+from provenmf.errors import InvalidInput
 from provenmf.parallel import (
     SMALL_MATRIX,
+    at_most,
+    available_threads,
     blas_threads_for,
     for_row_slices,
     one_blas_thread,
 )
+from provenmf.parallel import blas_threads as blas_threads_inside
 
 
 def blas_threads():
@@ -44,6 +49,76 @@ def test_threads_may_leave_in_another_order():
         assert blas_threads() == {1}
         one_blas_thread.__exit__()
         assert blas_threads() == {2}
+
+
+def test_the_least_that_anybody_inside_allows():
+    with threadpool_limits(3, user_api="blas"):
+        if blas_threads() != {3}:
+            pytest.skip("this BLAS does not take three threads here")
+        with at_most(2):
+            assert blas_threads() == {2}
+            with one_blas_thread:
+                assert blas_threads() == {1}
+            with at_most(5):
+                assert blas_threads() == {2}
+        with at_most(8):  # a limit, no wish
+            assert blas_threads() == {3}
+        assert blas_threads() == {3}
+
+
+def test_fits_of_two_threads_leave_blas_as_it_was():
+    from provenmf import HALS, SPA
+
+    X = np.random.default_rng(0).random((200, 12))
+
+    def fit(model, jobs):
+        with resources(n_jobs=jobs):
+            for _ in range(5):
+                model.fit(X)
+
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        pairs = [(SPA(3), 1), (HALS(3, max_iter=5, tol=0), 2), (SPA(4), None)]
+        users = [threading.Thread(target=fit, args=pair) for pair in pairs]
+        for user in users:
+            user.start()
+        for user in users:
+            user.join()
+        assert blas_threads() == before
+    assert not blas_threads_inside._inside
+
+
+def test_one_setting_for_own_threads_too(monkeypatch):
+    monkeypatch.setattr("provenmf.parallel.usable_cores", lambda: 8)
+    monkeypatch.setattr("provenmf.budget.usable_cores", lambda: 8)
+    for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    assert available_threads() == 8
+    assert [threads_of(n) for n in (3, -1, -2, -20)] == [3, 8, 7, 1]
+    seen = []
+    with resources(n_jobs=3):
+        assert available_threads() == 3
+        for_row_slices(lambda rows: seen.append(available_threads()), 6, slice_rows=1)
+        with resources(n_jobs=-1):  # what is outside has the last word
+            assert available_threads() == 3
+    assert seen == [3] * 6  # helpers know it too
+    assert available_threads() == 8
+    for wrong in (0, True, 1.5):
+        with pytest.raises(InvalidInput, match="n_jobs"):
+            threads_of(wrong)
+
+
+def test_amounts_of_memory():
+    texts = {"500MB": 5e8, "2 gb": 2e9, "1.5GiB": 1.5 * 2**30, "1e3": None, 4096: 4096, "64k": 64e3}
+    for text, expected in texts.items():
+        if expected is None:
+            with pytest.raises(InvalidInput, match="no amount of memory"):
+                bytes_of(text)
+        else:
+            assert bytes_of(text) == expected
+    for wrong in ("", "much", "-2GB", 0, "1..2GB"):
+        with pytest.raises(InvalidInput, match="memory="):
+            bytes_of(wrong)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -107,7 +182,7 @@ def test_a_fork_while_another_thread_changes_the_setting():
     changing, go_on = threading.Event(), threading.Event()
 
     def hold():
-        with one_blas_thread._lock:
+        with blas_threads_inside._lock:
             changing.set()
             go_on.wait(30)
 
@@ -138,11 +213,11 @@ def test_a_fork_inside_leaves_nobody_inside():
     with one_blas_thread:
         child = os.fork()
     if child == 0:
-        os._exit(5 if one_blas_thread._inside == 0 else 1)
+        os._exit(5 if not blas_threads_inside._inside else 1)
     leave.set()
     other.join()
     assert ended_with(child, seconds=30) == 5
-    assert one_blas_thread._inside == 0
+    assert not blas_threads_inside._inside
 
 
 def ended_with(child, *, seconds):

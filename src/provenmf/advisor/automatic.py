@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from provenmf.advisor.diagnose import applies
 from provenmf.advisor.rank import settled_number
 from provenmf.blocks import as_blocks
+from provenmf.budget import resources
 from provenmf.errors import InvalidInput
 from provenmf.estimators import CATALOGUE, estimator_class, make_estimator
 from provenmf.estimators.alternating import PENALTIES
@@ -42,6 +43,8 @@ def factorize(
     method: str = AUTO,
     random_state: RandomState = None,
     checkpoint: str | Path | Checkpoint | None = None,
+    memory: str | float | None = None,
+    n_jobs: int | None = None,
     **options: Any,
 ) -> Factorization:
     """Factorize a matrix in one call and return the `Factorization`.
@@ -62,6 +65,10 @@ def factorize(
     checkpoint : str, Path, Checkpoint or None, default=None
         Folder from which a fit that was killed goes on; see `HALS.fit`. With "auto" each method has
         a folder of its own inside it.
+    memory : str, float or None, default=None
+        Budget such as "2GB"; see `resources`.
+    n_jobs : int or None, default=None
+        Threads; see `resources`.
     **options
         Parameters of the method's estimator; with "auto" those of HALS.
 
@@ -95,14 +102,15 @@ def factorize(
     """
     notes: tuple[str, ...] = ()
     _check_options(POLISHED if method.lower() == AUTO else method, method, options)
-    if n_components is None or n_components == AUTO:
-        n_components, note = settled_number(as_blocks(X))
-        notes = (note,)
-    if method.lower() == AUTO:
-        found = _automatic(X, n_components, random_state, checkpoint, options)
-    else:
-        estimator = make_estimator(method, n_components, random_state=random_state, **options)
-        found = estimator.fit(X, checkpoint=checkpoint).factorization_
+    with resources(memory=memory, n_jobs=n_jobs):
+        if n_components is None or n_components == AUTO:
+            n_components, note = settled_number(as_blocks(X))
+            notes = (note,)
+        if method.lower() == AUTO:
+            found = _automatic(X, n_components, random_state, checkpoint, options)
+        else:
+            estimator = make_estimator(method, n_components, random_state=random_state, **options)
+            found = estimator.fit(X, checkpoint=checkpoint).factorization_
     return replace(found, notes=(*notes, *found.notes))
 
 

@@ -34,7 +34,8 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
     Parameters
     ----------
     X : numpy array, scipy sparse matrix or array, pandas frame, memory map, path of an `.npy`
-        file or of sparse rows (`.npz`, see `provenmf.io.sparse_rows`), HDF5, zarr or Dask array.
+        file, of a `.parquet` file of numbers or of sparse rows (`.npz`, see
+        `provenmf.io.sparse_rows`), HDF5, zarr or Dask array.
     block_rows : rows in a block; chosen from the size of a row if None. Results do not depend
         on it beyond rounding.
     progress : called as progress(rows done, all rows) after each block.
@@ -45,6 +46,10 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
     if isinstance(X, (str, Path)):
         if Path(X).suffix.lower() == ".npz":
             return open_npz(X, **options)
+        if Path(X).suffix.lower() == ".parquet":
+            from provenmf.blocks.parquet import open_parquet
+
+            return open_parquet(X, **options)
         return open_npy(X, **options)
     if isinstance(X, np.memmap):
         return from_memmap(X, **options)

@@ -96,13 +96,18 @@ class Blocks(ABC):
         for start in range(0, self.n_rows, self.block_rows):
             yield start, min(start + self.block_rows, self.n_rows)
 
+    def in_order(self) -> Iterator[tuple[int, int, Block]]:
+        """All blocks with their first and last-plus-one row."""
+        for start, stop in self.ranges():
+            yield start, stop, self.read(start, stop)
+
     def each(
         self, function: Callable[..., Any], *row_arrays: RowArray
     ) -> Iterator[tuple[int, int, Any]]:
         """Apply `function(block, *slices)` to every block; yields (start, stop, result)."""
-        for number, (start, stop) in enumerate(self.ranges()):
+        for number, (start, stop, block) in enumerate(self.in_order()):
             slices = (of_block(a, number, start, stop) for a in row_arrays)
-            result = function(self.read(start, stop), *slices)
+            result = function(block, *slices)
             if self.progress is not None:
                 self.progress(stop, self.n_rows)
             yield start, stop, result
@@ -122,9 +127,9 @@ class Blocks(ABC):
         For steps of which each needs what the one before has found; nothing is done in parallel.
         """
         parts = LocalParts(self.room_for_parts)
-        for number, (start, stop) in enumerate(self.ranges()):
+        for number, (start, stop, block) in enumerate(self.in_order()):
             slices = (of_block(a, number, start, stop) for a in row_arrays)
-            state, part = function(state, self.read(start, stop), *slices)
+            state, part = function(state, block, *slices)
             parts.append(part)
             if self.progress is not None:
                 self.progress(stop, self.n_rows)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from provenmf.blocks.base import Block, Blocks, Progress, RowArray, added, of_block
 from provenmf.blocks.parts import LocalParts, Part, Parts
 from provenmf.errors import InvalidInput
+from provenmf.parallel import at_most
 from provenmf.storage import float_type, own_rows
 
 # How many neighbouring sums are added up by one task.
@@ -260,7 +261,9 @@ def _itself(value: Any) -> Any:
 
 
 def _applied(function: Callable[..., Any], *arguments: Any) -> Any:
-    return function(*arguments)
+    """Call the function in one thread: the scheduler keeps the cores busy with other chunks."""
+    with at_most(1):
+        return function(*arguments)
 
 
 def _taken(block: Block, rows: NDArray[np.intp]) -> Block:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks.base import Block, Blocks, Progress
+from provenmf.budget import block_bytes, room_for_parts
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.storage import float_type
 
 BLOCK_BYTES = 64 * 2**20
+NEIGHBOURS = 16  # rows no farther apart are read together
+PART_BYTES = 512 * 2**20  # what passes keep of rows on disk stays in memory up to this
 
 
 class ArrayBlocks(Blocks):
@@ -27,20 +32,31 @@ class ArrayBlocks(Blocks):
             raise InvalidInput(f"X has shape {tuple(source.shape)}: store it as a matrix")
         n_rows, n_columns = (int(length) for length in source.shape)
         if block_rows is None:
-            block_rows = max(1, BLOCK_BYTES // max(1, n_columns * dtype.itemsize))
+            block_rows = max(1, block_bytes(BLOCK_BYTES) // max(1, n_columns * dtype.itemsize))
         self._source = source
         super().__init__((n_rows, n_columns), float_type(dtype), block_rows, progress)
+        self.room_for_parts = room_for_parts(PART_BYTES)
 
     def read(self, start: int, stop: int) -> Block:
         """Rows start … stop−1, read into memory."""
         return np.ascontiguousarray(self._source[start:stop], dtype=self.dtype)
 
+    def in_order(self) -> Iterator[tuple[int, int, Block]]:
+        """All blocks; the next one is read while one is worked on."""
+        return read_ahead(self)
+
     def take(self, rows: NDArray[np.intp]) -> Block:
-        """The given rows; each is read on its own, since HDF5 wants increasing indices."""
+        """The given rows; neighbours are read together, up to a block of them."""
         rows = np.asarray(rows)
         out = np.empty((len(rows), self.n_columns), dtype=self.dtype)
-        for position, row in enumerate(rows):
-            out[position] = self.read(int(row), int(row) + 1)[0]
+        order = np.argsort(rows, kind="stable")
+        while len(order):
+            first = int(rows[order[0]])
+            span = rows[order] - first
+            far = (span >= self.block_rows) | (np.diff(span, prepend=0) > NEIGHBOURS)
+            here, order = np.split(order, [int(far.argmax()) if far.any() else len(order)])
+            found = self.read(first, int(rows[here[-1]]) + 1)
+            out[here] = found[rows[here] - first]
         return out
 
     def in_double_precision(self) -> ArrayBlocks:
@@ -48,6 +64,43 @@ class ArrayBlocks(Blocks):
         wider = copy.copy(self)
         wider.dtype = np.dtype(np.float64)
         return wider
+
+
+def read_ahead(blocks: Blocks) -> Iterator[tuple[int, int, Block]]:
+    """All blocks in order, read by a thread of its own that is one block ahead."""
+    ranges = list(blocks.ranges())
+    if len(ranges) == 1:
+        yield *ranges[0], blocks.read(*ranges[0])
+        return
+    with ThreadPoolExecutor(1, thread_name_prefix="provenmf-reading") as reader:
+        coming = reader.submit(blocks.read, *ranges[0])
+        for place, following in zip(ranges, [*ranges[1:], None]):
+            block = coming.result()
+            if following is not None:
+                coming = reader.submit(blocks.read, *following)
+            yield *place, block
+
+
+class FileState:
+    """Size and time of a file when it was opened: what is written to it later is noticed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._found = self._now()
+
+    def _now(self) -> tuple[int, int]:
+        try:
+            found = self.path.stat()
+        except OSError as error:
+            raise UnreadableFile(f"{self.path} can no longer be read ({error})") from error
+        return found.st_size, found.st_mtime_ns
+
+    def check(self) -> None:
+        """Refuse to go on with a file that is not the one that was opened."""
+        if self._now() != self._found:
+            raise UnreadableFile(
+                f"{self.path} changed while it was read: fit again when nobody writes to it"
+            )
 
 
 class _RowFile:
@@ -61,11 +114,13 @@ class _RowFile:
         self, path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int
     ) -> None:
         self.path, self.dtype, self.shape, self.offset = path, dtype, shape, offset
+        self._state = FileState(path)
 
     def __getitem__(self, rows: slice) -> NDArray[np.floating]:
         start, stop, _ = rows.indices(self.shape[0])
         row_bytes = self.shape[1] * self.dtype.itemsize
         count = (stop - start) * self.shape[1]
+        self._state.check()
         block = np.fromfile(
             self.path, dtype=self.dtype, count=count, offset=self.offset + start * row_bytes
         )
@@ -84,6 +139,10 @@ def open_npy(path: str | Path, **options: Any) -> ArrayBlocks:
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # the header is arbitrary text, which fails in many ways
+        if "mmap length" in str(error):
+            raise UnreadableFile(
+                f"{path} is shorter than its header says: it is truncated; write it again"
+            ) from error
         # NumPy's own words advise to unpickle, which would run what the file says.
         raise UnreadableFile(
             f"{path} is not a .npy matrix of plain numbers: save it again with numpy.save, "

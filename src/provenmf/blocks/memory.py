@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.blocks.base import Block, Blocks, Progress
+from provenmf.budget import block_bytes
 from provenmf.storage import own_rows
 
 # Blocks of this size keep the products inside a pass small beside the data, and are large
@@ -31,7 +32,8 @@ class MemoryBlocks(Blocks):
         self._matrix = own_rows(matrix) if self.is_sparse else matrix
         if block_rows is None:
             row_bytes = max(1, matrix.shape[1] * matrix.dtype.itemsize)
-            block_rows = matrix.shape[0] if self.is_sparse else max(1, BLOCK_BYTES // row_bytes)
+            dense_rows = max(1, block_bytes(BLOCK_BYTES) // row_bytes)
+            block_rows = matrix.shape[0] if self.is_sparse else dense_rows
         super().__init__(matrix.shape, self._matrix.dtype, block_rows, progress)
 
     @property

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks.base import Block, Blocks, Progress
-from provenmf.blocks.disk import BLOCK_BYTES
+from provenmf.blocks.disk import BLOCK_BYTES, PART_BYTES, read_ahead
+from provenmf.budget import block_bytes, room_for_parts
 from provenmf.errors import UnreadableFile
 from provenmf.io.files import existing
 from provenmf.io.sparse_rows import SparseRows, open_sparse_rows
@@ -31,12 +32,13 @@ class SparseFileBlocks(Blocks):
     ) -> None:
         self._rows = rows
         dtype = float_type(rows.dtype, str(rows.path))
-        entries = BLOCK_BYTES // (dtype.itemsize + INDEX_BYTES)
+        entries = block_bytes(BLOCK_BYTES) // (dtype.itemsize + INDEX_BYTES)
         self._bounds = (
             _equal_rows(rows.shape[0], block_rows) if block_rows else _equal_entries(rows, entries)
         )
         longest = max((b - a for a, b in pairwise(self._bounds)), default=1)
         super().__init__(rows.shape, dtype, longest, progress)
+        self.room_for_parts = room_for_parts(PART_BYTES)
 
     @property
     def stored_entries(self) -> int:
@@ -46,6 +48,10 @@ class SparseFileBlocks(Blocks):
     def ranges(self) -> Iterator[tuple[int, int]]:
         """First and last-plus-one row of each block."""
         return pairwise(self._bounds)
+
+    def in_order(self) -> Iterator[tuple[int, int, Block]]:
+        """All blocks; the next one is read while one is worked on."""
+        return read_ahead(self)
 
     def read(self, start: int, stop: int) -> Block:
         """Rows start … stop−1, read into memory and checked."""

@@ -38,6 +38,8 @@ def fit(
     seed: options.Seed = 0,
     checkpoint: options.CheckpointFolder = None,
     checkpoint_seconds: options.CheckpointSeconds = 30.0,
+    memory: options.Memory = None,
+    jobs: options.Jobs = None,
     no_certify: options.NoCertify = False,
     no_report: options.NoReport = False,
     h5ad: Annotated[
@@ -68,7 +70,7 @@ def fit(
       provenmf fit spectra.mat --key Y --transpose -k 3 --method spa
       provenmf fit big.npy -k 20 --method spa --no-report --json
     """
-    from provenmf import Checkpoint, factorize
+    from provenmf import Checkpoint, factorize, resources
     from provenmf.advisor.diagnose import turned_note
     from provenmf.blocks import Blocks
     from provenmf.estimators import estimator_class
@@ -78,7 +80,7 @@ def fit(
     missing = method == "auto" or estimator_class(method).traits.missing_values
     if h5ad is not None:
         check_h5ad(h5ad, data, transpose, force)
-    with reading(data):
+    with reading(data), resources(memory=memory):  # the size of blocks follows from it
         table = read_data(data, key=key, transpose=transpose, missing=missing)
         more = {} if known is None else {"fixed_components": read_table(known).matrix}
     with fitting(data, method, rank, max_iter) as fit:
@@ -91,6 +93,8 @@ def fit(
             random_state=seed,
             certify=not no_certify,
             checkpoint=Checkpoint(checkpoint, checkpoint_seconds) if checkpoint else None,
+            memory=memory,
+            n_jobs=jobs,
             **more,
             **fit.options,
         )

@@ -23,6 +23,7 @@ RENAMED = {
     "n_parts": "--rank",
     "random_state": "--seed",
     "fixed_components": "--known",
+    "n_jobs": "--jobs",
 }
 # Errors that have their cause outside the program.
 OUTSIDE = (ProvenmfError, OSError, MemoryError)

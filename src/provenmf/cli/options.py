@@ -112,6 +112,16 @@ CheckpointSeconds = Annotated[
         help="Time between two checkpoints; 0: every iteration.",
     ),
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory", metavar="SIZE", help="Memory that may be used, such as 2GB; less is refused."
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", metavar="N", help="Threads; -1 for all cores, which is the default."),
+]
 Resamples = Annotated[
     int,
     typer.Option(

@@ -242,6 +242,10 @@ class AlternatingFactorizer(Factorizer):
     def _weights_are_least_squares(self) -> bool:
         return not self._penalties.on_weights(1)
 
+    def _gathered_bytes(self, blocks: Blocks) -> float:
+        from_singular_vectors = isinstance(self.init, str) and self.init.startswith("nndsvd")
+        return 8.0 * blocks.stored_entries if from_singular_vectors else 0.0
+
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         wanted = self._number_wanted(blocks.n_rows)
         known = self.fixed_components

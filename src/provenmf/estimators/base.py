@@ -19,6 +19,7 @@ from provenmf.blocks import Blocks, as_blocks, at_safe_scale, is_outside_memory
 from provenmf.errors import InvalidInput, warn_user
 from provenmf.estimators.checkpoint import keeper_of
 from provenmf.estimators.docstrings import completed
+from provenmf.estimators.memory import check_memory
 from provenmf.estimators.parameters import AT_LEAST_ONE, StrOptions, validate_parameters
 from provenmf.estimators.provenance import plain_parameters, versions
 from provenmf.estimators.traits import Traits
@@ -32,6 +33,7 @@ from provenmf.solvers.weights import Constraint, encode
 from provenmf.storage import as_dense, largest_of, own_rows, stored_values
 
 WITHOUT_NEGATIVE = "set them to zero, or use a method that allows them, such as SPA, MERIT or AND"
+MOST_COMPONENTS = 100  # that are tried where their number is not given
 _OF_ONE_FIT = ("factorization_", "certificate_", "reconstruction_err_", "anchors_", "labels_")
 
 
@@ -158,6 +160,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self, blocks: Blocks, checkpoint: str | Path | Checkpoint | None
     ) -> NDArray[Any]:
         """All of a fit but the validation; the weights."""
+        self._check_memory(blocks)
         with (
             blas_threads_for(blocks.stored_entries),
             interruption(self.on_interrupt) as pressed,
@@ -169,6 +172,17 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 keeper.check_data(self.factorization_.fingerprint)
         self._warn_if_cut_short()
         return self.factorization_.weights
+
+    def _gathered_bytes(self, blocks: Blocks) -> float:
+        """Bytes of the data, and of what is as large, that the method holds at once."""
+        return 0.0
+
+    def _check_memory(self, blocks: Blocks) -> None:
+        """Refuse what exceeds the memory, before the start."""
+        wanted = self.n_components
+        k = wanted if isinstance(wanted, int) else min(MOST_COMPONENTS, *blocks.shape)
+        gathered = self._gathered_bytes(blocks)
+        check_memory(type(self).__name__, blocks, k, gathered=gathered, certify=self.certify)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Find the weights of rows for the components found by `fit`.
@@ -362,14 +376,15 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 raise InvalidInput(str(error)) from error
         return X
 
-    def _refuse(self, missing: int, invalid: int) -> None:
-        """Entries that are no finite numbers."""
+    def _refuse(self, missing: int, invalid: int, where: str = "") -> None:
+        """Entries that are no finite numbers; rows and blocks count from 0."""
         if invalid > missing:
             raise InvalidInput(
-                f"X contains infinity in {invalid - missing} entries: remove or replace them"
+                f"X contains infinity in {invalid - missing} entries{where}: remove or replace them"
             )
         raise InvalidInput(
-            f"X contains NaN in {missing} entries, and {type(self).__name__} needs all entries: "
+            f"X contains NaN in {missing} entries{where}, and {type(self).__name__} needs all "
+            "entries: "
             "fill them, or use HALS or ANLS, which leave missing entries out"
         )
 
@@ -386,12 +401,15 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 f"X has {blocks.n_columns} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input"
             )
-        found = np.array([counts for _, _, counts in blocks.each(_examined)])
+        seen = [(start, *counts) for start, _, counts in blocks.each(_examined)]
+        found = np.array(seen)[:, 1:]
         invalid, negative, missing = found[:, [0, 1, 3]].sum(axis=0).astype(int).tolist()
         if invalid and missing == invalid and self.traits.missing_values:
             return self._blocks(blocks.everything(), reset=reset)
         if invalid:
-            self._refuse(missing, invalid)
+            number = int(np.argmax(found[:, 0] > 0))
+            row = int(seen[number][0] + found[number, 4])
+            self._refuse(missing, invalid, f", the first of them in row {row} (block {number})")
         if negative and not self.traits.negative_data:
             raise InvalidInput(
                 f"Negative values in data passed to {type(self).__name__}: {negative} entries; "
@@ -435,9 +453,21 @@ def check_n_components(n_components: int, available: int, what: str) -> int:
     return n_components
 
 
-def _examined(block: Any) -> tuple[int, int, float, int]:
-    """How many entries are not finite and below zero, the largest absolute value, how many NaN."""
+def _examined(block: Any) -> tuple[int, int, float, int, int]:
+    """Entries not finite and below zero, the largest absolute value, how many NaN, the first row.
+
+    The first row is that with an entry that is not finite.
+    """
     values = stored_values(block)
-    invalid = int(np.count_nonzero(~np.isfinite(values)))
-    missing = int(np.count_nonzero(np.isnan(values))) if invalid else 0
-    return invalid, int(np.count_nonzero(values < 0)), largest_of(block), missing
+    bad = ~np.isfinite(values)
+    invalid, missing, row = int(np.count_nonzero(bad)), 0, 0
+    if invalid:
+        missing = int(np.count_nonzero(np.isnan(values)))
+        place = int(np.argmax(bad))
+        sparse = sp.issparse(block)
+        row = (
+            int(np.searchsorted(block.indptr, place, "right")) - 1
+            if sparse
+            else place // bad.shape[1]
+        )
+    return invalid, int(np.count_nonzero(values < 0)), largest_of(block), missing, row

@@ -132,6 +132,9 @@ class ConeNMF(Factorizer):
         self.callback = callback
         self.on_interrupt = on_interrupt
 
+    def _gathered_bytes(self, blocks: Blocks) -> float:
+        return 16.0 * blocks.stored_entries if self.refine in ("mu", "kl") else 0.0
+
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         wanted = self._number_wanted(blocks.n_rows)
         report: dict[str, Any] = {"callback": self.callback, "verbose": self.verbose}

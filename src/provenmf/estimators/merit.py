@@ -22,7 +22,7 @@ from provenmf.guarantees.fit import Fit
 from provenmf.parallel import one_blas_thread
 from provenmf.records import Certificate, Solution
 from provenmf.solvers.interruption import OnInterrupt
-from provenmf.solvers.merit.solver import Step, merit
+from provenmf.solvers.merit.solver import Step, bytes_at_hand, merit
 from provenmf.solvers.run import Callback
 from provenmf.solvers.weights import Constraint
 
@@ -157,6 +157,9 @@ class MERIT(AnchorFactorizer):
         self.verbose = verbose
         self.callback = callback
         self.on_interrupt = on_interrupt
+
+    def _gathered_bytes(self, blocks: Blocks) -> float:
+        return bytes_at_hand(blocks, self.step)
 
     def _anchors_of(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         with one_blas_thread:  # its own threads share the rows

@@ -100,6 +100,9 @@ class PoissonNMF(Factorizer):
         self.callback = callback
         self.on_interrupt = on_interrupt
 
+    def _gathered_bytes(self, blocks: Blocks) -> float:
+        return 16.0 * blocks.stored_entries  # by rows and by columns
+
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         return poisson_nmf(
             blocks,

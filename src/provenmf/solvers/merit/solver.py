@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks, as_blocks
+from provenmf.budget import block_bytes
 from provenmf.errors import InvalidInput, TooLarge
 from provenmf.records import Solution, StopReason
 from provenmf.records.states import MeritState
@@ -255,9 +256,8 @@ def rows_for(blocks: Blocks, step: Step) -> Blocks:
     Beyond SEARCH_ROWS pairwise steps leave the rows where they are, in blocks of which all that is
     computed for their rows is small.
     """
-    n, d = blocks.shape
-    if step == "open-loop" or n <= SEARCH_ROWS:
-        size = 16.0 * n * d
+    size = bytes_at_hand(blocks, step)
+    if size:
         if size > DENSE_BYTES:
             raise TooLarge(
                 f"X of shape {blocks.shape} takes {size / 1e9:.1f} GB with what is fitted to it, "
@@ -266,5 +266,11 @@ def rows_for(blocks: Blocks, step: Step) -> Blocks:
                 remedy="project the rows to a few times {argument} dimensions first"
                 + (", or use {:step='pairwise'}" if step == "open-loop" else ""),
             )
-        return as_blocks(as_dense(blocks.everything()), block_rows=n)
-    return blocks.in_blocks_of(BLOCK_BYTES // (8 * d + ROW_BYTES))
+        return as_blocks(as_dense(blocks.everything()), block_rows=blocks.n_rows)
+    return blocks.in_blocks_of(block_bytes(BLOCK_BYTES) // (8 * blocks.n_columns + ROW_BYTES))
+
+
+def bytes_at_hand(blocks: Blocks, step: Step) -> float:
+    """What dense rows and their fit take where all rows are compared with each other, else 0."""
+    all_pairs = step == "open-loop" or blocks.n_rows <= SEARCH_ROWS
+    return 16.0 * blocks.n_rows * blocks.n_columns if all_pairs else 0.0

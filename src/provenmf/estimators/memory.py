@@ -1,0 +1,53 @@
+"""What a fit needs beside data that are in memory already, estimated before it starts."""
+
+from __future__ import annotations
+
+from provenmf.blocks import Blocks
+from provenmf.budget import BLOCKS_IN_BUDGET, memory_budget
+from provenmf.errors import TooLarge, warn_user
+
+PYTHON = 350e6  # with numpy, scipy, scikit-learn and the compiled kernels
+# Without a budget, more than this is not brought into memory, and more than a hint is said.
+MOST_GATHERED, HINT = 16e9, 256e6
+# Vectors with a number for each row that a fit and its certificate hold at the same time.
+VECTORS = 8
+
+
+def check_memory(name: str, blocks: Blocks, k: int, *, gathered: float, certify: bool) -> None:
+    """Refuse a fit that exceeds the budget, or that gathers too much; say so where it gathers.
+
+    Parameters
+    ----------
+    name : of the method.
+    k : the number of components, or the most that are tried.
+    gathered : bytes that the method holds of the data at once, 0 where blocks are enough.
+    certify : whether a certificate is wanted, which takes another array (n_rows, k).
+    """
+    budget = memory_budget()
+    by_row = blocks.n_rows * (k * (blocks.dtype.itemsize + 8 * (1 + certify)) + 8 * VECTORS)
+    at_work = 16.0 * blocks.block_rows * blocks.n_columns * blocks.dtype.itemsize
+    needed = PYTHON + by_row + gathered + min(at_work, 16 * budget / BLOCKS_IN_BUDGET)
+    if needed > budget:
+        what = f", {gathered / 1e9:.2g} GB of it for the data at once" if gathered else ""
+        raise TooLarge(
+            f"is less than the {needed / 1e9:.2g} GB that {name} needs for {blocks.n_rows} rows "
+            f"and {k} components{what}",
+            argument="memory",
+            value=f"{budget / 1e9:.3g}GB",
+            remedy="raise it"
+            + (", use a method that reads block by block, such as SPA or HALS" if gathered else "")
+            + (", or do without the certificate ({:certify=False})" if certify else ""),
+        )
+    if blocks.in_memory or gathered <= HINT:
+        return
+    if gathered > MOST_GATHERED:
+        raise TooLarge(
+            f"{name} needs {gathered / 1e9:.3g} GB at once for X of shape {blocks.shape}, which is "
+            "not in memory: use a method that reads block by block, such as SPA or HALS"
+        )
+    warn_user(
+        RuntimeWarning(
+            f"{name} brings X of shape {blocks.shape} into memory, {gathered / 1e9:.2g} GB; SPA, "
+            "HALS and others read it block by block"
+        )
+    )
