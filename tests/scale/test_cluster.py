@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from provenmf import Checkpoint
 from provenmf.blocks import as_blocks
+from provenmf.blocks.cluster import ClusterParts
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.errors import InvalidInput
 from provenmf.estimators import CATALOGUE, estimator_class, make_estimator
@@ -94,6 +96,46 @@ def test_a_fit_on_a_cluster_is_the_fit_in_memory(client, method):
     weights = near.transform(X)
     scale = np.abs(weights).max()
     np.testing.assert_allclose(far.transform(chunked(X)), weights, atol=1e-8 * scale)
+
+
+@pytest.mark.parametrize("method", ["hals", "anls"])
+def test_weights_stay_on_the_workers(client, method, monkeypatch):
+    """They come once, at the end; with a checkpoint, when it is written."""
+    brought = []
+    rows = ClusterParts.rows
+
+    def counted(parts, *arguments):
+        found = rows(parts, *arguments)
+        brought.append(found.shape)
+        return found
+
+    monkeypatch.setattr(ClusterParts, "rows", counted)
+    options = {"init": "spa", "coarse": False, "l2_weights": 1e-3, "l2_components": 1e-3}
+    far = make(method, certify=False, **options).fit(chunked(data()))
+    assert [shape for shape in brought if len(shape) == 2] == [(60, 3)]
+    monkeypatch.undo()
+    assert_same_fit(make(method, certify=False, **options).fit(data()), far)
+
+
+def test_a_fit_on_a_cluster_goes_on_from_a_checkpoint(client, tmp_path):
+    plain = make("hals", certify=False, tol=0).set_params(max_iter=6).fit(chunked(data()))
+    for iterations in (3, 6):
+        model = make("hals", certify=False, tol=0).set_params(max_iter=iterations)
+        model.fit(chunked(data()), checkpoint=Checkpoint(tmp_path, seconds=0))
+    np.testing.assert_array_equal(model.components_, plain.components_)
+
+
+def test_arrays_on_the_workers_are_sent_again_only_if_they_changed(client, monkeypatch):
+    monkeypatch.setattr("provenmf.blocks.cluster.WORTH_KEEPING", 1)
+    X = np.random.default_rng(0).random((50, 4))
+    blocks = as_blocks(da.from_array(X, chunks=(20, 4)))
+    weights = blocks.map_rows(lambda block: block[:, :2] + 1)
+    known = blocks._placed(weights)
+    assert blocks._placed(weights) is known
+    assert blocks._placed(weights.copy()) is not known
+    weights[3, 1] = 7.0
+    found = blocks.map_reduce(lambda block, rows: block.T @ rows, weights)
+    np.testing.assert_allclose(found, X.T @ weights)
 
 
 def test_merit_on_a_cluster_is_merit_in_memory(client, monkeypatch):

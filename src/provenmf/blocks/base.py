@@ -39,6 +39,8 @@ class Blocks(ABC):
 
     is_sparse: bool = False
     in_memory: bool = False
+    # Whether what is kept of rows is elsewhere, so that bringing it here takes time.
+    elsewhere: bool = False
     # Bytes of kept parts that stay in memory; the others go to temporary files.
     room_for_parts: float = inf
 

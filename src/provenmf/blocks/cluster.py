@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+from weakref import ref
+from zlib import crc32
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +27,8 @@ from provenmf.storage import float_type, own_rows
 
 # How many neighbouring sums are added up by one task.
 FOLDED = 8
+# Arrays from so many bytes on stay on the workers for later passes, and so many of them.
+WORTH_KEEPING, ARRAYS_KEPT = 1 << 20, 3
 
 
 class ClusterBlocks(Blocks):
@@ -45,7 +49,9 @@ class ClusterBlocks(Blocks):
         rows = _in_rows(array, self.is_sparse, block_rows)
         self._array, self._chunks = rows, list(rows.to_delayed()[:, 0])
         super().__init__(rows.shape, rows.dtype, max(rows.chunks[0]), progress)
+        self._sent = SentArrays()
         if self._client is not None:
+            self.elsewhere = True
             self._settle(array)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -108,6 +114,18 @@ class ClusterBlocks(Blocks):
                 self.progress(stop, self.n_rows)
             yield start, stop, result
 
+    def map_rows(self, function: Callable[..., Any], *row_arrays: RowArray) -> NDArray[Any]:
+        """One result per row, brought here; should it be given to a later pass, it is there."""
+        if self._client is None:
+            return super().map_rows(function, *row_arrays)
+        parts = self.keep(function, *row_arrays)
+        found = parts.rows()
+        if isinstance(parts, ClusterParts):
+            self._sent.remember(found, parts)
+        if self.progress is not None:
+            self.progress(self.n_rows, self.n_rows)
+        return found
+
     def map_reduce(self, function: Callable[..., Any], *row_arrays: RowArray) -> Any:
         """Sum over the blocks; neighbours are added up where they are."""
         if self._client is None:
@@ -133,6 +151,8 @@ class ClusterBlocks(Blocks):
 
     def _slices(self, row_arrays: Sequence[RowArray]) -> Iterator[list[Any]]:
         """What belongs to each chunk; parts on the workers are only named."""
+        if self._client is not None:
+            row_arrays = [self._placed(a) for a in row_arrays]
         for number, (start, stop) in enumerate(self.ranges()):
             yield [
                 a.future(number)
@@ -140,6 +160,17 @@ class ClusterBlocks(Blocks):
                 else of_block(a, number, start, stop)
                 for a in row_arrays
             ]
+
+    def _placed(self, rows: RowArray) -> RowArray:
+        """A large array as parts on the workers: those of an earlier pass, if it is the same."""
+        if isinstance(rows, Parts) or rows.ndim < 2 or rows.nbytes < WORTH_KEEPING:
+            return rows
+        known = self._sent.parts_of(rows)
+        if known is None:
+            tasks = [delayed(_itself, pure=False)(rows[a:b]) for a, b in self.ranges()]
+            known = ClusterParts(self._client, self._client.compute(tasks))
+            self._sent.remember(rows, known)
+        return known
 
     def keep(self, function: Callable[..., Any], *row_arrays: RowArray) -> Parts:
         """What `function` returns for each chunk, kept on the workers."""
@@ -212,6 +243,31 @@ class ClusterParts(Parts):
         from provenmf.blocks.workers import gathered
 
         return gathered(self._client, tasks)
+
+
+class SentArrays:
+    """Arrays of the client whose rows are on the workers too, the last few of them.
+
+    An array is recognized by its identity and by a checksum, in case it was written to.
+    """
+
+    def __init__(self) -> None:
+        self._known: list[tuple[ref[NDArray[Any]], int, ClusterParts]] = []
+
+    def remember(self, rows: NDArray[Any], parts: ClusterParts) -> None:
+        """Keep the parts as long as the array lives and no newer ones take their place."""
+        if rows.ndim == 2 and rows.nbytes >= WORTH_KEEPING:
+            self._known = [*self._known, (ref(rows), _checksum(rows), parts)][-ARRAYS_KEPT:]
+
+    def parts_of(self, rows: NDArray[Any]) -> ClusterParts | None:
+        """Its parts on the workers, if they are there."""
+        self._known = [known for known in self._known if known[0]() is not None]
+        found = (k for k in reversed(self._known) if k[0]() is rows and k[1] == _checksum(rows))
+        return next((parts for _, _, parts in found), None)
+
+
+def _checksum(rows: NDArray[Any]) -> int:
+    return crc32(np.ascontiguousarray(rows).view(np.uint8).reshape(-1).data)
 
 
 def _futures_of(parts: Parts) -> list[Any]:

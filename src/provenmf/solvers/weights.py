@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -34,15 +35,25 @@ def encode(
     """
     if isinstance(blocks, ObservedBlocks):
         return _encode_observed(blocks, components, penalty)
+    return blocks.map_rows(encoder(components, blocks.dtype, constraint, penalty))
+
+
+def encoder(
+    components: NDArray[np.floating],
+    dtype: np.dtype[Any],
+    constraint: Constraint = "nonnegative",
+    penalty: Penalty = NONE,
+) -> Callable[[Block], NDArray[Any]]:
+    """The function that finds the weights of a block's rows; see `encode`."""
     solve = _LEAST_SQUARES[constraint]
     wide = components.astype(np.float64, copy=False)
     gram = wide @ wide.T
 
     def weights_of(block: Block) -> NDArray[Any]:
         cross = np.asarray(block @ wide.T, dtype=np.float64)
-        return solve(*penalty.normal_equations(gram, cross)).astype(blocks.dtype, copy=False)
+        return solve(*penalty.normal_equations(gram, cross)).astype(dtype, copy=False)
 
-    return blocks.map_rows(weights_of)
+    return weights_of
 
 
 def _encode_observed(

@@ -235,7 +235,7 @@ def test_data_that_change_during_the_fit_are_refused(tmp_path):
     def spoil(row):
         np.save(path, X + 1)
 
-    with pytest.raises(InvalidInput, match="X changed while it was read"):
+    with pytest.raises(InvalidInput, match="x.npy changed while it was read"):
         fitted(HALS(4, max_iter=3, callback=spoil), path, checkpoint=tmp_path / "folder")
 
 

@@ -36,11 +36,10 @@ from provenmf.solvers.alternating.loop import (
     COARSE_WINDOW,
     WINDOW,
     alternate,
-    rows_per_thread,
     start_for,
 )
 from provenmf.solvers.alternating.starts import Init
-from provenmf.solvers.alternating.steps import steps_for
+from provenmf.solvers.alternating.steps import rows_per_thread, steps_for
 from provenmf.solvers.run import Callback, Run
 from provenmf.storage import stored_values
 

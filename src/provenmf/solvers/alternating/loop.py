@@ -29,15 +29,15 @@ from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks
 from provenmf.blocks.observed import ObservedBlocks
+from provenmf.blocks.parts import Parts
 from provenmf.linalg.products import transposed_product
-from provenmf.parallel import available_threads, for_row_slices
 from provenmf.records import Solution, StopReason
 from provenmf.records.states import KnownState
 from provenmf.solvers.alternating.coarse import SolveSample, components_from_sample, worth_sampling
 from provenmf.solvers.alternating.extrapolation import Extrapolation
 from provenmf.solvers.alternating.known import with_known_first
 from provenmf.solvers.alternating.starts import Init, start_pair
-from provenmf.solvers.alternating.steps import Steps, double
+from provenmf.solvers.alternating.steps import Steps, double, look_ahead
 from provenmf.solvers.run import Run
 
 WINDOW = 10  # iterations over which the decrease of the error is judged
@@ -65,46 +65,52 @@ def alternate(
 
     Returns
     -------
-    Solution with the components and the weights that belong to them.
+    Solution with the components and the weights that belong to them, unless these are elsewhere.
     """
     dtype = steps.blocks.dtype
     features = np.ascontiguousarray(components.T, dtype=dtype)
     best_possible = weights is None
     start = steps.best_weights(components) if weights is None else weights
-    weights = np.ascontiguousarray(start, dtype=dtype)
-    best, error = (weights, features), math.inf
-    weights_ahead, features_ahead = weights, features
+    rows = steps.placed(start)
+    best, error = (rows, features), math.inf
+    rows_ahead, features_ahead = rows, features
     extrapolation = Extrapolation()
     levels = [math.inf]
     exact = float(np.finfo(dtype).eps) ** EXACT
     if run.saved is not None:
-        weights, features, ahead, features_ahead = run.saved["factors"]
-        best, weights_ahead, best_possible = (ahead, features), ahead, False
+        kept, features, kept_ahead, features_ahead = run.saved["factors"]
+        rows, rows_ahead = steps.placed(kept), steps.placed(kept_ahead)
+        best, best_possible = (rows_ahead, features), False
         levels, error = run.saved["levels"], run.saved["error"]
         extrapolation = Extrapolation.restored(run.saved["steps"])
     run.keeps(
         lambda: {
-            "factors": (weights, features, weights_ahead, features_ahead),
+            "factors": (
+                steps.brought(rows),
+                features,
+                steps.brought(rows_ahead),
+                features_ahead,
+            ),
             "levels": levels,
             "error": error,
             "steps": vars(extrapolation),
         }
     )
     for _ in run:
-        new_weights = weights
+        new_rows = rows
         if not best_possible:
-            new_weights = steps.better_weights(weights_ahead, features_ahead)
+            new_rows = steps.better_weights(rows_ahead, features_ahead)
         best_possible = False
         length = extrapolation.length if len(levels) > 1 else 0.0
-        candidate = look_ahead(new_weights, weights, length)
+        candidate = steps.ahead(new_rows, rows, length)
         found = steps.better_features(candidate, features_ahead)
         if found.level > levels[-1]:
-            weights_ahead, features_ahead = weights, features = best
+            rows_ahead, features_ahead = rows, features = best
             extrapolation.shorter()
             levels.append(levels[-1])
         else:
             features_ahead = look_ahead(found.features, features, extrapolation.length)
-            weights_ahead, weights, features = candidate, new_weights, found.features
+            rows_ahead, rows, features = candidate, new_rows, found.features
             best, error = (candidate, found.features), found.error
             extrapolation.longer()
             levels.append(found.level)
@@ -115,7 +121,7 @@ def alternate(
             run.stop(StopReason.CONVERGED)
     return Solution(
         components=np.ascontiguousarray(best[1].T),
-        weights=best[0],
+        weights=None if isinstance(best[0], Parts) else best[0],
         trace=run.trace,
         stop_reason=run.stop_reason,
         state=KnownState(steps.known) if steps.known else None,
@@ -149,23 +155,6 @@ def start_for(
     return weights, components
 
 
-def look_ahead(
-    new: NDArray[np.floating], last: NDArray[np.floating], length: float
-) -> NDArray[np.floating]:
-    """A step of relative length ``length`` beyond ``new`` (AG19, Eq. (4)), kept nonnegative."""
-    if length == 0.0:
-        return new
-    from provenmf.kernels.alternating.coordinate_descent import look_ahead_in_place
-
-    ahead = np.empty_like(new)
-    for_row_slices(
-        lambda rows: look_ahead_in_place(new[rows], last[rows], length, ahead[rows]),
-        len(new),
-        slice_rows=rows_per_thread(len(new)),
-    )
-    return ahead
-
-
 def scaled_to_data(
     blocks: Blocks, weights: NDArray[np.floating], components: NDArray[np.floating]
 ) -> NDArray[np.floating]:
@@ -182,8 +171,3 @@ def scaled_to_data(
 def stalled(errors: list[float], tol: float, window: int) -> bool:
     """Whether the last ``window`` iterations lowered the error by less than ``tol`` of itself."""
     return len(errors) > window + 1 and errors[-1 - window] - errors[-1] <= tol * errors[-1]
-
-
-def rows_per_thread(n_rows: int) -> int:
-    """Slices small enough to balance the load, large enough to be worth handing out."""
-    return max(256, -(-n_rows // (4 * available_threads())))

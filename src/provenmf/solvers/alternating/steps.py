@@ -18,12 +18,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks
+from provenmf.blocks.base import RowArray
 from provenmf.blocks.observed import ObservedBlocks
+from provenmf.blocks.parts import Parts
 from provenmf.linalg.norms import squared_frobenius_norm, squared_residual_rows
 from provenmf.linalg.observed import residual_entries
 from provenmf.linalg.penalties import Penalties, Penalty
 from provenmf.linalg.products import product, transposed_product
-from provenmf.solvers.weights import encode
+from provenmf.parallel import available_threads, for_row_slices
+from provenmf.solvers.weights import encode, encoder
 
 Array = NDArray[np.floating]
 # Squared errors below this many units of the data's precision lost too many digits in products:
@@ -85,25 +88,44 @@ class Steps(ABC):
         """Whether the objective is more than the squared error."""
         return bool(self.on_weights) or bool(self.on_components)
 
-    def best_weights(self, components: Array) -> Array:
+    def best_weights(self, components: Array) -> RowArray:
         """Weights that minimise the objective for these components."""
         return encode(self.blocks, components, penalty=self.on_weights)
 
+    def placed(self, weights: RowArray) -> RowArray:
+        """Weights as the steps want them."""
+        assert not isinstance(weights, Parts)
+        return np.ascontiguousarray(weights, dtype=self.blocks.dtype)
+
+    def brought(self, weights: RowArray) -> Array:
+        """Weights as an array, for a checkpoint."""
+        assert not isinstance(weights, Parts)
+        return weights
+
+    def ahead(self, new: RowArray, last: RowArray, length: float) -> RowArray:
+        """A step beyond the new weights."""
+        assert not isinstance(new, Parts) and not isinstance(last, Parts)
+        return look_ahead(new, last, length)
+
     @abstractmethod
-    def better_weights(self, start: Array, features: Array) -> Array:
+    def better_weights(self, start: RowArray, features: Array) -> RowArray:
         """One pass: every row of the weights improved for the given features."""
 
     @abstractmethod
-    def better_features(self, weights: Array, start: Array) -> Features:
+    def better_features(self, weights: RowArray, start: Array) -> Features:
         """One pass: features improved for the given weights, and how good they are."""
 
-    def _judged(self, squared_error: float, weights: Array, features: Array) -> Features:
+    def _penalty_on(self, weights: RowArray) -> float:
+        assert not isinstance(weights, Parts)
+        return self.on_weights.value(weights)
+
+    def _judged(self, squared_error: float, weights: RowArray, features: Array) -> Features:
         if self.squared_norm == 0.0:
             return Features(features, 0.0, 0.0)
         error = math.sqrt(max(squared_error, 0.0) / self.squared_norm)
         if not self.penalised:
             return Features(features, error, error)
-        penalty = self.on_weights.value(weights) + self.on_components.value(features)
+        penalty = self._penalty_on(weights) + self.on_components.value(features)
         return Features(features, error, math.sqrt(error**2 + 2 * penalty / self.squared_norm))
 
 
@@ -116,26 +138,37 @@ def steps_for(
     known: int = 0,
 ) -> Steps:
     """The steps for data with or without missing entries."""
-    kind = ObservedEntries if isinstance(blocks, ObservedBlocks) else AllEntries
+    kind: type[Steps] = EntriesElsewhere if blocks.elsewhere else AllEntries
+    if isinstance(blocks, ObservedBlocks):
+        kind = ObservedEntries
     return kind(blocks, for_weights, for_components, penalties=penalties, known=known)
 
 
 class AllEntries(Steps):
     """Every entry is observed: one Gram matrix for all rows of a factor."""
 
-    def better_weights(self, start: Array, features: Array) -> Array:
+    def better_weights(self, start: RowArray, features: Array) -> RowArray:
         """One pass over the rows."""
+        return self.blocks.map_rows(self._improving(features), start)
+
+    def _improving(self, features: Array) -> Callable[[Array, Array], Array]:
+        """(block, rows of the weights) -> better rows."""
         gram = double(features.T @ features)
 
         def improved(block: Array, rows: Array) -> Array:
             normal = self.on_weights.normal_equations(gram, product(block, features))
             return self.for_weights.rows(*normal, rows)
 
-        return self.blocks.map_rows(improved, start)
+        return improved
 
-    def better_features(self, weights: Array, start: Array) -> Features:
+    def _products(self, weights: RowArray) -> tuple[Array, NDArray[np.float64]]:
+        """X' W (d, k) and W' W."""
+        assert not isinstance(weights, Parts)
+        return self._transposed_times(weights), double(weights.T @ weights)
+
+    def better_features(self, weights: RowArray, start: Array) -> Features:
         """One product with the transposed data."""
-        cross, gram = self._transposed_times(weights), double(weights.T @ weights)
+        cross, gram = self._products(weights)
         features = self._improved(gram, cross, start)
         explained = 2.0 * np.einsum("ij,ij->", cross, features, dtype=np.float64)
         explained -= np.vdot(gram, double(features.T @ features))
@@ -145,7 +178,7 @@ class AllEntries(Steps):
             squared_error = self._measured(weights, features)
         return self._judged(squared_error, weights, features)
 
-    def _measured(self, weights: Array, features: Array) -> float:
+    def _measured(self, weights: RowArray, features: Array) -> float:
         """The squared error from the residual itself: all digits where the fit is nearly exact.
 
         Without them the order of the sums, which differs between dense and sparse data, would
@@ -179,19 +212,61 @@ class AllEntries(Steps):
         return self._multiply
 
 
+class EntriesElsewhere(AllEntries):
+    """Rows on the workers of a cluster: so are the weights, and sums of products travel."""
+
+    def placed(self, weights: RowArray) -> RowArray:
+        """Weights on the workers."""
+        if isinstance(weights, Parts):
+            return weights
+        dtype = self.blocks.dtype
+        return self.blocks.keep(lambda _, rows: np.ascontiguousarray(rows, dtype=dtype), weights)
+
+    def brought(self, weights: RowArray) -> Array:
+        """Weights as an array of the client."""
+        return weights.rows() if isinstance(weights, Parts) else weights
+
+    def best_weights(self, components: Array) -> RowArray:
+        """Weights that minimise the objective for these components."""
+        dtype = self.blocks.dtype
+        return self.blocks.keep(encoder(components, dtype, penalty=self.on_weights))
+
+    def ahead(self, new: RowArray, last: RowArray, length: float) -> RowArray:
+        """A step beyond the new weights, made on the workers."""
+        assert isinstance(new, Parts) and isinstance(last, Parts)
+        return new.mapped(lambda a, b: look_ahead(a, b, length), last) if length else new
+
+    def better_weights(self, start: RowArray, features: Array) -> RowArray:
+        """One pass over the rows."""
+        return self.blocks.keep(self._improving(features), start)
+
+    def _products(self, weights: RowArray) -> tuple[Array, NDArray[np.float64]]:
+        def of_block(block: Array, rows: Array) -> tuple[Array, NDArray[np.float64]]:
+            return transposed_product(block, rows), double(rows.T @ rows)
+
+        cross, gram = self.blocks.map_reduce(of_block, weights)
+        return cross, gram
+
+    def _penalty_on(self, weights: RowArray) -> float:
+        assert isinstance(weights, Parts)
+        return float(sum(weights.each(self.on_weights.value)))
+
+
 class ObservedEntries(Steps):
     """Some entries are missing: the sums of every row are over its observed entries."""
 
     blocks: ObservedBlocks
 
-    def better_weights(self, start: Array, features: Array) -> Array:
+    def better_weights(self, start: RowArray, features: Array) -> RowArray:
         """One pass over the rows."""
+        assert not isinstance(start, Parts)
         return self.for_weights.observed_rows(
             self.blocks.entries, features, start, 0, self.on_weights
         )
 
-    def better_features(self, weights: Array, start: Array) -> Features:
+    def better_features(self, weights: RowArray, start: Array) -> Features:
         """One pass over the columns."""
+        assert not isinstance(weights, Parts)
         columns, plain = self.blocks.by_column, np.ascontiguousarray(weights)
         features = start
         if self.known < start.shape[1]:
@@ -207,6 +282,28 @@ def _transposed_multiplication(blocks: Blocks) -> Callable[[Array], Array]:
         return lambda left: blocks.map_reduce(transposed_product, left)
     transposed = sp.csr_array(blocks.everything().T)
     return lambda left: product(transposed, left)
+
+
+def look_ahead(
+    new: NDArray[np.floating], last: NDArray[np.floating], length: float
+) -> NDArray[np.floating]:
+    """A step of relative length ``length`` beyond ``new`` (AG19, Eq. (4)), kept nonnegative."""
+    if length == 0.0:
+        return new
+    from provenmf.kernels.alternating.coordinate_descent import look_ahead_in_place
+
+    ahead = np.empty_like(new)
+    for_row_slices(
+        lambda rows: look_ahead_in_place(new[rows], last[rows], length, ahead[rows]),
+        len(new),
+        slice_rows=rows_per_thread(len(new)),
+    )
+    return ahead
+
+
+def rows_per_thread(n_rows: int) -> int:
+    """Slices small enough to balance the load, large enough to be worth handing out."""
+    return max(256, -(-n_rows // (4 * available_threads())))
 
 
 def double(matrix: Array) -> NDArray[np.float64]:
