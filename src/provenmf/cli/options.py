@@ -118,7 +118,7 @@ Memory = Annotated[
         "--memory", metavar="SIZE", help="Memory that may be used, such as 2GB; less is refused."
     ),
 ]
-Jobs = Annotated[
+Threads = Annotated[
     int | None,
     typer.Option("--jobs", metavar="N", help="Threads; -1 for all cores, which is the default."),
 ]
