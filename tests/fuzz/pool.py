@@ -6,6 +6,7 @@ import collections
 import multiprocessing
 import os
 import signal
+import sys
 import time
 import traceback
 import warnings
@@ -115,7 +116,7 @@ class Worker:
 
 
 def run(cases: Iterator[tuple[str, int]], *, cpu_seconds: float, wall_seconds: float) -> Outcome:
-    """Run cases until they, the CPU seconds or the seconds on the clock are used up."""
+    """Run cases until they, the CPU seconds or the seconds on the clock are used up, or Ctrl-C."""
     outcome, worker, end = Outcome(), Worker(), time.monotonic() + wall_seconds
     try:
         for kind, number in cases:
@@ -123,8 +124,11 @@ def run(cases: Iterator[tuple[str, int]], *, cpu_seconds: float, wall_seconds: f
             outcome.counts[kind, text if status == "ok" else "FAILED"] += 1
             if status != "ok":
                 outcome.failures.append(f"{kind} {number}: {text}")
+                print(outcome.failures[-1], file=sys.stderr, flush=True)
             if worker.cpu_seconds > cpu_seconds or time.monotonic() > end:
                 break
+    except KeyboardInterrupt:
+        pass  # what was found so far is an answer
     finally:
         worker.close()
     outcome.counts["all", "CPU seconds"] = round(worker.cpu_seconds)
