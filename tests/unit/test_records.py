@@ -123,6 +123,14 @@ def test_numbers_that_are_not_finite_say_nothing():
     json.dumps(certificate.to_dict(), allow_nan=False)
 
 
+def test_an_error_above_one_is_called_worse_than_nothing():
+    bounds = {"relative_error_lower_bound": 0.1, "relative_error_gap": 10.65}
+    certificate = Certificate("spa", bounds=bounds, measures={"relative_error": 10.75})
+    assert certificate.verdict.startswith(
+        "The relative error is 10.75: zeros would be nearer to the data than this product."
+    )
+
+
 def test_the_verdict_comes_first_and_says_the_same_everywhere():
     words = "The anchors are proved."
     certificate = Certificate(

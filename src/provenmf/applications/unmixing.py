@@ -381,6 +381,7 @@ def unmix(
     notes += found_fewer(factorization, n_endmembers, "endmembers")
     spectra = endmembers_of(problem, cube.pixels, factorization)
     endmembers, n_averaged = spectra.endmembers, spectra.n_averaged
+    notes += negative_note(endmembers)
     if noise is not None and n_averaged is not None:
         notes.append(averaging_note(n_averaged, noise.left_by(len(endmembers))))
     bars = None
@@ -417,6 +418,18 @@ def unmix(
         picture_bands=tuple(int(np.flatnonzero(cube.band_mask)[band]) + 1 for band in bands),
         error_bars=bars,
     )
+
+
+def negative_note(endmembers: NDArray[np.floating]) -> list[str]:
+    """Said of spectra below zero, more than by rounding, as AND and Purification may find them."""
+    lowest = -1e-6 * float(np.abs(endmembers).max(initial=0.0))
+    count = np.count_nonzero((endmembers < lowest).any(axis=1))
+    if not count:
+        return []
+    return [
+        f"{count} spectra have negative values, down to {endmembers.min():.2g}, as no pixel has: "
+        "choose another method, such as spa or merit, or fewer materials"
+    ]
 
 
 def _averages(

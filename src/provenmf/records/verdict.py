@@ -48,6 +48,11 @@ def fit_sentences(certificate: Certificate) -> list[str]:
         return []
     if lower is None or gap is None:
         return [f"The relative error is {in_digits(error)}."]
+    if error > 1:
+        return [
+            f"The relative error is {in_digits(error)}: zeros would be nearer to the data than "
+            "this product."
+        ]
     if lower == 0:
         return [
             f"The relative error is {in_digits(error)}; nothing rules out an exact fit of this "

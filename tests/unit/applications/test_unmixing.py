@@ -118,3 +118,13 @@ def test_groups_become_smaller_where_too_few_would_be_left():
     assert len(group_rows(rows, 3).means) >= 6
     assert len(group_rows(np.ones((30, 4)), 3).means) == 1  # identical rows stay one group
     assert len(unmix(rows.reshape(10, 10, 20), 3).endmembers) == 3
+
+
+def test_spectra_that_cannot_be_have_a_note():
+    rng = np.random.default_rng(0)
+    pixels = rng.dirichlet(np.full(4, 0.3), 400) @ rng.random((4, 30))
+    noisy = np.maximum(pixels + 0.02 * rng.standard_normal(pixels.shape), 0).reshape(20, 20, 30)
+    found = unmix(noisy, 4, method="purification", random_state=0)
+    assert found.endmembers.min() < 0
+    assert any("spectra have negative values, down to -" in note for note in found.notes)
+    assert not any("negative" in note for note in unmix(noisy, 4).notes)
