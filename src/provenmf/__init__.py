@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from provenmf.estimators.traits import Traits
     from provenmf.estimators.xray import XRAY
     from provenmf.io import load
+    from provenmf.progress import Progress
     from provenmf.records import Certificate, Check, ErrorBars, Factorization, StopReason, Trace
     from provenmf.solvers.checkpoint import Checkpoint
 
@@ -69,6 +70,7 @@ _PUBLIC = {
     "Traits": "estimators.traits",
     "Checkpoint": "solvers.checkpoint",
     "resources": "budget",
+    "Progress": "progress",
     "load": "io",
     "diagnose": "advisor.diagnose",
     "Diagnosis": "advisor.diagnose",
@@ -124,6 +126,7 @@ __all__ = [
     "MissingExtra",
     "Parts",
     "PoissonNMF",
+    "Progress",
     "ProvenmfError",
     "Purification",
     "RankChoice",

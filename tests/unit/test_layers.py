@@ -11,7 +11,7 @@ SOURCE = Path(provenmf.__file__).parent
 
 LAYERS = [
     {"errors"},
-    {"parallel", "storage"},
+    {"parallel", "progress", "storage"},
     {"budget"},
     {"kernels"},
     {"linalg"},

@@ -9,7 +9,7 @@ import typer
 
 from provenmf.cli import options
 from provenmf.cli.outcome import console
-from provenmf.cli.progress import Progress
+from provenmf.progress import Progress
 
 
 def certify(

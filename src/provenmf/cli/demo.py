@@ -11,8 +11,8 @@ import typer
 
 from provenmf.cli import options
 from provenmf.cli.outcome import console, show, with_origin
-from provenmf.cli.progress import Progress
 from provenmf.cli.target import make_folder, numbered
+from provenmf.progress import Progress
 
 if TYPE_CHECKING:
     from provenmf.records import Answer, Factorization

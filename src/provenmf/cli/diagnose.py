@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from provenmf.cli import options
-from provenmf.cli.progress import Progress, reading
+from provenmf.cli.progress import reading
+from provenmf.progress import Progress
 
 
 def diagnose(

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from provenmf.cli import options
-from provenmf.cli.progress import Progress, reading
+from provenmf.cli.progress import reading
 from provenmf.errors import InvalidInput
+from provenmf.progress import Progress
 
 if TYPE_CHECKING:
     from provenmf.advisor.rank_choice import RankChoice

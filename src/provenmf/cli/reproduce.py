@@ -10,9 +10,9 @@ import typer
 
 from provenmf.cli import options
 from provenmf.cli.outcome import console
-from provenmf.cli.progress import Progress
 from provenmf.cli.target import refuse_overwriting
 from provenmf.errors import InvalidInput
+from provenmf.progress import Progress
 
 if TYPE_CHECKING:
     from provenmf.reproduce.experiment import Experiment

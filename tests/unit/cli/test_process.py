@@ -56,7 +56,7 @@ def test_interruption_before_an_answer_ends_with_130(tmp_path):
 @pytest.mark.parametrize("method", CATALOGUE)
 def test_interruption_keeps_the_best_so_far(run, tmp_path, monkeypatch, method):
     """The solver is interrupted in its first iteration; the result is saved and says so."""
-    from provenmf.cli.progress import Progress
+    from provenmf.progress import Progress
 
     monkeypatch.setattr(Progress, "row", lambda self, row: signal.raise_signal(signal.SIGINT))
     rng = np.random.default_rng(0)

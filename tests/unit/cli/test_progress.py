@@ -1,12 +1,14 @@
+import sys
+
 import pytest
 
-from provenmf.cli.progress import Progress
+from provenmf.progress import Progress, in_notebook
 
 
 @pytest.fixture
 def clock(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("provenmf.cli.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("provenmf.progress.time.monotonic", lambda: now[0])
     return now
 
 
@@ -96,3 +98,15 @@ def test_a_silent_solver_still_gets_its_lines(clock, capsys):
             if progress._closed.wait(0.1) or progress._spoken == 11.0:
                 break
     assert capsys.readouterr().err == "Reading big.csv: 11 s\n"
+
+
+def test_notebooks_get_a_bar(monkeypatch):
+    """rich draws its bar into the output of a cell."""
+    monkeypatch.delitem(sys.modules, "IPython", raising=False)
+    assert not in_notebook()
+    monkeypatch.setattr("provenmf.progress.in_notebook", lambda: True)
+    opened = []
+    monkeypatch.setattr(Progress, "_open_bar", lambda self: opened.append(self.title))
+    with Progress("HALS"):
+        pass
+    assert opened == ["HALS"]
