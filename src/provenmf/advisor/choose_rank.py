@@ -36,7 +36,7 @@ def choose_rank(
     random_state: int | None = 0,
     progress: Callable[[int, int], object] | None = None,
 ) -> RankChoice:
-    """Show what speaks for which number of components.
+    """Show the evidence for each number of components.
 
     Factorizations of every rank are compared by their error against the least possible one, by
     their error at entries that they have not seen, and by whether their components come back in

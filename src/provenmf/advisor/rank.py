@@ -25,7 +25,7 @@ from provenmf.storage import stored_values
 CLEAR_DROP = 2.0
 # A drop by more than this factor leaves nothing but rounding.
 ROUNDING_DROP = 1e4
-ASK_RANK = "`provenmf rank` (choose_rank in Python) shows what speaks for which number"
+ASK_RANK = "`provenmf rank` (choose_rank in Python) shows the evidence for each number"
 # Singular values looked at.
 MOST_DIRECTIONS = 50
 

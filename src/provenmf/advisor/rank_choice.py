@@ -22,7 +22,7 @@ Curve = tuple[str, Sequence[int], Sequence[float | None]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankChoice:
-    """What speaks for which number of components; made by `choose_rank`.
+    """The evidence for each number of components; made by `choose_rank`.
 
     Attributes
     ----------

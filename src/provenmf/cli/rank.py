@@ -1,4 +1,4 @@
-"""`provenmf rank`: what speaks for which number of components."""
+"""`provenmf rank`: the evidence for each number of components."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def rank(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Show what speaks for which number of components, and the range it supports.
+    """Show the evidence for each number of components, and the range it supports.
 
     For each number K: the error of a fit beside the least possible one, the
     error at entries that the fit has not seen, and whether the components come

@@ -298,7 +298,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             return ()
         return (
             f"Number of components not given: {type(self).__name__} took {found}; `provenmf rank` "
-            "(choose_rank in Python) shows what speaks for which number",
+            "(choose_rank in Python) shows the evidence for each number",
         )
 
     def _measured(
