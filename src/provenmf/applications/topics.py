@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
 N_TOP_WORDS = 20
 N_EXAMPLES = 3
 SNIPPET = 400
+LONGEST_NAME = 255
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -190,7 +192,7 @@ class Topics(Answer):
         """The same as `topics`."""
         return self.topics
 
-    @property
+    @cached_property
     def row_names(self) -> Sequence[str]:
         """Names of the documents."""
         return stored_or_numbered(self.document_names, "document", len(self.document_weights))
@@ -207,7 +209,7 @@ class Topics(Answer):
             return ()
         return tuple(str(word) for word in self.vocabulary[self.anchor_columns])
 
-    @property
+    @cached_property
     def share(self) -> NDArray[np.float64]:
         """How much of the collection is about each topic; sums to 1."""
         return shares(self.document_weights)
@@ -459,8 +461,10 @@ def find_topics(
     kept, notes = usable_words(corpus)
     check_number("n_topics", n_topics, corpus.matrix.shape[0], "documents")
     matrix = corpus.matrix
-    if len(kept) < matrix.shape[1]:  # else a copy of all counts is saved
+    if len(kept) < matrix.shape[1]:
         matrix = sp.csr_array(matrix[:, kept])
+    used = Counts(matrix, corpus.vocabulary[kept], corpus.texts, corpus.names)
+    del documents, corpus  # counts of all words take as much memory again
     settings = TopicSettings(n_topics, min_anchor_documents, way)
     options = {"random_state": random_state, **options}
     found = WAYS[way](matrix, settings, method, options)
@@ -480,19 +484,18 @@ def find_topics(
     empty = int(np.count_nonzero(matrix.sum(axis=1) == 0))
     if empty:
         notes.append(f"{counted(empty, 'document')} with no word left: no weights there")
-    used = Counts(matrix, corpus.vocabulary[kept], corpus.texts, corpus.names)
     names = numbered("Topic", len(found.topics))
     return Topics(
         factorization=found.factorization,
         notes=(*notes, *(bars.notes(names) if bars else ())),
         error_bars=bars,
         topics=found.topics,
-        vocabulary=corpus.vocabulary[kept],
+        vocabulary=used.vocabulary,
         word_columns=kept,
         document_weights=weights,
         anchor_columns=found.anchors,
         candidate_words=found.candidates,
-        document_names=None if corpus.names is None else np.array(corpus.names, dtype=np.str_),
+        document_names=None if used.names is None else names_of(used.names),
         rarity=rarity,
         prior=prior,
         word_frequency=found.frequency,
@@ -502,6 +505,11 @@ def find_topics(
         corpus=used,
         **measured(found.topics, found.frequency, weights, used),
     )
+
+
+def names_of(names: Sequence[str]) -> NDArray[np.str_]:
+    """Names of documents; a long one is cut, since an array has room for the longest in all."""
+    return np.array([name[:LONGEST_NAME] for name in names], dtype=np.str_)
 
 
 def measured(

@@ -152,9 +152,11 @@ def topics(
             progress=progress.documents,
         )
         groups = None if by is None else read_groups(data, by, counts, encoding)
+    documents = [counts]
+    del counts
     with kept, fitting(data, method, rank, max_iter) as fit:
         result = find_topics(
-            counts,
+            documents.pop(),  # nobody else holds the counts of words that are left out
             rank,
             method=method,
             features=features,

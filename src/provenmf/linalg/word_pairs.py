@@ -24,6 +24,8 @@ from provenmf.linalg.scaling import inverse_where_positive
 
 Floats = NDArray[np.float64]
 
+PART = 2**20  # entries looked at together
+
 
 class WordPairs:
     """Q as an operator, and M = D Q D with D = diag(Q 1 + mean of Q 1)^(−1/2).
@@ -66,7 +68,7 @@ class WordPairs:
     @cached_property
     def _own(self) -> Floats:
         """Σ_d w_d diag(c_d) / pairs, words by frequency."""
-        powers = self._counts if self.own_is_count else self._counts.power(2)
+        powers = self._counts if self.own_is_count else self._powers(2)
         return np.asarray(powers.T @ self.per_pair)
 
     @cached_property
@@ -97,7 +99,8 @@ class WordPairs:
     def scaled_product_by_frequency(self, right: Floats) -> Floats:
         """The same with rows in the order of `to_frequency_order`: saves two permutations."""
         narrow = self._scales[:, None] * right
-        contexts = self.per_pair[:, None] * product(self._counts, narrow)
+        contexts = product(self._counts, narrow)
+        contexts *= self.per_pair[:, None]  # in place: there may be a million documents
         together = transposed_product(self._counts, contexts)
         return self._scales[:, None] * (together - self._own[:, None] * narrow)
 
@@ -108,12 +111,18 @@ class WordPairs:
     def sums_over_documents(self, values: object, power: int = 1) -> Floats:
         """Σ_d (w_d c_dw N_d / pairs_d)^power values_d for each word: its share of each document."""
         shares = (self.per_pair * self.lengths) ** power
-        counts = self._counts if power == 1 else self._counts.power(power)
-        return self.as_given(transposed_product(counts, shares[:, None] * values))
+        return self.as_given(transposed_product(self._powers(power), shares[:, None] * values))
+
+    def _powers(self, power: int) -> sp.csr_array:
+        """Powers of the counts; indices are shared, which scipy's own would copy."""
+        if power == 1:
+            return self._counts
+        parts = self._counts.data**power, self._counts.indices, self._counts.indptr
+        return sp.csr_array(parts, shape=self._counts.shape)
 
     def trace(self) -> float:
         """Sum of all eigenvalues of M."""
-        squares = self._counts.power(2).T @ self.per_pair
+        squares = self._powers(2).T @ self.per_pair
         return float(self._scales**2 @ (squares - self._own))
 
     def to_frequency_order(self, rows: Floats) -> Floats:
@@ -129,7 +138,10 @@ class WordPairs:
 
 def are_whole(counts: sp.csr_array) -> bool:
     """Whether all entries are whole numbers."""
-    return bool(np.all(counts.data == np.floor(counts.data)))
+    return all(
+        bool(np.all(part == np.floor(part)))
+        for part in np.array_split(counts.data, 1 + len(counts.data) // PART)
+    )
 
 
 def _sums_of_squares(counts: sp.csr_array) -> Floats:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 # The one registry over the kinds of answer: each class enters itself under its `kind`.
 ANSWERS: dict[str, type[Answer]] = {}
 
+PART = 2**17  # rows that are added up together
+
 
 @dataclass(frozen=True)
 class Words:
@@ -344,7 +346,8 @@ def as_answer(result: Factorization | Answer) -> Answer:
 
 def shares(weights: NDArray[Any]) -> NDArray[np.float64]:
     """Column sums of nonnegative weights as parts of one; what is missing counts nothing."""
-    totals = np.maximum(np.nan_to_num(weights), 0).sum(axis=0, dtype=np.float64)
+    parts = np.array_split(weights, 1 + len(weights) // PART)
+    totals = sum(np.maximum(np.nan_to_num(part), 0).sum(axis=0, dtype=np.float64) for part in parts)
     return np.asarray(totals / max(totals.sum(), np.finfo(np.float64).tiny))
 
 

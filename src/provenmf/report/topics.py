@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from provenmf.applications.topics import Topics
 from provenmf.metrics.matching import cosine_table
@@ -20,12 +21,12 @@ EXCERPT = 220
 @matrix.found.register
 def found(answer: Topics) -> list[Element]:
     """The elements of the first tab."""
-    searched = answer.top_columns(SEARCHED)
+    searched, best = answer.top_columns(SEARCHED), answer.top_columns(WORDS)
     cards = [
         Card(
             title=answer.component_names[topic],
             subtitle=_subtitle(answer, topic),
-            bars=word_bars(answer, topic),
+            bars=word_bars(answer, topic, best[topic]),
             examples=_examples(answer, topic),
             words=" ".join(answer.vocabulary[searched[topic]]),
             component=topic + 1,
@@ -112,10 +113,9 @@ def _similarity(answer: Topics, leading: list[str]) -> list[Element]:
     return [Chart("How alike the topics are", figure, caption, height=460, narrow=True)]
 
 
-def word_bars(answer: Topics, topic: int) -> list[Bar]:
-    """The largest entries of one component; the anchor is shown even if it is not among them."""
+def word_bars(answer: Topics, topic: int, order: NDArray[np.intp]) -> list[Bar]:
+    """The words at the given places; the anchor is shown even if it is not among them."""
     values = answer.components[topic]
-    order = answer.top_columns(WORDS)[topic]
     anchor = None if answer.anchor_columns is None else int(answer.anchor_columns[topic])
     if anchor is not None and anchor not in order:
         order = np.append(order, anchor)
