@@ -9,13 +9,14 @@ are nearly but not quite exclusive: docs/topics.md has how often the intervals h
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.applications.topic_ways import WAYS, Found, TopicSettings
+from provenmf.applications.topic_ways import WAYS, Found, TopicSettings, from_counts
 from provenmf.estimators.resampling import error_bars, resampled
 from provenmf.records.error_bars import ErrorBars
 
@@ -37,8 +38,12 @@ def topic_error_bars(
     settings = replace(settings, n_topics=len(found.topics))
     quiet = {**options, "certify": False, "callback": None, "checkpoint": None}
 
+    find = WAYS[settings.features]
+    if find is from_counts:  # the spread is measured before topics are refined
+        find = partial(from_counts, refine=False)
+
     def refit(drawn: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        again = WAYS[settings.features](sp.csr_array(counts[drawn]), settings, method, quiet)
+        again = find(sp.csr_array(counts[drawn]), settings, method, quiet)
         return again.topics, again.topics if again.unbounded is None else again.unbounded
 
     spread = resampled(

@@ -73,7 +73,12 @@ class Found:
 
 
 def from_counts(
-    counts: sp.csr_array, settings: TopicSettings, method: str, options: dict[str, Any]
+    counts: sp.csr_array,
+    settings: TopicSettings,
+    method: str,
+    options: dict[str, Any],
+    *,
+    refine: bool = True,
 ) -> Found:
     """Anchor words in unbiased co-occurrence, vertices around them; see `counted_words`."""
     notes = []
@@ -87,7 +92,7 @@ def from_counts(
     factorization = fit_matrix(problem.points, number, method, options, argument="n_topics")
     assert factorization.anchors is not None  # every method here chooses rows
     anchors = problem.candidates[factorization.anchors]
-    found = topics_at(counts, problem.spectrum, problem.words, anchors)
+    found = topics_at(counts, problem.spectrum, problem.words, anchors, refine=refine)
     return Found(
         factorization,
         found.topics,

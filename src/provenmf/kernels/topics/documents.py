@@ -109,7 +109,8 @@ def infer_rows_in_place(
     columns: Ints,
     values: Floats,
     words: Floats,
-    prior: Doubles,
+    priors: Doubles,
+    first_shares: Doubles,
     rounds: int,
     tol: float,
     start: int,
@@ -118,6 +119,7 @@ def infer_rows_in_place(
 ) -> None:
     """Write the parameters of documents start .. stop-1 into out; words[w] is p(w | topic).
 
+    priors and first_shares, where the rounds start, have a row for each document, or one for all.
     Loops and no array expressions, which would take three more seconds to compile.
     """
     k = words.shape[1]
@@ -133,8 +135,9 @@ def infer_rows_in_place(
         length = 0.0
         for i in range(n):
             length += counts[i]
+        prior = priors[min(row, len(priors) - 1)]
         for j in range(k):
-            gamma[j] = prior[j] + length / k
+            gamma[j] = prior[j] + length * first_shares[min(row, len(first_shares) - 1), j]
         part = gathered(words, own, store)
         share_out_in_place(part, counts, FIRST_ROUNDS, tol, prior, gamma)
         m = 0

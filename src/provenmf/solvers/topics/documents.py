@@ -50,25 +50,32 @@ def dirichlet_prior(
     return np.maximum(total * topic_shares, 1e-4)
 
 
-def infer_documents(counts: sp.csr_array, topics: Floats, prior: Floats) -> Floats:
+def infer_documents(
+    counts: sp.csr_array,
+    topics: Floats | NDArray[np.float32],
+    prior: Floats,
+    start: Floats | None = None,
+) -> Floats:
     """Mean topic weights of documents, given the topics and a Dirichlet prior; rows sum to one.
 
     The posterior is approximated by a Dirichlet distribution (Blei, Ng & Jordan 2003, Section
     5.2) with parameters γ_t = α_t + Σ_w c_w q_wt, q_wt ∝ exp(ψ(γ_t)) p(w | t), Σ_t q_wt = 1.
     With small α the mode of the posterior lies on the boundary whatever the words are, so the
-    mean is taken. Documents without words have no weights: zeros.
+    mean is taken. Documents without words have no weights: zeros. prior has k numbers, or a row of
+    them for each document; start, if given, the weights (n_documents, k) to begin with.
     """
     from provenmf.kernels.topics.documents import infer_rows_in_place
 
     rows = sp.csr_array(counts)
     values = np.ascontiguousarray(rows.data, dtype=np.float32)
     words = np.ascontiguousarray(topics.T, dtype=np.float32)
-    start = np.ascontiguousarray(prior, dtype=np.float64)
+    priors = np.ascontiguousarray(np.atleast_2d(prior), dtype=np.float64)
+    first = np.full((1, len(topics)), 1.0 / len(topics)) if start is None else start
     out = np.empty((rows.shape[0], len(topics)))
 
     def work(part: slice) -> None:
         infer_rows_in_place(
-            rows.indptr, rows.indices, values, words, start, ROUNDS, ACCURACY,
+            rows.indptr, rows.indices, values, words, priors, first, ROUNDS, ACCURACY,
             part.start, part.stop, out,
         )  # fmt: skip
 

@@ -19,11 +19,18 @@ from provenmf.blocks import as_blocks
 from provenmf.solvers.separable.spa import spa
 from provenmf.solvers.separable.vertices import Vertices, average_vertices, barycentric
 from provenmf.solvers.topics.documents import dirichlet_prior, topic_shares_of_words, topics_of
-from provenmf.solvers.topics.spectrum import WordSpectrum, word_spectrum
+from provenmf.solvers.topics.refine import (
+    documents_to_judge,
+    held_out_likelihood,
+    refined_shares,
+    shrunk_towards,
+)
+from provenmf.solvers.topics.spectrum import WordSpectrum, with_few_repeats, word_spectrum
 from provenmf.solvers.topics.words import (
     WordPoints,
     anchor_candidates,
     cautious_points,
+    points_without,
     word_points,
 )
 
@@ -38,8 +45,6 @@ class CountTopics:
     ----------
     topics : array (k, n_words)
         p(word | topic); rows sum to one.
-    shares : array (n_words, k)
-        p(topic | word); rows sum to one.
     frequencies : array (n_words,)
         p(word) over the whole corpus.
     prior : array (k,)
@@ -48,16 +53,19 @@ class CountTopics:
         Words found first; the vertices are means of words around them.
     vertices : Vertices
     unbounded : array (k, n_words)
-        The topics before shares below zero are cut, whose spread shows how well they are known.
+        The topics as read off the points, before shares below zero are cut, whose spread shows
+        how well they are known.
+    refined : bool
+        Whether the topics were refined by the documents' weights (see `refine`).
     """
 
     topics: Floats
-    shares: Floats
     frequencies: Floats
     prior: Floats
     anchors: NDArray[np.intp]
     vertices: Vertices
     unbounded: Floats
+    refined: bool
 
 
 def topics_from_counts(counts: sp.csr_array, n_topics: int) -> CountTopics:
@@ -71,9 +79,14 @@ def topics_from_counts(counts: sp.csr_array, n_topics: int) -> CountTopics:
 
 
 def topics_at(
-    counts: sp.csr_array, spectrum: WordSpectrum, words: WordPoints, anchors: NDArray[np.intp]
+    counts: sp.csr_array,
+    spectrum: WordSpectrum,
+    words: WordPoints,
+    anchors: NDArray[np.intp],
+    *,
+    refine: bool = True,
 ) -> CountTopics:
-    """Topics whose vertices are averaged around the given anchor words."""
+    """Topics whose vertices are averaged around the given anchor words, then refined."""
     known = np.flatnonzero(np.isfinite(words.errors))
     places = np.searchsorted(known, anchors)
     # Contexts vary most along their vertex, so that the error there is larger than the mean error
@@ -98,4 +111,34 @@ def topics_at(
         frequencies @ shares, np.finfo(float).tiny
     )[:, None]
     prior = dirichlet_prior(spectrum, topics, vertices.points, frequencies @ shares)
-    return CountTopics(topics, shares, frequencies, prior, anchors, vertices, unbounded)
+    refined = None
+    if refine:
+        refined = _refined(counts, spectrum, vertices.points, topics, prior, frequencies)
+    if refined is not None:
+        variances = words.errors**2 * float((matrix**2).sum())
+        topics = topics_of(shrunk_towards(refined, shares, variances, frequencies), frequencies)
+    is_refined = refined is not None
+    return CountTopics(topics, frequencies, prior, anchors, vertices, unbounded, is_refined)
+
+
+def _refined(
+    counts: sp.csr_array,
+    spectrum: WordSpectrum,
+    vertices: Floats,
+    topics: Floats,
+    prior: Floats,
+    frequencies: Floats,
+) -> Floats | None:
+    """Refined shares, or None where they do not make words of documents left out more likely."""
+    judges = documents_to_judge(counts.shape[0])
+    if len(judges) == 0 or len(topics) < 2:
+        return None
+    used = with_few_repeats(counts) if spectrum.capped else counts
+    rivals = topic_shares_of_words(points_without(spectrum, used, judges), vertices)
+    refined = refined_shares(used, topics, prior, frequencies, judges)
+    held_out = sp.csr_array(counts[judges])
+    before, after = (
+        held_out_likelihood(held_out, topics_of(shares, frequencies), prior)
+        for shares in (rivals, refined)
+    )
+    return refined if after > before else None

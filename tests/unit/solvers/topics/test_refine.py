@@ -1,0 +1,132 @@
+"""Topics refined by crossed weights of documents."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.special import gammaln, psi
+
+from provenmf.datasets.corpora import topic_corpus
+from provenmf.metrics.topics import match_topics
+from provenmf.solvers.topics.documents import infer_documents, topics_of
+from provenmf.solvers.topics.refine import (
+    FOLDS,
+    CrossedWords,
+    crossed_words,
+    documents_to_judge,
+    held_out_likelihood,
+    shrunk_towards,
+)
+from provenmf.solvers.topics.solver import topics_from_counts
+
+
+def a_corpus(n_documents=1500, **options):
+    settings = {"word_concentration": 0.02, "zipf": 1.0, "random_state": 1, **options}
+    return topic_corpus(n_documents, 4000, 12, **settings)
+
+
+def crossed(corpus, left_out=()):
+    rng = np.random.default_rng(0)
+    folds = rng.integers(FOLDS, size=corpus.counts.nnz, dtype=np.int32)
+    frequencies = np.asarray(corpus.counts.sum(axis=0)) / corpus.counts.sum()
+    left_out = np.array(left_out, dtype=int)
+    prior = np.full(12, 0.1)
+    return folds, crossed_words(corpus.counts, folds, corpus.topics, prior, frequencies, left_out)
+
+
+def test_refined_topics_are_closer_to_the_truth():
+    corpus = a_corpus()
+    found = topics_from_counts(corpus.counts, 12)
+    assert found.refined
+    read_off = topics_of(np.maximum(found.unbounded.T, 0), np.ones(4000))
+    before = match_topics(read_off, corpus.topics).mean_distance
+    assert match_topics(found.topics, corpus.topics).mean_distance < 0.85 * before
+    np.testing.assert_allclose(found.topics.sum(axis=1), 1)
+
+
+def test_weights_beside_a_word_do_not_know_it():
+    corpus = a_corpus(60)
+    folds, found = crossed(corpus)
+    counts = corpus.counts
+    for document in (0, 17, 59):
+        entries = slice(counts.indptr[document], counts.indptr[document + 1])
+        for fold in range(FOLDS):
+            others = np.zeros((1, 4000))
+            kept = folds[entries] != fold
+            others[0, counts.indices[entries][kept]] = counts.data[entries][kept]
+            expected = infer_documents(sp.csr_array(others), corpus.topics, np.full(12, 0.1))
+            column = fold * 60 + document
+            np.testing.assert_allclose(found.weights[column], expected[0], atol=1e-6)
+            words = counts.indices[entries][~kept]
+            assert set(found.counts[:, [column]].tocoo().coords[0]) == set(words)
+
+
+def test_documents_left_out_count_nothing():
+    corpus = a_corpus(60)
+    _, found = crossed(corpus, left_out=[3, 4])
+    assert found.total == pytest.approx(corpus.counts.sum() - corpus.counts[[3, 4]].sum())
+    assert found.counts.sum() == pytest.approx(found.total)
+
+
+def test_bound_is_that_of_the_gamma_poisson_model():
+    """The same as the expected log joint minus that of the approximation, written out."""
+    rng = np.random.default_rng(2)
+    n_words, n_columns, k = 5, 30, 3
+    counts = sp.csr_array(rng.poisson(0.4, (n_words, n_columns)).astype(float))
+    weights = rng.dirichlet(np.ones(k), n_columns).astype(np.float32)
+    lengths = np.full(n_columns, 2.0)
+    mean = lengths @ weights / lengths.sum()
+    frequencies = np.full(n_words, 1 / n_words)
+    model = CrossedWords(
+        counts, weights, mean, lengths.sum(), frequencies, np.full((n_words, k), 1 / k)
+    )
+    dense = counts.toarray()
+
+    def oracle(trust, strength):
+        prior = strength * frequencies[:, None]
+        shapes = model.shares(trust, strength) * (dense.sum(axis=1)[:, None] + k * prior)
+        rates = strength + lengths.sum() * mean
+        logs = psi(shapes) - np.log(rates)
+        mixed = trust * weights + (1 - trust) * mean
+        total = 0.0
+        for w in range(n_words):
+            for d in range(n_columns):
+                parts = np.exp(logs[w]) * mixed[d]
+                total += dense[w, d] * np.log(parts.sum())
+            for t in range(k):
+                g, a, r = shapes[w, t], prior[w, 0], rates[t]
+                total -= g / r * lengths.sum() * mean[t]
+                total += a * np.log(strength) - gammaln(a) + (a - 1) * logs[w, t] - strength * g / r
+                total += g - np.log(r) + gammaln(g) + (1 - g) * psi(g)
+        return total
+
+    settings = [(0.9, 3.0), (0.6, 3.0), (0.9, 11.0)]
+    ours = np.array([model.bound(*each) for each in settings])
+    theirs = np.array([oracle(*each) for each in settings])
+    np.testing.assert_allclose(ours - ours[0], theirs - theirs[0], rtol=1e-4, atol=1e-4)
+
+
+def test_well_known_words_stay_and_others_are_refined():
+    rng = np.random.default_rng(3)
+    shares, refined = rng.dirichlet(np.ones(4), 50), rng.dirichlet(np.ones(4), 50)
+    variances = np.full(50, 1e-8)
+    variances[40:] = np.inf
+    found = shrunk_towards(refined, shares, variances, np.full(50, 0.02))
+    np.testing.assert_allclose(found[:40], shares[:40], atol=1e-5)
+    np.testing.assert_array_equal(found[40:], refined[40:])
+    all_noise = shrunk_towards(refined, shares, np.full(50, 10.0), np.full(50, 0.02))
+    np.testing.assert_array_equal(all_noise, refined)
+
+
+def test_few_documents_are_not_refined():
+    assert len(documents_to_judge(999)) == 0
+    assert len(documents_to_judge(1000)) == 100
+    assert len(documents_to_judge(50_000)) == 500
+    assert not topics_from_counts(a_corpus(300).counts, 12).refined
+
+
+def test_true_topics_make_held_out_words_likelier():
+    corpus = a_corpus(200)
+    prior = np.full(12, 0.1)
+    true = held_out_likelihood(corpus.counts, corpus.topics, prior)
+    wrong = held_out_likelihood(corpus.counts, np.roll(corpus.topics, 1, axis=1), prior)
+    assert wrong < true < 0
