@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import gammaln, psi
 
 from provenmf.linalg.nnls import simplex_least_squares
 from provenmf.parallel import for_row_slices
@@ -15,6 +17,7 @@ Floats = NDArray[np.float64]
 ROUNDS = 100
 ACCURACY = 3e-3  # stop when fewer than this share of a document's words changes its topic
 LEAST_PRIOR, MOST_PRIOR = 0.01, 100.0
+SAMPLE_DOCUMENTS = 2000  # that the prior is chosen by
 
 
 def topic_shares_of_words(points: Floats, vertices: Floats) -> Floats:
@@ -48,6 +51,43 @@ def dirichlet_prior(
     total = (1.0 - trace) / max(trace - squares, 1e-9)
     total = min(max(total, LEAST_PRIOR), MOST_PRIOR) if trace < 1 else LEAST_PRIOR
     return np.maximum(total * topic_shares, 1e-4)
+
+
+def likeliest_prior(counts: sp.csr_array, topics: Floats, prior: Floats) -> Floats:
+    """The prior times a number that makes the documents most likely.
+
+    Moments err where topics are not what documents are made of, as in natural language. So the
+    total of the parameters maximises the evidence's variational bound (Blei03, Eq. (15)) over a
+    sample of documents; their proportions stay.
+    """
+    filled = np.flatnonzero(np.diff(counts.indptr))
+    if len(filled) == 0 or len(topics) < 2:
+        return prior
+    if len(filled) > SAMPLE_DOCUMENTS:
+        filled = np.random.default_rng(4).choice(filled, SAMPLE_DOCUMENTS, replace=False)
+    sample = sp.csr_array(counts[np.sort(filled)])
+    found = minimize_scalar(
+        lambda log: -evidence_bound(sample, topics, np.exp(log) * prior / prior.sum()),
+        bounds=(np.log(LEAST_PRIOR), np.log(MOST_PRIOR)),
+        options={"maxiter": 10},
+    )
+    return np.asarray(np.exp(found.x) * prior / prior.sum())
+
+
+def evidence_bound(counts: sp.csr_array, topics: Floats, prior: Floats) -> float:
+    """Lower bound of the documents' log probability, up to the multinomial coefficients."""
+    lengths = np.asarray(counts.sum(axis=1), dtype=np.float64)
+    gamma = infer_documents(counts, topics, prior) * (lengths + prior.sum())[:, None]
+    logarithms = psi(gamma) - psi(gamma.sum(axis=1))[:, None]
+    documents = np.repeat(np.arange(len(gamma)), np.diff(counts.indptr))
+    likely = np.einsum("ij,ij->i", np.exp(logarithms)[documents], topics.T[counts.indices])
+    divergence = (
+        (gammaln(gamma.sum(axis=1)) - gammaln(prior.sum())).sum()
+        - (gammaln(gamma) - gammaln(prior)).sum()
+        + ((gamma - prior) * logarithms).sum()
+    )
+    smallest = np.finfo(float).tiny
+    return float(counts.data @ np.log(np.maximum(likely, smallest)) - divergence)
 
 
 def infer_documents(

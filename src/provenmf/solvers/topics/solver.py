@@ -18,7 +18,12 @@ from numpy.typing import NDArray
 from provenmf.blocks import as_blocks
 from provenmf.solvers.separable.spa import spa
 from provenmf.solvers.separable.vertices import Vertices, average_vertices, barycentric
-from provenmf.solvers.topics.documents import dirichlet_prior, topic_shares_of_words, topics_of
+from provenmf.solvers.topics.documents import (
+    dirichlet_prior,
+    likeliest_prior,
+    topic_shares_of_words,
+    topics_of,
+)
 from provenmf.solvers.topics.refine import (
     documents_to_judge,
     held_out_likelihood,
@@ -117,6 +122,8 @@ def topics_at(
     if refined is not None:
         variances = words.errors**2 * float((matrix**2).sum())
         topics = topics_of(shrunk_towards(refined, shares, variances, frequencies), frequencies)
+    if refine:
+        prior = likeliest_prior(counts, topics, prior)
     is_refined = refined is not None
     return CountTopics(topics, frequencies, prior, anchors, vertices, unbounded, is_refined)
 

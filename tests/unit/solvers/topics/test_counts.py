@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.metrics.topics import match_topics
-from provenmf.solvers.topics.documents import infer_documents
+from provenmf.solvers.topics.documents import evidence_bound, infer_documents, likeliest_prior
 from provenmf.solvers.topics.solver import topics_from_counts
 from provenmf.solvers.topics.spectrum import noise_edge, number_of_topics, redrawn, word_spectrum
 from provenmf.solvers.topics.words import word_points
@@ -40,6 +40,22 @@ def test_weights_of_documents_are_close_to_the_truth():
     np.testing.assert_allclose(weights.sum(axis=1), 1)
     assert match.weight_distance(weights, corpus.weights) < 0.25
     assert found.prior.sum() == pytest.approx(0.6, rel=0.25)
+
+
+@pytest.mark.parametrize("total", [0.5, 4.0])
+def test_the_prior_of_weights_is_found(total):
+    corpus = corpus_of(2500, concentration=total / 6)
+    for wrong in (0.1, 20.0):
+        found = likeliest_prior(corpus.counts, corpus.topics, np.full(6, wrong / 6))
+        np.testing.assert_allclose(found, total / 6, rtol=0.35)
+
+
+def test_the_bound_of_a_document_of_one_word_is_its_probability():
+    topics = np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
+    one_word = sp.csr_array(np.array([[1.0, 0.0, 0.0]]))
+    prior = np.array([0.3, 0.6])
+    # Only the first topic has the word: the posterior is Dirichlet, and the bound is exact.
+    assert evidence_bound(one_word, topics, prior) == pytest.approx(np.log(0.5 / 3), rel=1e-5)
 
 
 def test_documents_without_words_have_no_weights():
