@@ -49,6 +49,11 @@ def count_problem(
     """The matrix that separable NMF works on."""
     spectrum = word_spectrum(counts, n_topics)
     words = word_points(spectrum)
+    if not np.isfinite(words.errors).any() and not are_whole(counts):
+        raise InvalidInput(
+            "documents has fractions that sum to one at most in every document: shares do not tell "
+            "how many words a document has; give counts of words"
+        )
     if not np.isfinite(words.errors).any():
         raise InvalidInput(
             "no document has two words: nothing is known about which words occur together; "

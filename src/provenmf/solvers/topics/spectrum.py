@@ -130,7 +130,7 @@ def document_weights(counts: sp.csr_array, k: int, *, energy: float, burstiness:
     """1 / V(N) for each document, largest one; 0 for documents without words."""
     lengths = np.asarray(counts.sum(axis=1), dtype=np.float64)
     noise = 1.0 / np.maximum(lengths, 1.0) + burstiness
-    weights = np.where(lengths > 1, 1.0 / (noise * (energy + k * noise)), 0.0)
+    weights = np.where(lengths > 1 + 1e-9, 1.0 / (noise * (energy + k * noise)), 0.0)
     return weights / max(float(weights.max(initial=0.0)), np.finfo(float).tiny)
 
 

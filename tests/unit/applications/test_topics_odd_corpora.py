@@ -1,0 +1,57 @@
+"""Corpora that no topic model is made for: refused in words, or answered with a note."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf.applications import find_topics
+from provenmf.errors import InvalidInput
+
+rng = np.random.default_rng(0)
+COUNTS = rng.poisson(0.3, (1200, 50)).astype(float)  # enough documents to refine the topics
+
+
+def with_word_in_every_document():
+    counts = COUNTS.copy()
+    counts[:, 0] = 5
+    return counts
+
+
+def with_documents_of_one_word():
+    counts = COUNTS.copy()
+    counts[:600] = np.eye(50)[rng.integers(50, size=600)]
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("counts", "note"),
+    [
+        (with_documents_of_one_word(), "600 documents of one word"),
+        (with_word_in_every_document(), "in all documents left out"),
+        (COUNTS * rng.random(COUNTS.shape), "have fractions and are no counts"),
+        (COUNTS * 1e6, "more than 3 occurrences in a document count as 3"),
+        (np.vstack([COUNTS, np.zeros((300, 50))]), "300 documents with no word left"),
+    ],
+)
+def test_answered_with_a_note(counts, note):
+    found = find_topics(sp.csr_array(counts), 3, certify=False)
+    assert any(note in each for each in found.notes)
+    np.testing.assert_allclose(found.topics.sum(axis=1), 1)
+    sums = found.document_weights.sum(axis=1)
+    np.testing.assert_allclose(sums[sums > 0], 1)
+
+
+@pytest.mark.parametrize(
+    ("counts", "number", "message"),
+    [
+        (np.eye(30)[rng.integers(30, size=1500)], 3, "no document has two words"),
+        (np.tile(COUNTS[0] + 1, (1500, 1)), 3, "no word occurs in two documents but not in all"),
+        (np.tile(COUNTS[0] + 1, (1500, 1)), None, "no word occurs in two documents"),
+        (COUNTS[:4], 6, "n_topics=6 must be at least 1 and at most the 4 documents"),
+        (COUNTS / np.maximum(COUNTS.sum(axis=1, keepdims=True), 1), 3, "give counts of words"),
+        (COUNTS - 0.1, 3, "negative"),
+    ],
+)
+def test_refused_in_words(counts, number, message):
+    with pytest.raises(InvalidInput, match=message):
+        find_topics(sp.csr_array(counts), number)
