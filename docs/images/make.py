@@ -21,7 +21,7 @@ from provenmf.io import Corpus
 from provenmf.report import write
 
 HERE = Path(__file__).parent
-WIDTH, HEIGHT = 1280, 800
+WIDTH, HEIGHT = 1280, 940
 SHOWN_WIDTH = 960
 COLOURS = 128
 

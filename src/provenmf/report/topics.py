@@ -47,7 +47,9 @@ def found(answer: Topics) -> list[Element]:
         caption += " Whiskers are 95 % intervals: estimated, cut at the longest bar."
     caption += " Examples are documents with a large share of the topic, long ones first."
     if answer.npmi is not None:
-        caption += " Coherence is NPMI, from -1 (top words never together) to 1 (always together)."
+        caption += " NPMI: whether top words occur together, from -1 (never) to 1 (always)."
+    if answer.cv is not None:
+        caption += " c_v measures the same from 0 to 1."
     leading = [
         f"{name}: {words[0]}" for name, words in zip(answer.component_names, answer.top_words(1))
     ]
@@ -146,7 +148,7 @@ def _subtitle(answer: Topics, topic: int) -> str:
     share = f"{answer.share[topic]:.1%} of the collection"
     if answer.npmi is None:
         return f"{share}, coherence {answer.coherence[topic]:.4g}"
-    coherence = f"{share}, coherence {answer.npmi[topic]:.2f}"
+    coherence = f"{share}, NPMI {answer.npmi[topic]:.2f}"
     return coherence if answer.cv is None else f"{coherence}, c_v {answer.cv[topic]:.2f}"
 
 
