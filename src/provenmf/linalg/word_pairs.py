@@ -13,6 +13,7 @@ diag c is replaced by diag c², which leaves out every pair of a word with itsel
 
 from __future__ import annotations
 
+import copy
 from functools import cached_property
 
 import numpy as np
@@ -50,15 +51,26 @@ class WordPairs:
         self.own_is_count = own is lengths
         pairs = lengths**2 - own
         pairs[pairs <= 1e-9 * lengths**2] = 0.0
-        weights = np.ones(len(lengths)) if weights is None else weights
-        weights = np.where(pairs > 0, weights, 0.0)
-        self.lengths, self.weights = lengths, weights / max(weights.sum(), np.finfo(float).tiny)
-        self.per_pair = self.weights * inverse_where_positive(pairs)
+        self.lengths, self._pairs = lengths, pairs
+        self._weigh(np.ones(len(lengths)) if weights is None else weights)
         self._order = np.argsort(-np.bincount(counts.indices, minlength=counts.shape[1]))
         rank = np.empty(counts.shape[1], dtype=counts.indices.dtype)
         rank[self._order] = np.arange(counts.shape[1])
         data = counts.data.astype(np.float32)
         self._counts = sp.csr_array((data, rank[counts.indices], counts.indptr), counts.shape)
+
+    def _weigh(self, weights: Floats) -> None:
+        weights = np.where(self._pairs > 0, weights, 0.0)
+        self.weights = weights / max(weights.sum(), np.finfo(float).tiny)
+        self.per_pair = self.weights * inverse_where_positive(self._pairs)
+
+    def weighted(self, weights: Floats) -> WordPairs:
+        """The same counts with other weights of the documents; the counts are shared."""
+        other = copy.copy(self)
+        for found in ("_own", "_sums", "_scales"):
+            other.__dict__.pop(found, None)
+        other._weigh(weights)
+        return other
 
     @property
     def n_words(self) -> int:

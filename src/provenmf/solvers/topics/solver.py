@@ -41,6 +41,8 @@ from provenmf.solvers.topics.words import (
 
 Floats = NDArray[np.float64]
 
+MOST_REFINED = 20_000_000  # entries; refining takes some ten times their memory
+
 
 @dataclass(frozen=True, eq=False)
 class CountTopics:
@@ -138,10 +140,10 @@ def _refined(
 ) -> Floats | None:
     """Refined shares, or None where they do not make words of documents left out more likely."""
     judges = documents_to_judge(counts.shape[0])
-    if len(judges) == 0 or len(topics) < 2:
+    if len(judges) == 0 or len(topics) < 2 or counts.nnz > MOST_REFINED:
         return None
     used = with_few_repeats(counts) if spectrum.capped else counts
-    rivals = topic_shares_of_words(points_without(spectrum, used, judges), vertices)
+    rivals = topic_shares_of_words(points_without(spectrum, judges), vertices)
     refined = refined_shares(used, topics, prior, frequencies, judges)
     held_out = sp.csr_array(counts[judges])
     before, after = (

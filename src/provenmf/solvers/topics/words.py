@@ -20,11 +20,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.linalg.scaling import inverse_where_positive
-from provenmf.linalg.word_pairs import WordPairs
 from provenmf.solvers.topics.spectrum import WordSpectrum
 
 Floats = NDArray[np.float64]
@@ -82,16 +80,14 @@ def word_points(spectrum: WordSpectrum) -> WordPoints:
     return WordPoints(points, centre, errors, n_documents)
 
 
-def points_without(
-    spectrum: WordSpectrum, counts: sp.csr_array, documents: NDArray[np.intp]
-) -> Floats:
+def points_without(spectrum: WordSpectrum, documents: NDArray[np.intp]) -> Floats:
     """Points of the words in the same coordinates, from all documents but these.
 
     Words that occur in no other document get the centre.
     """
     weights = spectrum.pairs.weights.copy()
     weights[documents] = 0.0
-    pairs = WordPairs(counts, weights)
+    pairs = spectrum.pairs.weighted(weights)
     rescaled = spectrum.pairs.scales * inverse_where_positive(pairs.scales)
     scales = inverse_where_positive(pairs.row_sums * pairs.scales)
     points = scales[:, None] * pairs.scaled_product(rescaled[:, None] * spectrum.vectors)

@@ -130,3 +130,9 @@ def test_true_topics_make_held_out_words_likelier():
     true = held_out_likelihood(corpus.counts, corpus.topics, prior)
     wrong = held_out_likelihood(corpus.counts, np.roll(corpus.topics, 1, axis=1), prior)
     assert wrong < true < 0
+
+
+def test_a_corpus_of_too_many_entries_is_not_refined(monkeypatch):
+    corpus = a_corpus()
+    monkeypatch.setattr("provenmf.solvers.topics.solver.MOST_REFINED", corpus.counts.nnz - 1)
+    assert not topics_from_counts(corpus.counts, 12).refined
