@@ -50,7 +50,7 @@ def certify(X: Any, factorization: Factorization | Answer) -> Certificate:
     >>> from provenmf.estimators.certificate import certify
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
     >>> certify(X, factorize(X, 2, method="spa")).checks[-1].name
-    'data are those of the fit'
+    'data that the result names'
     """
     if isinstance(factorization, Answer):
         X, factorization = factorization.matrix_of(X), factorization.factorization
@@ -91,15 +91,15 @@ def _check_factors(factorization: Factorization, shape: tuple[int, int]) -> None
 
 
 def _same_data(fit: Fit, stored: str) -> Certificate:
-    """Whether these data are those of the fit, by their fingerprint."""
-    name, theorem = "data are those of the fit", "fingerprint"
+    """Whether these data have the fingerprint that the result names; anyone can edit that."""
+    name, theorem = "data that the result names", "fingerprint"
     if not stored:
         note = "the result holds no fingerprint of its data: it was made by version 0.1"
         return Certificate(fit.method, (Check(name, theorem, "unknown", note=note),))
     if same_values(stored, fit.fingerprint):
         return Certificate(fit.method, (Check(name, theorem, "holds"),))
     words = (
-        "These data are not, digit for digit, those that the result was made from; all that is "
+        "These data are not, digit for digit, those that the result names as its own; all that is "
         "said here is about these."
     )
     return Certificate(fit.method, (Check(name, theorem, "fails", in_words=words),))

@@ -87,6 +87,8 @@ PROVED = {
     "noise_of_scaled_rows_that_all_anchors_or_rows_near_them_survive": "each anchor, or a row as "
     "near to it as said below, is a corner of the true data, if noise changed no row, divided by "
     "its sum, by more than",
+    "share_of_any_component_that_can_change": "other nonnegative parts with the same product "
+    "differ from these, each from one, in a share of their mass of at most",
     "mixing_of_any_other_factorization": "other nonnegative parts with the same product are "
     "mixtures of these; the shares mixed in, squared and summed, have a root of at least",
     "components_proved_unique": "components that every nonnegative factorization of the same "

@@ -50,7 +50,7 @@ def test_certify_agrees_with_the_stored_certificate(run, separable, tmp_path):
     for name, value in stored["measures"].items():
         assert again["measures"][name] == pytest.approx(value, nan_ok=True), name
     assert again["checks"][:-1] == stored["checks"]
-    assert again["checks"][-1]["name"] == "data are those of the fit"
+    assert again["checks"][-1]["name"] == "data that the result names"
     assert again["checks"][-1]["status"] == "holds"
 
 

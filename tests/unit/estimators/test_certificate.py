@@ -41,7 +41,7 @@ def test_recomputed_certificate_equals_that_of_the_fit(method, data, tmp_path):
     again = certify(data, load(tmp_path / "result.npz"))
     assert_same(stored.measures, again.measures)
     assert_same(stored.bounds, again.bounds)
-    assert statuses(again) == [*statuses(stored), ("data are those of the fit", "holds")]
+    assert statuses(again) == [*statuses(stored), ("data that the result names", "holds")]
     assert again.recomputed and not load(tmp_path / "result.npz").certificate.recomputed
 
 
@@ -52,7 +52,7 @@ def test_other_data_of_the_same_shape_are_named(method, data):
     fitted = make_estimator(method, 3, random_state=0).fit(data)
     other = np.random.default_rng(9).random(data.shape)
     again = certify(other, fitted.factorization_)
-    assert "not, digit for digit, those that the result was made from" in again.verdict
+    assert "not, digit for digit, those that the result names as its own" in again.verdict
     if fitted.traits.anchors:
         assert "not the rows of these data that the result calls anchors" in again.verdict
         assert not {"noise_that_all_anchors_survive", "anchor_margin"} & (

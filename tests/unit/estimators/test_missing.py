@@ -133,9 +133,9 @@ def test_certify_and_the_record(tmp_path):
     model = HALS(3, random_state=0).fit(holes)
     model.factorization_.save(tmp_path / "fit.npz")
     again = certify(holes, model.factorization_)
-    assert dict((c.name, c.status) for c in again.checks)["data are those of the fit"] == "holds"
+    assert dict((c.name, c.status) for c in again.checks)["data that the result names"] == "holds"
     zeros = certify(np.nan_to_num(holes), model.factorization_)
-    assert {c.name: c.status for c in zeros.checks}["data are those of the fit"] == "fails"
+    assert {c.name: c.status for c in zeros.checks}["data that the result names"] == "fails"
 
 
 def test_on_disk_and_in_single_precision(tmp_path):

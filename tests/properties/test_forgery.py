@@ -1,0 +1,28 @@
+"""A short run of benchmarks/forgery.py: forged files keep no false statement."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+forgery = pytest.importorskip("forgery", reason="benchmarks/ is not part of this installation")
+
+
+def test_forged_files_keep_no_false_statement():
+    table, tally = forgery.run(["spa", "hals", "cones"], every=23)
+    counts = sum(table.values(), forgery.Counter())
+    assert not tally.false and not tally.crashes
+    assert counts["unmarked"] == 0
+    assert counts["files"] == counts["refused"] + counts["unchanged"] + counts["other"] >= 20
+
+
+def test_other_factors_in_the_file_change_what_is_said(tmp_path):
+    """The forgeries are real: weights of zero are loaded, and the certificate tells their error."""
+    result, data = forgery.fitted("hals")
+    result.save(tmp_path / "result.npz")
+    forged = dict(forgery.forgeries(forgery.np.random.default_rng(0), tmp_path / "result.npz"))
+    forgery.np.savez(tmp_path / "forged.npz", **forged["array weights: zero"])
+    record = forgery.load(tmp_path / "forged.npz")
+    assert not record.weights.any()
+    assert forgery.certify(data, record).measures["relative_error"] == 1
