@@ -66,6 +66,34 @@ def real(data: Path) -> Iterator[tuple[str, Callable[[], Certificate]]]:
     yield "CBCL, 25", matrix(np.load(data / "cbcl_faces" / "cbcl.npz")["X"] / 255.0, 25)
 
 
+def in_a_row(certificate: Certificate) -> str:
+    """Error, floor, gap, uniqueness, outer band, stability of weights and recovery, in short."""
+    checks = {check.name: check for check in certificate.checks}
+    numbers = {**certificate.measures, **certificate.bounds}
+
+    def shown(name: str) -> str:
+        value = numbers.get(name)
+        return f"{value:.3g}" if isinstance(value, float) else "-"
+
+    everywhere = checks["no other parts, same product"].status
+    nearby = checks["no other parts nearby"].status
+    unique = {"holds": "yes", "fails": "no"}.get(everywhere, "")
+    unique = unique or {"holds": "nearby", "fails": "no"}.get(nearby, "unknown")
+    recovery = checks.get("anchors survive the residual")
+    return " | ".join(
+        [
+            shown("relative_error"),
+            shown("relative_error_lower_bound"),
+            shown("relative_error_gap"),
+            unique,
+            shown("mixing_of_any_other_factorization"),
+            shown("share_of_any_component_that_can_change"),
+            checks["weights move less than rows"].status,
+            "-" if recovery is None else recovery.status,
+        ]
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder with real data sets")
@@ -73,11 +101,17 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     sets = generated() if options.data is None or options.quick else real(options.data)
+    rows = [
+        "data | error | floor | gap | unique | margin | can change | stable weights | recovery",
+        "---|---|---|---|---|---|---|---|---",
+    ]
     for name, make in sets:
         started = time.perf_counter()
         certificate = make()
         print(f"{name} ({time.perf_counter() - started:.1f} s)")
         print(textwrap.indent(textwrap.fill(certificate.verdict, 90), "  "), flush=True)
+        rows.append(f"{name} | {in_a_row(certificate)}")
+    print("\n".join(rows))
 
 
 if __name__ == "__main__":
