@@ -1,8 +1,10 @@
 """Standard errors by resampling: the answer is found again in rows drawn with replacement.
 
-Efron's bootstrap. Components of a resample come in any order and, without a scale of their own, at
-any scale: they are matched with those of the answer first. A component has come back if the cosine
-between it and its match is at least `ALIKE`.
+Efron's bootstrap; or random halves of the rows (Politis & Romano 1994), whose answers differ from
+that of all rows by as much, and which suit answers that hang on extreme rows. Components of a
+resample come in any order and, without a scale of their own, at any scale: they are matched with
+those of the answer first. A component has come back if the cosine between it and its match is at
+least `ALIKE`.
 
 Intervals reach from x − q s to x + q s with the standard error s and Student's quantile q for the
 number of resamples, cut at zero where entries cannot be negative. Entries that rest on counts need
@@ -41,11 +43,13 @@ FEWEST = 10
 class Spread:
     """Of resampled components around their mean.
 
-    errors : (k, d), standard deviations. counts : (k,), resamples in which each was matched.
-    returned : (k,), share of all resamples in which it came back. n_resamples : how many were made.
+    errors : (k, d), standard deviations. shift : (k, d), their mean minus the answer.
+    counts : (k,), resamples in which each was matched. returned : (k,), share of all resamples in
+    which it came back. n_resamples : how many were made.
     """
 
     errors: Floats
+    shift: Floats
     counts: NDArray[np.intp]
     returned: Floats
     n_resamples: int
@@ -59,6 +63,7 @@ def resampled(
     rng: np.random.Generator,
     *,
     rescale: bool = False,
+    halves: bool = False,
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> Spread:
@@ -76,21 +81,25 @@ def resampled(
         warnings.simplefilter("ignore")  # those of the answer itself have been shown
         for chunk in run:
             chosen = draws[chunk * at_once : (chunk + 1) * at_once]
-            for found in _found_again(refit, n_rows, chosen):
+            for found in _found_again(refit, n_rows, chosen, halves):
                 sums.add(found)
             run.record(resamples=sums.n_resamples)
     return sums.spread()
 
 
 def _found_again(
-    refit: Refit, n_rows: int, draws: list[np.random.Generator]
+    refit: Refit, n_rows: int, draws: list[np.random.Generator], halves: bool
 ) -> list[tuple[Floats, Floats] | None]:
     """What each draw of the rows shows, in threads; None where nothing can be found."""
     found: list[tuple[Floats, Floats] | None] = [None] * len(draws)
 
     def work(part: slice) -> None:
         for place in range(part.start, part.stop):
-            drawn = np.sort(draws[place].integers(0, n_rows, n_rows))
+            if halves:
+                drawn = draws[place].choice(n_rows, n_rows // 2, replace=False)
+            else:
+                drawn = draws[place].integers(0, n_rows, n_rows)
+            drawn = np.sort(drawn)
             with contextlib.suppress(InvalidInput):
                 found[place] = refit(drawn)
 
@@ -131,7 +140,8 @@ class _Sums:
         variances = np.full_like(self.squares, np.inf)
         np.divide(self.squares, free, out=variances, where=free > 0)
         returned = self.again / max(self.n_resamples, 1)
-        return Spread(np.sqrt(variances), self.counts, returned, self.n_resamples)
+        shift = np.where(self.counts[:, None] > 0, self.mean - self.reference, 0.0)
+        return Spread(np.sqrt(variances), shift, self.counts, returned, self.n_resamples)
 
 
 def intervals(

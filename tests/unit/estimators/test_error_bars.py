@@ -66,7 +66,7 @@ def test_the_callback_ends_the_resampling():
 
 
 def test_intervals_of_counts_have_room_above_zero():
-    spread = Spread(np.array([[0.0, 0.1]]), np.array([1000]), np.ones(1), 1000)
+    spread = Spread(np.array([[0.0, 0.1]]), np.zeros((1, 2)), np.array([1000]), np.ones(1), 1000)
     lower, upper = intervals(np.array([[0.0, 1.0]]), spread, unit=np.array([[0.01]]))
     # None seen: a Poisson mean below 1.96² is not refuted; many seen: 1.96 standard errors.
     np.testing.assert_allclose(upper, [[0.0385, 1.216]], rtol=5e-3)
