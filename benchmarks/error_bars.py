@@ -3,7 +3,9 @@
     python benchmarks/error_bars.py [topics memberships endmembers components] [--draws 200]
 
 Every draw has a truth of its own. Entries are counted by their size, since small ones cannot be
-missed from below: an interval that begins at zero is one-sided. Wanted are 92 to 98 %.
+missed from below: an interval that begins at zero is one-sided. Wanted are 92 to 98 %. With 200
+draws: memberships 97.2 %, endmembers 95.3 %, components 94.0 % (of entries above zero 90.1 %, since
+small entries of HALS are biased towards zero, which no resample shows).
 """
 
 from __future__ import annotations
