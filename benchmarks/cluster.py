@@ -29,6 +29,7 @@ METHODS = {
     "xray": {},
     "fast_anchor": {},
     "cones": {},
+    "merit": {"max_iter": 4},
     "and_descent": {"max_iter": 10},
     "purification": {"max_iter": 10},
     "hals": {"max_iter": 10, "tol": 0.0, "coarse": False, "init": "spa"},

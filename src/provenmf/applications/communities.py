@@ -31,7 +31,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.applications.embedding import Embedding, embed
-from provenmf.applications.fitting import fit_matrix, found_fewer, simplex_weights
+from provenmf.applications.fitting import at_hand, fit_matrix, found_fewer, simplex_weights
 from provenmf.applications.node_errors import NodeModel, membership_error_bars
 from provenmf.applications.node_vertices import (
     LEAST_SHARE,
@@ -247,7 +247,7 @@ def find_communities(
     ... )
     True
     """
-    graph = as_graph(graph)
+    graph = as_graph(at_hand(graph, "find_communities"))
     check_choices(method, options, vertices, scale, memberships)
     if method == "spoc":
         method, energy, scale, memberships = "spa", 1.0, False, "floored"

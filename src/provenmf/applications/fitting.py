@@ -14,6 +14,7 @@ from provenmf.advisor.rank import settled_number
 from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.estimators import estimator_class, make_estimator
+from provenmf.estimators.memory import announce_gathering
 from provenmf.estimators.xray import XRAY, SignedXRAY
 from provenmf.records import Factorization
 
@@ -40,6 +41,18 @@ def fit_matrix(
     if type(estimator) is XRAY and np.all(matrix.sum(axis=1) > 0):
         estimator = SignedXRAY(**estimator.get_params())
     return replace(estimator.fit(matrix).factorization_, notes=notes)
+
+
+def at_hand(data: Any, name: str) -> Any:
+    """Data as they are; a Dask array is brought into memory, which is said, or refused."""
+    if not type(data).__module__.startswith("dask."):
+        return data
+    if data.ndim != 2 or not hasattr(data, "nbytes"):
+        raise InvalidInput(
+            f"{name} was given a Dask collection of {data.ndim} axes: call its compute() first"
+        )
+    announce_gathering(name, data.shape, float(data.nbytes))
+    return as_blocks(data).everything()
 
 
 def _settled(matrix: Any, argument: str) -> tuple[int, str]:

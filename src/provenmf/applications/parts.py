@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.fitting import check_number, fit_matrix, for_real_data
+from provenmf.applications.fitting import at_hand, check_number, fit_matrix, for_real_data
 from provenmf.errors import InvalidInput
 from provenmf.estimators.encoding import weights_of
 from provenmf.io.images import as_images, read_images
@@ -173,7 +173,7 @@ def find_parts(
     >>> find_parts(images, 3, random_state=0).parts.shape
     (3, 4, 4)
     """
-    images = as_images(images, shape=shape)
+    images = as_images(at_hand(images, "find_parts"), shape=shape)
     if len(images.pixels) < 2:
         raise InvalidInput("there is one image: parts need at least two")
     check_number("n_parts", n_parts, len(images.pixels), "images")

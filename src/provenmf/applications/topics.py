@@ -35,6 +35,7 @@ from provenmf.applications.anchor_words import (
 )
 from provenmf.applications.counted_words import count_problem
 from provenmf.applications.fitting import (
+    at_hand,
     check_number,
     found_fewer,
 )
@@ -457,7 +458,7 @@ def find_topics(
     by_words = estimator_class(method).traits.anchors
     way = way_of(by_words, features)
     weights_from = checked_weights(weights_from, way)
-    corpus = as_word_counts(documents, vocabulary)
+    corpus = as_word_counts(at_hand(documents, "find_topics"), vocabulary)
     kept, notes = usable_words(corpus)
     check_number("n_topics", n_topics, corpus.matrix.shape[0], "documents")
     matrix = corpus.matrix

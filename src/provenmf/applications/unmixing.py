@@ -36,6 +36,7 @@ from provenmf.applications.cube_pictures import (
     relative_residuals,
 )
 from provenmf.applications.fitting import (
+    at_hand,
     check_number,
     fit_matrix,
     found_fewer,
@@ -357,7 +358,7 @@ def unmix(
     >>> sorted(found.endmembers.round(6).tolist())
     [[0.1, 0.3, 1.0], [1.0, 0.2, 0.1]]
     """
-    cube = as_cube(cube, shape=shape)
+    cube = as_cube(at_hand(cube, "unmix"), shape=shape)
     notes = list(cube.notes)
     options = {**simplex_weights(method), "random_state": random_state, **options}
     check_number("n_endmembers", n_endmembers, len(cube.pixels), "pixels")

@@ -38,16 +38,21 @@ def check_memory(name: str, blocks: Blocks, k: int, *, gathered: float, certify:
             + (", use a method that reads block by block, such as SPA or HALS" if gathered else "")
             + (", or do without the certificate ({:certify=False})" if certify else ""),
         )
-    if blocks.in_memory or gathered <= HINT:
-        return
-    if gathered > MOST_GATHERED:
+    if not blocks.in_memory:
+        announce_gathering(name, blocks.shape, gathered)
+
+
+def announce_gathering(name: str, shape: tuple[int, ...], size: float) -> None:
+    """Say that data are brought into memory, or refuse where that is too much."""
+    if size > min(MOST_GATHERED, memory_budget()):
         raise TooLarge(
-            f"{name} needs {gathered / 1e9:.3g} GB at once for X of shape {blocks.shape}, which is "
-            "not in memory: use a method that reads block by block, such as SPA or HALS"
+            f"{name} needs {size / 1e9:.3g} GB at once for X of shape {shape}, which is not in "
+            "memory: use a method that reads block by block, such as SPA or HALS"
         )
-    warn_user(
-        RuntimeWarning(
-            f"{name} brings X of shape {blocks.shape} into memory, {gathered / 1e9:.2g} GB; SPA, "
-            "HALS and others read it block by block"
+    if size > HINT:
+        warn_user(
+            RuntimeWarning(
+                f"{name} brings X of shape {shape} into memory, {size / 1e9:.2g} GB; SPA, HALS and "
+                "others read it block by block"
+            )
         )
-    )

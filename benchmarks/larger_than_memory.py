@@ -1,0 +1,191 @@
+"""Methods on a matrix on disk, by blocks in one process and by chunks on a Dask cluster.
+
+    python benchmarks/larger_than_memory.py [--gigabytes 10] [--columns 1000] [--where disk cluster]
+
+The matrix (single precision) is written in blocks and removed at the end. For each method: seconds
+of wall and processor time, gigabytes that the passes read, their speed beside that of reading the
+file once with nothing to compute in the same run, peak memory of every process, bytes that came to
+and left the client, and whether the first rows, which fit into memory, get the same answer from
+memory as from where they are. Scheduler and workers are processes of their own, one thread each;
+give the workers too little memory to hold half of the matrix, so that every pass reads it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+import warnings
+from contextlib import ExitStack
+from pathlib import Path
+
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
+
+import dask.array as da
+import numpy as np
+from cluster import Traffic, cpu_of_workers
+from dask.delayed import delayed
+from distributed import Client, SubprocessCluster
+
+from provenmf import resources
+from provenmf.blocks import as_blocks
+from provenmf.estimators import make_estimator
+from provenmf.reproduce.memory import high_water_mark
+
+METHODS = {
+    "spa": {},
+    "xray": {},
+    "fast_anchor": {},
+    "cones": {},
+    "and_descent": {"max_iter": 3},
+    "purification": {"max_iter": 3},
+    "hals": {"max_iter": 3, "tol": 0.0},
+    "anls": {"max_iter": 3, "tol": 0.0},
+    "merit": {},
+}
+PART_ROWS = 40_000  # of the part that fits into memory: enough for MERIT to leave rows in place
+
+
+def write(path: Path, n: int, d: int, k: int) -> None:
+    """Rows that mix k hidden ones, with noise, a few thousand at a time."""
+    rng = np.random.default_rng(0)
+    hidden = rng.random((k, d)).astype(np.float32)
+    out = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n, d))
+    for start in range(0, n, 20_000):
+        rows = min(20_000, n - start)
+        weights = rng.dirichlet(np.full(k, 0.3), size=rows).astype(np.float32)
+        if start == 0:
+            weights[:k] = np.eye(k)
+        out[start : start + rows] = weights @ hidden
+        out[start : start + rows] += 0.01 * rng.random((rows, d), dtype=np.float32)
+    out.flush()
+
+
+def read_chunk(path: str, offset: int, rows: int, d: int) -> np.ndarray:
+    return np.fromfile(path, np.float32, rows * d, offset=offset).reshape(rows, d)
+
+
+def chunked(path: Path, n: int, chunk_rows: int) -> da.Array:
+    """The first n rows in chunks that are read where they are needed."""
+    mapped = np.load(path, mmap_mode="r")
+    d, header = mapped.shape[1], mapped.offset
+    parts = []
+    for start in range(0, n, chunk_rows):
+        rows = min(chunk_rows, n - start)
+        task = delayed(read_chunk)(str(path), header + 4 * d * start, rows, d)
+        parts.append(da.from_delayed(task, (rows, d), np.float32))
+    return da.concatenate(parts)
+
+
+def bare_read(path: Path) -> float:
+    """Gigabytes a second of reading the file in blocks."""
+    began, size = time.perf_counter(), 0
+    with path.open("rb", buffering=0) as file:
+        while piece := file.read(1 << 26):
+            size += len(piece)
+    return size / 1e9 / (time.perf_counter() - began)
+
+
+def same(near, far) -> bool:
+    """The same anchors and labels, and components to the precision of the data."""
+    for name in ("anchors_", "labels_"):
+        if hasattr(near, name) and not np.array_equal(getattr(near, name), getattr(far, name)):
+            return False
+    return bool(np.allclose(near.components_, far.components_, rtol=1e-3, atol=1e-4))
+
+
+def passes_of(blocks) -> list[int]:
+    """Count rows read into the list's only entry."""
+    counted = [0]
+
+    def progress(done: int, n: int) -> None:
+        counted[0] += done == n
+
+    blocks.progress = progress
+    return counted
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--gigabytes", type=float, default=10.0)
+    parser.add_argument("--columns", type=int, default=1000)
+    parser.add_argument("--rank", type=int, default=10)
+    parser.add_argument("--chunk-rows", type=int, default=8000)
+    parser.add_argument("--worker-memory", default="1.4GB")
+    parser.add_argument("--memory", default="1.5GB", help="budget of the process with the blocks")
+    parser.add_argument("--where", nargs="*", default=["disk", "cluster"])
+    parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--folder", default=None)
+    parser.add_argument("--no-certify", action="store_true")
+    a = parser.parse_args()
+    n = int(a.gigabytes * 1e9 / (4 * a.columns))
+    print(f"{n} x {a.columns} float32, {4e-9 * n * a.columns:.2f} GB, rank {a.rank}")
+    traffic = Traffic()
+    with tempfile.TemporaryDirectory(dir=a.folder) as folder, ExitStack() as stack:
+        path = Path(folder) / "X.npy"
+        write(path, n, a.columns, a.rank)
+        print(f"bare read {bare_read(path):.2f} GB/s", flush=True)
+        print(
+            f"{'method':14}{'where':>9}{'passes':>8}{'wall s':>8}{'CPU s':>8}{'GB/s':>7}"
+            f"{'peak MB of client, workers':>30}{'MB in':>8}{'MB out':>8}{'same':>6}"
+        )
+        client = None
+        if "cluster" in a.where:
+            options = {"nthreads": 1, "memory_limit": a.worker_memory}
+            cluster = stack.enter_context(
+                SubprocessCluster(n_workers=2, worker_kwargs=options, silence_logs=40)
+            )
+            client = stack.enter_context(Client(cluster))
+            client.wait_for_workers(2)
+        part = np.load(path, mmap_mode="r")[: min(PART_ROWS, n)].copy()
+        for where in a.where:
+            for method in a.methods:
+                line(path, n, part, method, where, client, traffic, a)
+
+
+def line(path, n, part, method, where, client, traffic, a) -> None:
+    """Fit, measure, print."""
+    high_water_mark(restart=True)
+    if client is not None:
+        client.run(lambda: high_water_mark(restart=True))
+    with (
+        warnings.catch_warnings(),
+        resources(memory=a.memory, n_jobs=1),
+    ):
+        warnings.simplefilter("ignore")
+
+        def fitted(rows):
+            options = METHODS[method] | {"certify": not a.no_certify}
+            return make_estimator(method, a.rank, random_state=0, **options).fit(rows)
+
+        near = fitted(part)
+        blocks = as_blocks(path if where == "disk" else chunked(path, n, a.chunk_rows))
+        counted = passes_of(blocks)
+        before = traffic.read, traffic.written, time.process_time()
+        workers = cpu_of_workers(client) if where == "cluster" else 0.0
+        began = time.perf_counter()
+        fitted(blocks)
+        wall = time.perf_counter() - began
+        cpu = time.process_time() - before[2]
+        moved = [(traffic.read - before[0]) / 1e6, (traffic.written - before[1]) / 1e6]
+        peaks = [high_water_mark()]
+        if where == "cluster":
+            cpu += cpu_of_workers(client) - workers
+            peaks += client.run(high_water_mark).values()
+            few = as_blocks(chunked(path, len(part), a.chunk_rows))
+        else:
+            few = as_blocks(part, block_rows=3000)
+        agrees = same(near, fitted(few))
+    passes = counted[0]
+    speed = passes * 4e-9 * n * a.columns / wall
+    print(
+        f"{method:14}{where:>9}{passes:8}{wall:8.0f}{cpu:8.0f}{speed:7.2f}"
+        f"{', '.join(f'{peak:.0f}' for peak in peaks):>30}{moved[0]:8.1f}{moved[1]:8.1f}"
+        f"{'yes' if agrees else 'NO':>6}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()
