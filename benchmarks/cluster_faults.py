@@ -5,7 +5,7 @@
 Two workers in processes of their own. Each run kills one of them (SIGKILL) at a random moment of
 the time that an undisturbed fit takes; its nanny starts another one, which joins late. With --late
 the cluster begins with one worker, and a second one joins. The table counts the kills that came
-before the end of the fit and the fits whose components have exactly the bits of the undisturbed one.
+before the end of the fit and the fits whose components have the bits of the undisturbed one.
 """
 
 from __future__ import annotations
