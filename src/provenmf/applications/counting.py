@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 import signal
+import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -225,8 +227,9 @@ def in_processes(
         yield from map(function, work)
         return
     context = get_context("spawn")
-    with ProcessPoolExecutor(n_jobs, mp_context=context, initializer=_leave_interrupts) as pool:
-        waiting = deque(pool.submit(function, batch) for batch in first)
+    with ProcessPoolExecutor(n_jobs, mp_context=context) as pool:
+        with _interrupts_ignored():  # processes inherit it, from their first line on
+            waiting = deque(pool.submit(function, batch) for batch in first)
         try:
             while waiting:
                 for batch in islice(work, max(0, 2 * n_jobs - len(waiting) + 1)):
@@ -242,6 +245,14 @@ def in_processes(
             pool.shutdown(cancel_futures=True)
 
 
-def _leave_interrupts() -> None:
-    """Ctrl-C is for the process that started us."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Ctrl-C reaches all processes of a terminal, but is for this one; only its main thread can."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before or signal.SIG_DFL)

@@ -1,8 +1,12 @@
 """The command as a process: what it imports to start, and what Ctrl-C leaves behind."""
 
+import json
+import os
 import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -69,3 +73,29 @@ def test_interruption_keeps_the_best_so_far(run, tmp_path, monkeypatch, method):
     result = load(tmp_path / "kept.npz")
     assert result.stop_reason == "interrupted"
     assert result.n_components <= 4 and len(result.trace) == 1
+
+
+def children_of(process):
+    found = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    return found.read_text().split() if found.exists() else []
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
+def test_interruption_reaches_the_processes_that_count_quietly(tmp_path):
+    line = json.dumps({"text": " ".join(["ship sail wave harbour"] * 5000)}) + "\n"
+    (tmp_path / "texts.jsonl").write_text(line * 120)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "provenmf", "topics", "texts.jsonl", "-k", "2", "--jobs", "2"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while process.poll() is None and len(children_of(process)) < 3:  # with the resource tracker
+        time.sleep(0.01)
+    time.sleep(0.3)  # while they import
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "nothing was written" in err and "Traceback" not in err
+    assert [path.name for path in tmp_path.iterdir()] == ["texts.jsonl"]
