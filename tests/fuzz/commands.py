@@ -21,8 +21,19 @@ from provenmf.cli.main import main
 from provenmf.io import guarded
 
 COMMANDS = {
-    "fit": ["m.npy", "m.npz", "sparse.npz", "m.csv", "m.mtx", "m.mat", "m.h5ad", "m.parquet"],
+    "fit": [
+        "m.npy",
+        "m.npz",
+        "sparse.npz",
+        "rows.npz",
+        "m.csv",
+        "m.mtx",
+        "m.mat",
+        "m.h5ad",
+        "m.parquet",
+    ],
     "diagnose": ["m.npy", "m.csv", "sparse.npz"],
+    "convert": ["m.npy", "m.csv", "sparse.npz", "rows.npz", "m.mtx", "m.h5ad", "t.jsonl"],
     "rank": ["m.npy", "m.csv", "gaps.csv", "sparse.npz"],
     "topics": ["t.jsonl", "t.csv", "t.txt", "sparse.npz", "m.mtx"],
     "communities": ["g.txt", "g.graphml"],
@@ -84,6 +95,8 @@ def options_of(rng: Rng, command: str) -> list[str]:
     """What is typed after the command and its file."""
     if command == "certify":
         return ["m.npy"]
+    if command == "convert":
+        return ["out.npz"]
     if command == "label":
         return [LABELS[place] for place in rng.integers(len(LABELS), size=int(rng.integers(1, 3)))]
     found = ["--rank=2", "-o", "out.npz"] if command in ANALYSES else []

@@ -30,6 +30,7 @@ from provenmf.io import child, guarded
 from provenmf.io.memberships import read_memberships
 from provenmf.io.rasters import write_maps
 from provenmf.io.snapshot import load_snapshot, save_snapshot
+from provenmf.io.sparse_rows import write_sparse_rows
 from provenmf.solvers.checkpoint import Keeper
 
 SECONDS = 5.0  # for a guarded reader; damaged HDF5 files can keep it busy for ever
@@ -114,6 +115,11 @@ def _topics(path: Path) -> None:
     find_topics(texts, 2, random_state=0).save(path)
 
 
+def _sparse_rows(path: Path) -> None:
+    names = {"rows": [f"r{i}" for i in range(12)], "columns": list("abcdef")}
+    write_sparse_rows(path, [sp.csr_array(X)], 6, names)
+
+
 STATE = {"state": {"factors": (np.eye(3), np.ones(4)), "set": frozenset({1, 2})}, "done": 3}
 
 
@@ -175,6 +181,7 @@ FORMATS: dict[str, tuple[Callable[[], bytes], Callable[[Path], Any]]] = {
     "record.npz": (lambda: _through_path("r.npz", _result), load),
     "topics.npz": (lambda: _through_path("r.npz", _topics), load),
     "old.npz": (lambda: OLD.read_bytes(), load),
+    "rows.npz": (lambda: _through_path("r.npz", _sparse_rows), lambda p: as_blocks(p).everything()),
     "blocks.npy": (_npy, lambda path: as_blocks(path).everything()),
     "gaps.csv": (
         lambda: TABLE.replace(b"4,2.5", b"4,"),
