@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 ROUNDS = 100
 ACCURACY = 3e-3  # stop when fewer than this share of a document's words changes its topic
 LEAST_PRIOR, MOST_PRIOR = 0.01, 100.0
-SAMPLE_DOCUMENTS = 2000  # that the prior is chosen by
+SAMPLE_ENTRIES = 100_000  # of the documents that the prior is chosen by
 
 
 def topic_shares_of_words(points: Floats, vertices: Floats) -> Floats:
@@ -63,9 +63,10 @@ def likeliest_prior(counts: sp.csr_array, topics: Floats, prior: Floats) -> Floa
     filled = np.flatnonzero(np.diff(counts.indptr))
     if len(filled) == 0 or len(topics) < 2:
         return prior
-    if len(filled) > SAMPLE_DOCUMENTS:
-        filled = np.random.default_rng(4).choice(filled, SAMPLE_DOCUMENTS, replace=False)
-    sample = sp.csr_array(counts[np.sort(filled)])
+    order = np.random.default_rng(4).permutation(filled)
+    entries = np.cumsum(np.diff(counts.indptr)[order])
+    number = max(1, int(np.searchsorted(entries, SAMPLE_ENTRIES)))
+    sample = sp.csr_array(counts[np.sort(order[:number])])
     found = minimize_scalar(
         lambda log: -evidence_bound(sample, topics, np.exp(log) * prior / prior.sum()),
         bounds=(np.log(LEAST_PRIOR), np.log(MOST_PRIOR)),
