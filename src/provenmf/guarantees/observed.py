@@ -123,7 +123,12 @@ def first_order(fit: ObservedFit, penalties: Penalties) -> Certificate:
         -(fit.left.T @ fit.weights[:, known:]),
         penalties.on_components(n),
     )
-    return stationarity.verdict(fit, of_components / fit.norm, of_weights / fit.norm)
+    return stationarity.verdict(
+        fit,
+        of_components / fit.norm,
+        of_weights / fit.norm,
+        penalised=penalties != Penalties(),
+    )
 
 
 def _moved(factor: Floats, other: Floats, gradient: Floats, penalty: Penalty) -> float:

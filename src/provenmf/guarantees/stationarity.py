@@ -37,10 +37,10 @@ def certify(fit: Fit, penalties: Penalties = NO_PENALTY) -> Certificate:
     if penalised:
         normal = penalties.on_weights(d).normal_equations(fit.components_gram, fit.cross)
         of_weights = projected_residual(fit.weights, *normal)
-    return verdict(fit, of_components, of_weights / fit.norm)
+    return verdict(fit, of_components, of_weights / fit.norm, penalised=penalised)
 
 
-def verdict(fit: Fit, of_components: float, of_weights: float) -> Certificate:
+def verdict(fit: Fit, of_components: float, of_weights: float, *, penalised: bool) -> Certificate:
     """The check and what it rests on, from both residuals over ||X||_F."""
     residual = max(of_components, of_weights)
     check = Check(
@@ -49,7 +49,8 @@ def verdict(fit: Fit, of_components: float, of_weights: float) -> Certificate:
         "holds" if residual <= STATIONARY else "fails",
         value=residual,
         threshold=STATIONARY,
-        note="a stationary point need not be the best factorization",
+        note="a stationary point need not be the best factorization"
+        + ("; of the objective with the penalties that the result names" if penalised else ""),
     )
     measures = {"components_optimality_residual": of_components}
     return Certificate(fit.method, checks=(check,), measures=measures)
