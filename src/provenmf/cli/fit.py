@@ -58,7 +58,7 @@ def fit(
     The method auto takes hals, a polished fit, or cones or spa where all
     conditions of their theory hold and they fit as well; it says which and why.
     A matrix in an .npy file, or in the .npz that convert writes, is read block
-    by block, unless the method needs all of it at once, as merit does.
+    by block, unless the method needs all of it at once, as fast_gradient does.
     Empty cells of a table are missing entries: hals and anls fit the others.
     Ctrl-C ends an iterative method early and keeps the best answer so far; a
     second one leaves out the certificate.
