@@ -107,7 +107,6 @@ def left_to_rounding(found: Any, matrix: np.ndarray) -> bool:
     More components than the rank leave weights free; components that became dependent leave the
     course of AND and Purification free; a step that is too long makes AND's steps diverge.
     """
-    matrix = np.nan_to_num(matrix)
     rank = np.linalg.matrix_rank(matrix, tol=1e-6 * np.linalg.norm(matrix))
     if found.n_components_ > rank:
         return True
@@ -169,9 +168,7 @@ def storage_case(rng: Rng) -> str:
     """Dense and sparse data give the same product, single precision one that is nearly as good."""
     matrix = draw(rng, sane=True).astype(np.float32).astype(np.float64)
     model = estimator(rng, matrix.shape).set_params(certify=False)
-    if model.traits.missing_values and rng.random() < 0.3:
-        matrix[(matrix > 0) & (rng.random(matrix.shape) < 0.2)] = np.nan
-    size = np.linalg.norm(np.nan_to_num(matrix))
+    size = np.linalg.norm(matrix)
     forms = [matrix, sp.csr_array(matrix), matrix.astype(np.float32)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
