@@ -60,8 +60,8 @@ def standard_errors(rng: Rng, data: Any) -> None:
     found = with_error_bars(data, model.factorization_, int(rng.choice([2, 10, 12])))
     bars = found.error_bars
     hold(bars.standard_errors.shape == found.components.shape, "errors of another shape")
-    errors = bars.standard_errors[~np.isnan(bars.standard_errors)]
-    hold((errors >= 0).all() and np.isfinite(errors).all(), "standard errors are no lengths")
+    # infinite where a component came back once at most, which says nothing about its spread
+    hold((bars.standard_errors >= 0).all(), "standard errors are no lengths")
 
 
 def automatic(rng: Rng, data: Any) -> None:

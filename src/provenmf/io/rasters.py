@@ -45,7 +45,7 @@ def write_maps(
         image = path.with_suffix(".img")
         write_aside(image, lambda file: file.write(values.tobytes()))
         header = envi_header(values.shape, names, map_info)
-        write_aside(path, lambda file: file.write(header.encode()))
+        write_aside(path, lambda file: file.write(_encoded(header)))
         return [path, image]
     if path.suffix.lower() not in ENDINGS:
         raise InvalidInput(f"{path} is no name for maps: end it in .hdr (ENVI) or .tif")
@@ -115,7 +115,7 @@ def tiff(values: NDArray[np.float32], names: Sequence[str], map_info: str = "") 
         (258, SHORT, [32] * k),
         (259, SHORT, [1]),  # not compressed
         (262, SHORT, [1]),  # black is zero
-        (270, TEXT, f"Maps written by provenmf: {'; '.join(names)}".encode() + b"\0"),
+        (270, TEXT, _encoded(f"Maps written by provenmf: {'; '.join(names)}\0")),
         (273, LONG, [8 + i * size for i in range(k)]),
         (277, SHORT, [k]),
         (278, LONG, [rows]),
@@ -124,7 +124,7 @@ def tiff(values: NDArray[np.float32], names: Sequence[str], map_info: str = "") 
         *([(338, SHORT, [0] * (k - 1))] if k > 1 else []),
         (339, SHORT, [3] * k),  # floating point
         *geographic_tags(map_info),
-        (42112, TEXT, f"<GDALMetadata>{items}</GDALMetadata>".encode() + b"\0"),
+        (42112, TEXT, _encoded(f"<GDALMetadata>{items}</GDALMetadata>\0")),
         (42113, TEXT, b"nan\0"),
     ]
     directory = 8 + k * size
@@ -147,3 +147,8 @@ def _packed(tags: list[Tag], start: int) -> bytes:
             entries += struct.pack("<I", after + len(rest))
             rest += content + b"\0" * (len(content) % 2)
     return struct.pack("<H", len(tags)) + entries + struct.pack("<I", 0) + rest
+
+
+def _encoded(text: str) -> bytes:
+    """Names from damaged texts may hold characters that no encoding has."""
+    return text.encode(errors="replace")

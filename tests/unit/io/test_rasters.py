@@ -72,6 +72,12 @@ def test_a_tiff_begins_as_one(maps):
     assert (order, version, directory) == (b"II", 42, 8 + maps.nbytes)
 
 
+@pytest.mark.parametrize("name", ["maps.hdr", "maps.tif"])
+def test_a_name_that_no_encoding_has_is_written_all_the_same(tmp_path, maps, name):
+    """Half a surrogate pair, as damaged texts have, ended in a UnicodeEncodeError."""
+    assert all(path.exists() for path in write_maps(tmp_path / name, maps, ["a", "\ud800", "c"]))
+
+
 def test_another_ending_is_refused(tmp_path, maps):
     with pytest.raises(InvalidInput, match=r"\.hdr .*or \.tif"):
         write_maps(tmp_path / "maps.png", maps, "abc")

@@ -30,6 +30,7 @@ from provenmf.blocks import Block, Blocks
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.linalg.angles import similarity_decimals
 from provenmf.linalg.norms import squared_row_norms
+from provenmf.linalg.orthogonal import first_largest
 from provenmf.records import Solution, StopReason
 from provenmf.records.states import ConeState
 from provenmf.solvers.cones.farthest_first import farthest_first, nearest_centroid
@@ -37,6 +38,8 @@ from provenmf.solvers.cones.rank_one import leading_directions
 from provenmf.solvers.run import Callback, Run
 
 First = Literal["longest", "random"] | int
+
+TIE = 1e-3  # radians
 
 # The square of a shorter row has lost digits to underflow: such a row counts as zero.
 SHORTEST = 1e-140
@@ -226,8 +229,9 @@ def largest_drop(angles: NDArray[np.float64]) -> int:
 
     angles[k] is the angle at which centroid k was chosen, angles[0] = π/2. Inside cones that
     satisfy inequality (1) every angle before the last cone is found exceeds every angle after it.
+    Of equal falls the first counts: small angles of single-precision rows are off by `TIE`.
     """
-    return int(np.argmax(angles[:-1] - angles[1:])) + 1 if angles.size > 1 else 1
+    return first_largest(angles[:-1] - angles[1:], TIE) + 1 if angles.size > 1 else 1
 
 
 def angle(similarity: float) -> float:

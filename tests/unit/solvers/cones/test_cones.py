@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from provenmf import ConeNMF
 from provenmf.blocks import as_blocks
 from provenmf.datasets.cones import equiangular_axes, sample_cones
 from provenmf.errors import DegenerateData, InvalidInput
@@ -66,6 +67,13 @@ def test_number_of_cones_from_the_largest_drop(sample):
 def test_largest_drop_counts_one_cone_and_distinct_directions():
     assert largest_drop(np.array([np.pi / 2, 0.2, 0.1])) == 1
     assert largest_drop(np.array([np.pi / 2, np.pi / 2, np.pi / 2, 0.0])) == 3
+
+
+def test_the_number_of_cones_does_not_turn_on_the_last_digits():
+    """Falls of π/4 each: single precision took three cones, double precision one."""
+    data = np.array([[1.0, 0.0, 0.0], [2.0, 2.0, 2.0], [2.0, 0.0, 2.0]])
+    found = [ConeNMF().fit(data.astype(dtype)).n_components_ for dtype in (np.float64, np.float32)]
+    assert found[0] == found[1]
     assert cones(as_blocks(np.repeat(np.eye(4), 3, axis=0))).components.shape[0] == 4
     assert cones(as_blocks(np.ones((5, 3)))).components.shape[0] == 1
 
