@@ -1,4 +1,4 @@
-"""Run one function over slices of rows in threads.
+"""Run one function over slices of rows in threads, and what threads and forks must not break.
 
 The kernels release the interpreter lock, so plain threads use every core. We do not use numba's own
 parallel loops: its default thread pool aborts the process when two Python threads enter it at once,
@@ -13,12 +13,40 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from functools import cache
 from threading import Lock
-from typing import Any
+from typing import Any, Generic, TypeVar, overload
 
 from threadpoolctl import ThreadpoolController
 
+Value = TypeVar("Value")
+
 # Products with fewer entries than this (16 MB) take a few milliseconds on one core.
 SMALL_MATRIX = 2_000_000
+
+
+class computed_once(Generic[Value]):
+    """A property that is computed when it is asked for, and kept.
+
+    As `functools.cached_property`, but without the lock that one holds for all objects of a class
+    up to Python 3.11: threads that fit at once waited for each other, and a process forked from
+    one of them waited for ever. Two threads that ask at once may compute the same value twice.
+    """
+
+    def __init__(self, function: Callable[[Any], Value]) -> None:
+        self._function, self.__doc__ = function, function.__doc__
+        self._name = function.__name__
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> "computed_once[Value]": ...
+
+    @overload
+    def __get__(self, instance: object, owner: type) -> Value: ...
+
+    def __get__(self, instance: object | None, owner: type) -> "computed_once[Value] | Value":
+        if instance is None:
+            return self
+        # found there from now on, before this class is asked
+        value = instance.__dict__[self._name] = self._function(instance)
+        return value
 
 
 def blas_threads_for(entries: int) -> AbstractContextManager[object]:

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from provenmf.parallel import (
     at_most,
     available_threads,
     blas_threads_for,
+    computed_once,
     for_row_slices,
     one_blas_thread,
 )
@@ -229,3 +231,40 @@ def ended_with(child, *, seconds):
         time.sleep(0.01)
     os.kill(child, 9)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+class Slow:
+    """A value that takes as long as somebody wants."""
+
+    def __init__(self, go):
+        self.go, self.begun, self.times = go, threading.Event(), 0
+
+    @computed_once
+    def value(self):
+        """What it is."""
+        self.begun.set()
+        assert self.go.wait(60)
+        self.times += 1
+        return 7
+
+
+def test_what_is_computed_once_is_kept():
+    found = Slow(threading.Event())
+    found.go.set()
+    assert found.value == found.value == 7 and found.times == 1
+    assert Slow.value.__doc__ == "What it is."
+
+
+def test_computing_for_one_object_holds_up_no_other():
+    """functools.cached_property has one lock a class (3.11), which a forked child never gets."""
+    held, free = Slow(threading.Event()), Slow(threading.Event())
+    free.go.set()
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(lambda: held.value)
+        assert held.begun.wait(60)
+        second = pool.submit(lambda: free.value)
+        try:
+            assert second.result(timeout=30) == 7
+        finally:
+            held.go.set()
+        assert first.result(timeout=30) == 7

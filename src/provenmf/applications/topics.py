@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -59,6 +58,7 @@ from provenmf.metrics.topics import (
     top_words,
     topic_coherence,
 )
+from provenmf.parallel import computed_once
 from provenmf.records.answers import (
     Answer,
     ReadOptions,
@@ -193,7 +193,7 @@ class Topics(Answer):
         """The same as `topics`."""
         return self.topics
 
-    @cached_property
+    @computed_once
     def row_names(self) -> Sequence[str]:
         """Names of the documents."""
         return stored_or_numbered(self.document_names, "document", len(self.document_weights))
@@ -210,7 +210,7 @@ class Topics(Answer):
             return ()
         return tuple(str(word) for word in self.vocabulary[self.anchor_columns])
 
-    @cached_property
+    @computed_once
     def share(self) -> NDArray[np.float64]:
         """How much of the collection is about each topic; sums to 1."""
         return shares(self.document_weights)

@@ -6,7 +6,6 @@ stored is missing. Sums, norms and products with it are therefore about observed
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from provenmf.blocks.base import Block, Blocks, Progress
 from provenmf.blocks.memory import MemoryBlocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.norms import row_sums
+from provenmf.parallel import computed_once
 from provenmf.storage import is_sparse, own_rows
 
 # Where a start needs a full matrix, missing entries are filled up to this many entries (512 MB).
@@ -35,7 +35,7 @@ class ObservedBlocks(MemoryBlocks):
         """Every observed entry, zeros too."""
         return self._matrix
 
-    @cached_property
+    @computed_once
     def by_column(self) -> sp.csr_array:
         """The same for the transposed matrix."""
         return sp.csr_array(self.entries.T)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -25,6 +24,7 @@ from provenmf.guarantees.rank_bound import RankBound, gram_is_formed, least_rela
 from provenmf.linalg.distances import Model, nearest_points
 from provenmf.linalg.fingerprint import fingerprint
 from provenmf.linalg.norms import absolute_row_sums, power_of_two
+from provenmf.parallel import computed_once
 from provenmf.records import Factorization
 
 Floats = NDArray[np.float64]
@@ -63,7 +63,7 @@ class Fit:
         self.constraint: Constraint = "simplex" if on_simplex else "nonnegative"
         self.least_squares, self._products = least_squares, products
 
-    @cached_property
+    @computed_once
     def _pass(self) -> tuple[float, Measurement]:
         """The unit and the measurement; data out of the safe range are measured again, divided."""
         found = self._measured(1.0, self._products)
@@ -78,7 +78,7 @@ class Fit:
         gram = products and gram_is_formed(blocks)
         return measure(blocks, weights, components, products=products, gram=gram)
 
-    @cached_property
+    @computed_once
     def _complete(self) -> Measurement:
         return self._pass[1] if self._products else self._measured(self.unit, True)
 
@@ -116,12 +116,12 @@ class Fit:
         """The power of two by which the data are divided here; one unless they are extreme."""
         return self._pass[0]
 
-    @cached_property
+    @computed_once
     def blocks(self) -> Blocks:
         """The data, divided by `unit`."""
         return self._blocks_in(self.unit)
 
-    @cached_property
+    @computed_once
     def _factors(self) -> tuple[Floats, Floats]:
         return self._factors_in(self.unit)
 
@@ -155,7 +155,7 @@ class Fit:
         """Sum of each row of the data."""
         return self._pass[1].sums
 
-    @cached_property
+    @computed_once
     def absolute_sums(self) -> Floats:
         """Sum of the absolute values of each row; one more pass if there are negative entries."""
         if self._pass[1].lowest >= 0:
@@ -167,12 +167,12 @@ class Fit:
         """‖x − wC‖ of each row."""
         return self._pass[1].residuals
 
-    @cached_property
+    @computed_once
     def norm(self) -> float:
         """‖X‖_F."""
         return float(np.linalg.norm(self.lengths))
 
-    @cached_property
+    @computed_once
     def error(self) -> float:
         """‖X − WC‖_F."""
         return float(np.linalg.norm(self.residuals))
@@ -234,7 +234,7 @@ class Fit:
         """XᵀX (d, d), where it is small enough; not for more columns than rows in memory."""
         return self._complete.gram
 
-    @cached_property
+    @computed_once
     def rank_bound(self) -> RankBound:
         """The least relative error of any product of this rank, or why it is unknown."""
         return least_relative_error(self.blocks, self.n_components, self.squared_norm, self.gram)
@@ -245,7 +245,7 @@ class Fit:
         least = self.rank_bound.relative_error or 0.0
         return least * self.norm / math.sqrt(self.blocks.n_rows) * (1 - 1e-15)
 
-    @cached_property
+    @computed_once
     def largest_residual_entry(self) -> float:
         """max |x_ij − (WC)_ij|, in one more pass."""
         components = self.components
@@ -255,12 +255,12 @@ class Fit:
 
         return self.blocks.arg_reduce(largest, self.weights)[1]
 
-    @cached_property
+    @computed_once
     def components_gram(self) -> Floats:
         """CCᵀ (k, k)."""
         return self.components @ self.components.T
 
-    @cached_property
+    @computed_once
     def weights_gram(self) -> Floats:
         """WᵀW (k, k)."""
         return self.weights.T @ self.weights
@@ -289,7 +289,7 @@ class Fit:
             self._nearest[key] = found
         return self._nearest[key]
 
-    @cached_property
+    @computed_once
     def _nearest(self) -> dict[tuple[Model, bool], tuple[Floats, Floats]]:
         return {}
 
@@ -312,7 +312,7 @@ class Fit:
         sums = self.weights.sum(axis=1)
         return self.constraint == "simplex" and bool(np.abs(sums - 1).max() <= ON_THE_SIMPLEX)
 
-    @cached_property
+    @computed_once
     def components_over_sums(self) -> Floats:
         """Components divided by their sums, where these are positive."""
         sums = self.components.sum(axis=1, keepdims=True)

@@ -10,7 +10,6 @@ singular values allow (Eckart & Young 1936), and errors in other rows only add t
 from __future__ import annotations
 
 import math
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,6 +26,7 @@ from provenmf.linalg.observed import residual_entries
 from provenmf.linalg.penalties import Penalties, Penalty
 from provenmf.linalg.scaling import inverse_where_positive
 from provenmf.linalg.spectral import gram_of_columns
+from provenmf.parallel import computed_once
 from provenmf.records import Certificate, Check, Measure
 
 
@@ -35,7 +35,7 @@ class ObservedFit(Fit):
 
     given: ObservedBlocks
 
-    @cached_property
+    @computed_once
     def left(self) -> sp.csr_array:
         """X - WC at the observed entries."""
         features = np.ascontiguousarray(self.components.T)
@@ -61,7 +61,7 @@ class ObservedFit(Fit):
         """What the data are recognized by: the observed entries and their places."""
         return fingerprint_of(self.given)
 
-    @cached_property
+    @computed_once
     def rank_bound(self) -> RankBound:
         """From the rows without a missing entry, if there are more of them than components."""
         complete = np.diff(self.given.entries.indptr) == self.given.n_columns

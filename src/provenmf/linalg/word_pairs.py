@@ -14,7 +14,6 @@ diag c is replaced by diag c², which leaves out every pair of a word with itsel
 from __future__ import annotations
 
 import copy
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 from provenmf.linalg.products import product, transposed_product
 from provenmf.linalg.scaling import inverse_where_positive
+from provenmf.parallel import computed_once
 
 Floats = NDArray[np.float64]
 
@@ -77,18 +77,18 @@ class WordPairs:
         """Q has so many rows and columns."""
         return int(self._counts.shape[1])
 
-    @cached_property
+    @computed_once
     def _own(self) -> Floats:
         """Σ_d w_d diag(c_d) / pairs, words by frequency."""
         powers = self._counts if self.own_is_count else self._powers(2)
         return np.asarray(powers.T @ self.per_pair)
 
-    @cached_property
+    @computed_once
     def _sums(self) -> Floats:
         sums = self._counts.T @ (self.per_pair * self.lengths) - self._own
         return np.where(sums > 1e-12 * np.max(sums, initial=0.0), sums, 0.0)
 
-    @cached_property
+    @computed_once
     def _scales(self) -> Floats:
         used = self._sums > 0
         mean = self._sums.sum() / max(1, np.count_nonzero(used))
