@@ -35,6 +35,11 @@ def resources(*, memory: str | float | None = None, n_jobs: int | None = None) -
         Threads of BLAS and of compiled loops together; -1 is all cores, -2 all but one. None leaves
         them as they are: all cores, or what NUMBA_NUM_THREADS or OMP_NUM_THREADS allow.
 
+    Returns
+    -------
+    context manager
+        For `with`; the limits of before are back after it.
+
     Examples
     --------
     >>> import numpy as np

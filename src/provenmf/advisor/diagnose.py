@@ -16,7 +16,7 @@ from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.estimators import CATALOGUE, estimator_class
 from provenmf.estimators.hals import HALS
-from provenmf.guarantees.uniqueness import EVERYWHERE, NEARBY
+from provenmf.guarantees.uniqueness import ABOUT_PARTS
 from provenmf.io.notes import counted
 from provenmf.records import Certificate
 from provenmf.records.certificate import Measure, finite_or_none
@@ -284,7 +284,7 @@ def _near_the_floor(certificate: Certificate) -> bool:
 
 def _statuses(certificate: Certificate) -> list[str]:
     """Of the method's own conditions; whether parts are unique is not one of them."""
-    return [c.status for c in certificate.checks if c.name not in (EVERYWHERE, NEARBY)]
+    return [c.status for c in certificate.checks if c.name not in ABOUT_PARTS]
 
 
 def _row(method: str, certificate: Certificate, *, conditions: bool = True) -> str:

@@ -34,6 +34,8 @@ from provenmf.records.certificate import rounded_down, rounded_up
 
 # The checks here, which are about the parts and are no condition of any method.
 EVERYWHERE, NEARBY = "no other parts, same product", "no other parts nearby"
+ZEROS = "zeros that scattering needs"
+ABOUT_PARTS = (EVERYWHERE, NEARBY, ZEROS)
 MOST_COMPONENTS = 30
 MOST_IN_A_FIT = 12  # beyond, the programs would take longer than many a fit
 MOST_BANDS_IN_A_FIT = 6
@@ -105,7 +107,7 @@ def _check_everywhere(found: Uniqueness, k: int) -> Check:
 def _check_zeros(weights: NDArray[np.floating], components: NDArray[np.floating]) -> Check:
     fewest, where = fewest_zeros(weights, components)
     return Check(
-        "zeros that scattering needs",
+        ZEROS,
         "Huang14",
         "holds" if fewest >= len(components) - 1 else "fails",
         value=fewest,
