@@ -12,7 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-OPTIONAL = {"dask", "distributed", "jinja2", "plotly", "pooch", "pandas", "networkx", "PIL"}
+OPTIONAL = {
+    *("dask", "distributed", "jinja2", "plotly", "matplotlib"),
+    *("pooch", "pandas", "networkx", "PIL"),
+}
 
 
 def main() -> None:
