@@ -12,7 +12,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from provenmf.applications.fitting import check_whole
 from provenmf.errors import InvalidInput
-from provenmf.linalg.spectral import with_fixed_signs
+from provenmf.linalg.spectral import value_of_largest_size, with_fixed_signs
 
 # Eigenvalues, and squared row lengths, that differ by less than this fraction are equal.
 TIE = 1e-9
@@ -39,7 +39,7 @@ def embed(adjacency: sp.csr_array, k: int, *, energy: float = 0.99) -> Embedding
     if not 0 < energy <= 1:
         raise InvalidInput("must be more than 0 and at most 1", argument="energy", value=energy)
     notes: list[str] = []
-    values, vectors = _leading_eigenvectors(adjacency, k + 1)
+    values, vectors = _leading_eigenvectors(adjacency, k)
     supported = int(np.count_nonzero(np.abs(values) > n * np.finfo(float).eps * abs(values[0])))
     if supported < k:
         raise InvalidInput(
@@ -57,33 +57,52 @@ def embed(adjacency: sp.csr_array, k: int, *, energy: float = 0.99) -> Embedding
     pieces = connected_components(adjacency, directed=False)[0]
     if pieces > 1:
         notes.append(f"the graph falls into {pieces} separate pieces")
-    kept, tied = _nodes_with_energy(vectors[:, :k], energy)
+    kept, tied = _nodes_with_energy(vectors, energy)
     if tied:
         notes.append(f"{tied} nodes tie at the cut of {energy:.0%} energy; all were kept")
     eigenvalues = np.full(k + 1, np.nan)
     eigenvalues[: len(values)] = values
-    return Embedding(vectors[:, :k], eigenvalues, kept, tuple(notes))
+    return Embedding(vectors, eigenvalues, kept, tuple(notes))
 
 
 def _leading_eigenvectors(
     adjacency: sp.csr_array, k: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Eigenpairs with largest |eigenvalue|, signs fixed so that two runs agree."""
+    """The k + 1 eigenvalues of largest size, if there are so many, and the first k eigenvectors.
+
+    Signs are fixed so that two runs agree. In a large graph the eigenvalue after the communities
+    stands at the edge of a crowd, where its vector takes Lanczos thousands of products: it is
+    sought by itself, and only its value.
+    """
     n = adjacency.shape[0]
     if n <= max(200, 2 * k):
         values, vectors = np.linalg.eigh(adjacency.toarray())
-    else:
-        start = np.random.default_rng(0).standard_normal(n)
-        try:
-            values, vectors = eigsh(adjacency, k=k, which="LM", v0=start, tol=0)
-        except ArpackNoConvergence as stopped:
-            # An eigenvalue that is zero up to rounding never reaches a relative accuracy.
-            values, vectors = stopped.eigenvalues, stopped.eigenvectors
-            if len(values) < k - 1:
-                raise
-    # Of λ and −λ, as bipartite graphs have them, the first says who is linked at all.
-    order = np.argsort(-np.abs(values) * (1 + TIE * (values > 0)), kind="stable")[:k]
-    return values[order], np.ascontiguousarray(with_fixed_signs(vectors[:, order].T).T)
+        order = _by_size(values)[: k + 1]
+        return values[order], _fixed(vectors[:, order[:k]])
+    start = np.random.default_rng(0).standard_normal(n)
+    try:
+        values, vectors = eigsh(adjacency, k=k, which="LM", v0=start, tol=0)
+    except ArpackNoConvergence as stopped:
+        # An eigenvalue that is zero up to rounding never reaches a relative accuracy.
+        values, vectors = stopped.eigenvalues, stopped.eigenvectors
+        if len(values) == 0:
+            raise
+    order = _by_size(values)
+    values, vectors = values[order], _fixed(vectors[:, order])
+
+    def without_found(vector: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(adjacency @ vector - vectors @ (values * (vector @ vectors)))
+
+    return np.append(values, value_of_largest_size(without_found, start)), vectors
+
+
+def _by_size(values: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Largest first; of λ and −λ, as bipartite graphs have them, the one that links all nodes."""
+    return np.argsort(-np.abs(values) * (1 + TIE * (values > 0)), kind="stable")
+
+
+def _fixed(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.ascontiguousarray(with_fixed_signs(vectors.T).T)
 
 
 def _nodes_with_energy(vectors: NDArray[np.float64], energy: float) -> tuple[NDArray[np.intp], int]:

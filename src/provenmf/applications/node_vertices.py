@@ -25,6 +25,8 @@ LEAST_DENSITY = 1e-6  # of the largest; less is taken for that much
 LEAST_LOAD = 1e-9  # of the largest p·v; below it nothing is known of a node
 # Averaging assumes that the eigenvectors describe the graph, not a few dense corners of it.
 LEAST_SHARE = 0.5
+FEW = 8  # communities looked for first: the more eigenvalues, the longer they take
+COUNTED = 1e-4  # accuracy of the eigenvalues that are counted
 MOST_AVERAGED = 100_000  # nodes with a covariance each in memory
 
 
@@ -123,11 +125,21 @@ def number_of_communities(adjacency: sp.csr_array, *, most: int = 50) -> int:
     degrees = np.asarray(adjacency.sum(axis=1), dtype=np.float64).ravel()
     n, total = len(degrees), degrees.sum()
     squared = max((degrees**2).sum() / total - 1.0, 1.0) if total > 0 else 1.0
-    root = float(np.sqrt(squared))
-    hessian = sp.csr_array(sp.diags_array(squared - 1.0 + degrees) - root * adjacency)
+    typical = squared - 1.0 + total / n
+    # The typical diagonal entry minus the Hessian: tolerances relative to its eigenvalues hold for
+    # those near the border too, where the Hessian has values near zero.
+    shifted = sp.csr_array(sp.diags_array(total / n - degrees) + np.sqrt(squared) * adjacency)
     if n <= max(300, 3 * most):
-        values = np.linalg.eigvalsh(hessian.toarray())
-    else:
-        start = np.random.default_rng(0).standard_normal(n)
-        values = eigsh(hessian, k=most, which="SA", v0=start, return_eigenvectors=False, tol=1e-6)
-    return max(1, min(int(np.count_nonzero(values < 0)), most))
+        return _between_one_and(most, np.linalg.eigvalsh(shifted.toarray()) > typical)
+    start = np.random.default_rng(0).standard_normal(n)
+    for wanted in (min(FEW, most), most):
+        values = eigsh(
+            shifted, k=wanted, which="LA", v0=start, return_eigenvectors=False, tol=COUNTED
+        )
+        if values.min() <= typical:
+            break
+    return _between_one_and(most, values > typical)
+
+
+def _between_one_and(most: int, counted: NDArray[np.bool_]) -> int:
+    return max(1, min(int(np.count_nonzero(counted)), most))

@@ -5,6 +5,7 @@ import pytest
 from provenmf import load
 from provenmf.applications import find_communities
 from provenmf.applications.communities import embed, memberships_of
+from provenmf.datasets.networks import large_mixed_membership_network
 from provenmf.errors import InvalidInput
 from provenmf.io import as_graph
 from provenmf.metrics.communities import averaged_spearman
@@ -90,6 +91,26 @@ def test_ties_in_the_spectrum_are_said():
     three = nx.disjoint_union_all([nx.complete_graph(4)] * 3)
     notes = find_communities(three, 2, method="spa").notes
     assert any("eigenvalues 2 and 3 are equal" in note for note in notes)
+
+
+@pytest.mark.parametrize("pattern", [np.eye(2), [[0, 1], [1, 0]]])
+def test_ties_in_the_spectrum_of_a_large_graph_are_said(pattern):
+    """The eigenvalue after the communities' is sought by itself, where a copy is easily missed."""
+    embedding = embed(as_graph(np.kron(pattern, np.ones((150, 150)))).adjacency, 1)
+    assert any("eigenvalues 1 and 2 are equal" in note for note in embedding.notes)
+    np.testing.assert_allclose(np.abs(embedding.eigenvalues), embedding.eigenvalues[0])
+
+
+def test_the_embedding_of_a_large_graph_is_that_of_all_its_eigenvectors():
+    graph = large_mixed_membership_network(400, 3, mean_degree=40.0, random_state=0)
+    embedding = embed(graph.adjacency, 3)
+    values, vectors = np.linalg.eigh(graph.adjacency.toarray())
+    leading = np.argsort(-np.abs(values))[:4]
+    np.testing.assert_allclose(embedding.eigenvalues[:3], values[leading[:3]])
+    assert embedding.eigenvalues[3] == pytest.approx(values[leading[3]], rel=1e-3)
+    np.testing.assert_allclose(
+        np.abs(embedding.vectors), np.abs(vectors[:, leading[:3]]), atol=1e-9
+    )
 
 
 def test_more_communities_than_the_spectrum_supports():
