@@ -7,6 +7,9 @@ deviations have white noise of variance one, so the eigenvalues of their second 
 many directions hold more than noise: those above (1 + √(bands / n))², the edge of Marchenko and
 Pastur.
 
+A band that follows exactly from others, such as one that is stored twice, brings no noise of its
+own: the noise is that of independent bands, and what follows from them has what they pass on.
+
 In these coordinates k materials span k directions. Where noise explains all that they leave, pixels
 are projected onto them, and endmembers are means over the pixels that lie at a corner within their
 noise (`solvers/separable/vertices.py`). Where they leave much more, spectra vary within a material:
@@ -19,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import qr
 
 from provenmf.blocks import as_blocks
 from provenmf.solvers.separable.vertices import average_vertices, lean_of_members
@@ -41,11 +45,13 @@ MOST_WEAK = 6
 class Spectra:
     """Endmembers (k, bands) at their own brightness.
 
+    anchors : (k,), the points of the search that each comes from; None if from none.
     n_averaged : (k,), pixels that each is the mean of; None where they are not averaged.
     lean : (k, bands), the most that choosing these pixels may have moved the mean.
     """
 
     endmembers: Floats
+    anchors: NDArray[np.intp] | None = None
     n_averaged: NDArray[np.intp] | None = None
     lean: Floats | float = 0.0
 
@@ -54,14 +60,17 @@ class Spectra:
 class BandNoise:
     """Standard deviation of each band's noise, and the second moments of the whitened pixels.
 
-    deviations : (bands,). eigenvalues : (bands,), descending. directions : (bands, bands), the
-    eigenvectors in its columns. edge : the largest eigenvalue that noise alone would have.
+    deviations : (bands,). eigenvalues : (kept,), descending. directions : (kept, kept), the
+    eigenvectors in its columns. edge : the largest eigenvalue that noise alone would have. kept :
+    bands of which none follows from the others. lift : (kept, bands), all bands from those.
     """
 
     deviations: Floats
     eigenvalues: Floats
     directions: Floats
     edge: float
+    kept: NDArray[np.intp]
+    lift: Floats
 
     @property
     def count(self) -> int:
@@ -83,32 +92,54 @@ class BandNoise:
 
     def coordinates(self, pixels: Floats, k: int) -> Floats:
         """Whitened pixels (n, k) in the k leading directions."""
-        found: Floats = pixels @ (self.directions[:, :k] / self.deviations[:, None])
-        return found
+        directions = self.directions[:, :k] / self.deviations[self.kept, None]
+        return np.asarray(pixels[:, self.kept] @ directions)
+
+    def in_bands(self, coordinates: Floats) -> Floats:
+        """Points back in all bands (n, bands), in units of the noise."""
+        back = coordinates @ self.directions[:, : coordinates.shape[1]].T
+        return np.asarray((back * self.deviations[self.kept]) @ self.lift / self.deviations)
 
     def whitened(self, coordinates: Floats) -> Floats:
-        """Points back in the bands (n, bands), in units of the noise; negative values are zero."""
-        back = coordinates @ self.directions[:, : coordinates.shape[1]].T
-        return np.maximum(back, 0.0)
+        """The same; negative values are zero."""
+        return np.maximum(self.in_bands(coordinates), 0.0)
 
 
 def band_noise(pixels: Floats) -> BandNoise | None:
-    """Noise of the bands, or None: too few pixels, or bands that follow exactly from others."""
+    """Noise of the bands, or None: too few pixels, or half of the bands follow from the others."""
     n, bands = pixels.shape
     gram = pixels.T @ pixels
     lengths = np.sqrt(np.diag(gram))
     if n < LEAST_PIXELS * bands or not np.all(lengths > 0):
         return None
     alike = gram / np.multiply.outer(lengths, lengths)
-    values, vectors = np.linalg.eigh(alike)
-    if values[0] <= ROUNDING * values[-1]:
+    kept, lift = independent_bands(alike)
+    if 2 * len(kept) <= bands:
         return None
-    inverse_diagonal = ((vectors / values) * vectors).sum(axis=1) / lengths**2
-    deviations = 1.0 / np.sqrt(inverse_diagonal * (n - bands + 1))
-    whitened = gram / np.multiply.outer(deviations, deviations) / n
+    lift = lift * lengths / lengths[kept, None]
+    inverse_diagonal = np.diag(np.linalg.inv(alike[np.ix_(kept, kept)])) / lengths[kept] ** 2
+    variances = 1.0 / (inverse_diagonal * (n - len(kept) + 1))
+    deviations = np.sqrt(variances @ lift**2)
+    own = deviations[kept]
+    whitened = gram[np.ix_(kept, kept)] / np.multiply.outer(own, own) / n
     eigenvalues, directions = np.linalg.eigh(whitened)
-    edge = (1.0 + np.sqrt(bands / n)) ** 2
-    return BandNoise(deviations, eigenvalues[::-1], directions[:, ::-1], float(edge))
+    edge = (1.0 + np.sqrt(len(kept) / n)) ** 2
+    return BandNoise(deviations, eigenvalues[::-1], directions[:, ::-1], float(edge), kept, lift)
+
+
+def independent_bands(alike: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """Bands of which none follows from the others, and all bands as combinations (kept, bands).
+
+    alike : the bands' cosines. Elimination takes the band that the earlier ones explain least,
+    until they explain all but rounding.
+    """
+    _, upper, order = qr(alike, mode="economic", pivoting=True)
+    steps = np.abs(np.diag(upper))
+    rank = int(np.count_nonzero(steps > ROUNDING * steps[0]))
+    kept = np.sort(order[:rank])
+    if rank == len(alike):
+        return kept, np.eye(rank)
+    return kept, np.linalg.solve(alike[np.ix_(kept, kept)], alike[kept])
 
 
 def counted_materials(noise: BandNoise) -> tuple[int | None, str]:
@@ -144,5 +175,5 @@ def averaged_spectra(
     sums = scales @ vertices.members
     brightness = np.where(some, sums / np.where(some, vertices.n_members, 1), scales[anchors])
     back = noise.deviations * brightness[:, None]
-    lean = lean_of_members(vertices, 1.0 / scales) @ noise.directions[:, : len(anchors)].T
-    return Spectra(noise.whitened(vertices.points) * back, vertices.n_members, lean * back)
+    lean = noise.in_bands(lean_of_members(vertices, 1.0 / scales))
+    return Spectra(noise.whitened(vertices.points) * back, anchors, vertices.n_members, lean * back)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.applications.band_noise import BandNoise, Spectra, averaged_spectra, band_noise
+from provenmf.applications.exchange import exchanged
 from provenmf.applications.grouping import Groups, group_rows
 from provenmf.blocks import as_blocks
 from provenmf.records import Factorization
@@ -46,6 +47,12 @@ class PixelProblem:
             return components * float(self.scales.mean())
         return components * self.scales[factorization.anchors, None]
 
+    def explaining(self, anchors: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The anchors, found by shape, exchanged for groups that explain the pixels better."""
+        if self.groups is None or (self.scales == 1.0).all():
+            return anchors
+        return exchanged(self.groups.means, self.groups.sizes, self.points, anchors)
+
 
 def pixel_problem(
     pixels: NDArray[np.float64], settings: UnmixingSettings, noise: BandNoise | None = None
@@ -70,9 +77,15 @@ def endmembers_of(
 ) -> Spectra:
     """Endmembers at their own brightness, averaged where the noise is known."""
     anchors = factorization.anchors
-    if problem.noise is None or anchors is None:
+    if anchors is None:
         return Spectra(problem.spectra(factorization))
-    return averaged_spectra(problem.noise, pixels, problem.scales, anchors)
+    if problem.noise is not None:
+        return averaged_spectra(problem.noise, pixels, problem.scales, anchors)
+    chosen = problem.explaining(anchors)
+    spectra = problem.spectra(factorization)
+    new = chosen != anchors
+    spectra[new] = problem.points[chosen[new]] * problem.scales[chosen[new], None]
+    return Spectra(spectra, chosen)
 
 
 def _scales(points: NDArray[np.float64], settings: UnmixingSettings) -> NDArray[np.float64]:

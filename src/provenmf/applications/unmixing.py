@@ -6,7 +6,8 @@ abundances on the simplex. Endmembers are pixels that nothing else can mix: anch
 With grouping, near-identical pixels are first replaced by their mean (see `grouping`): one odd
 pixel can then not become an endmember, and noise is averaged. With scaling, the search sees every
 spectrum divided by its sum: a dark material, such as water, is a corner of the data by its shape
-but lies among the mixtures by its length.
+but lies among the mixtures by its length. What is extreme by its shape and explains hardly anything
+of the scene is exchanged (see `exchange`).
 
 Where noise explains all that k materials leave (see `band_noise`), neither noise nor odd pixels are
 a reason to group: pixels are projected onto the k directions that stand out from the noise, and
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 
 from provenmf.applications.band_noise import (
     BandNoise,
+    Spectra,
     band_noise,
     counted_materials,
 )
@@ -45,6 +47,7 @@ from provenmf.applications.fitting import (
 from provenmf.applications.grouping import Groups
 from provenmf.applications.pixel_errors import endmember_error_bars
 from provenmf.applications.pixel_points import (
+    PixelProblem,
     UnmixingSettings,
     abundances_of,
     endmembers_of,
@@ -359,11 +362,11 @@ def unmix(
     [[0.1, 0.3, 1.0], [1.0, 0.2, 0.1]]
     """
     cube = as_cube(at_hand(cube, "unmix"), shape=shape)
-    notes = list(cube.notes)
     options = {**simplex_weights(method), "random_state": random_state, **options}
     check_number("n_endmembers", n_endmembers, len(cube.pixels), "pixels")
     needed = vertices is not False or n_endmembers is None
     noise = band_noise(cube.pixels) if needed else None
+    notes = list(cube.notes)
     if n_endmembers is None and noise is not None:
         n_endmembers, counted = counted_materials(noise)
         notes.append(counted)
@@ -371,54 +374,79 @@ def unmix(
         noise = None
     settings = UnmixingSettings(n_endmembers, group, group_radius, scale, noise is not None)
     problem = pixel_problem(cube.pixels, settings, noise)
-    groups = problem.groups
-    rows = "pixels" if groups is None else "groups of pixels ({:group=False} has more)"
+    rows = "pixels" if problem.groups is None else "groups of pixels ({:group=False} has more)"
     check_number("n_endmembers", n_endmembers, len(problem.points), rows)
-    if groups is not None:
-        notes.append(groups.note)
     factorization = fit_matrix(
         problem.points, n_endmembers, method, options, argument="n_endmembers"
     )
-    notes += found_fewer(factorization, n_endmembers, "endmembers")
     spectra = endmembers_of(problem, cube.pixels, factorization)
-    endmembers, n_averaged = spectra.endmembers, spectra.n_averaged
-    notes += negative_note(endmembers)
-    if noise is not None and n_averaged is not None:
-        notes.append(averaging_note(n_averaged, noise.left_by(len(endmembers))))
+    notes += _notes(problem, factorization, n_endmembers, spectra)
     bars = None
     if n_resamples:
-        settings = replace(settings, n_endmembers=len(endmembers))
+        settings = replace(settings, n_endmembers=len(spectra.endmembers))
         bars = endmember_error_bars(cube.pixels, spectra, settings, method, options, n_resamples)
-        factorization = with_estimates(factorization, bars, endmembers)
-        notes += bars.notes(numbered("Material", len(endmembers)))
-    deviations = None if noise is None else noise.deviations
-    abundances = abundances_of(cube.pixels, endmembers, deviations)
-    agreement = None
-    if true_endmembers is not None:
-        agreement = _agreement(cube, endmembers, abundances, true_endmembers, true_abundances)
-    bands = colour_bands(cube)
+        factorization = with_estimates(factorization, bars, spectra.endmembers)
+        notes += bars.notes(numbered("Material", len(spectra.endmembers)))
+    found = _answer(cube, problem, factorization, spectra, settings)
+    found = replace(found, notes=tuple(notes), error_bars=bars)
+    if true_endmembers is None:
+        return found
+    agreement = _agreement(
+        cube, found.endmembers, found.abundances, true_endmembers, true_abundances
+    )
+    reference = np.asarray(true_endmembers, dtype=np.float64)[:, cube.band_mask]
+    return replace(found, agreement=agreement, reference=reference)
+
+
+def _answer(
+    cube: Cube,
+    problem: PixelProblem,
+    factorization: Factorization,
+    spectra: Spectra,
+    settings: UnmixingSettings,
+) -> Unmixing:
+    """The endmembers with their abundances, maps and pictures."""
+    deviations = None if problem.noise is None else problem.noise.deviations
+    abundances = abundances_of(cube.pixels, spectra.endmembers, deviations)
+    groups, bands = problem.groups, colour_bands(cube)
     return Unmixing(
         factorization=factorization,
-        notes=tuple(notes),
-        endmembers=endmembers,
+        endmembers=spectra.endmembers,
         abundances=abundances,
         image_shape=cube.shape,
         pixel_mask=cube.pixel_mask,
         band_mask=cube.band_mask,
         wavelengths=cube.wavelengths,
-        anchor_pixels=_anchor_pixels(factorization, groups, cube.pixel_mask),
+        anchor_pixels=_anchor_pixels(spectra, groups, cube.pixel_mask),
         group_sizes=None if groups is None else groups.sizes,
-        agreement=agreement,
         settings=settings,
-        n_averaged=n_averaged,
+        n_averaged=spectra.n_averaged,
         noise=deviations,
-        residuals=relative_residuals(cube.pixels, abundances, endmembers),
-        reference=None if agreement is None else np.asarray(true_endmembers)[:, cube.band_mask],
+        residuals=relative_residuals(cube.pixels, abundances, spectra.endmembers),
         map_info=cube.map_info,
         picture=false_colours(cube, bands),
         picture_bands=tuple(int(np.flatnonzero(cube.band_mask)[band]) + 1 for band in bands),
-        error_bars=bars,
     )
+
+
+def _notes(
+    problem: PixelProblem, factorization: Factorization, wanted: int | None, spectra: Spectra
+) -> list[str]:
+    """How endmembers were sought, and what there is to say about those found."""
+    notes = [] if problem.groups is None else [problem.groups.note]
+    notes += found_fewer(factorization, wanted, "endmembers")
+    if spectra.anchors is not None and factorization.anchors is not None:
+        moved = np.count_nonzero(spectra.anchors != factorization.anchors)
+        if moved:
+            notes.append(
+                f"{moved} of {len(spectra.anchors)} endmembers, extreme by the shape of their "
+                "spectra, were exchanged for groups that explain the pixels better"
+            )
+    notes += negative_note(spectra.endmembers)
+    if problem.noise is not None and spectra.n_averaged is not None:
+        left = problem.noise.left_by(len(spectra.endmembers))
+        notes.append(averaging_note(spectra.n_averaged, left))
+    return notes
 
 
 def negative_note(endmembers: NDArray[np.floating]) -> list[str]:
@@ -476,12 +504,12 @@ def averaging_note(n_averaged: NDArray[np.intp], left: float) -> str:
 
 
 def _anchor_pixels(
-    factorization: Factorization, groups: Groups | None, pixel_mask: NDArray[np.bool_]
+    spectra: Spectra, groups: Groups | None, pixel_mask: NDArray[np.bool_]
 ) -> NDArray[np.intp] | None:
     """Where in the image each endmember comes from; for a group, its first pixel."""
-    if factorization.anchors is None:
+    if spectra.anchors is None:
         return None
-    rows = factorization.anchors if groups is None else groups.first[factorization.anchors]
+    rows = spectra.anchors if groups is None else groups.first[spectra.anchors]
     return np.flatnonzero(pixel_mask)[rows]
 
 

@@ -39,17 +39,37 @@ def test_noise_of_each_band_is_found():
     assert found.explains(3) and not found.explains(2) and not found.explains(4)
 
 
-@pytest.mark.parametrize("case", ["exact mixture", "too few pixels", "band twice", "zero band"])
+@pytest.mark.parametrize("case", ["exact mixture", "too few pixels", "bands twice", "zero band"])
 def test_where_nothing_is_known_of_the_noise(case):
     made = mixed_cube(20, 20, 30, 3, snr=np.inf if case == "exact mixture" else 30, random_state=0)
     pixels = made.cube.reshape(400, 30).copy()
     if case == "too few pixels":
         pixels = pixels[:50]
-    elif case == "band twice":
-        pixels[:, 3] = pixels[:, 7]
+    elif case == "bands twice":
+        pixels = np.hstack([pixels, 2 * pixels])
     elif case == "zero band":
         pixels[:, 3] = 0
     assert band_noise(pixels) is None
+
+
+@pytest.mark.parametrize("how", ["copied", "sum of two"])
+def test_a_band_that_follows_from_others_brings_no_noise_of_its_own(how):
+    made = mixed_cube(50, 50, 40, 3, snr=25.0, random_state=2)
+    pixels = np.maximum(made.cube.reshape(2500, 40), 0)
+    extra = 3 * pixels[:, 7] if how == "copied" else pixels[:, 7] + pixels[:, 12]
+    alone, both = band_noise(pixels), band_noise(np.column_stack([pixels, extra]))
+    passed_on = 9 * made.noise[7] ** 2 if how == "copied" else (made.noise[[7, 12]] ** 2).sum()
+    assert both.deviations[-1] == pytest.approx(np.sqrt(passed_on), rel=0.05)
+    assert both.count == alone.count == 3 and both.explains(3)
+    rows = pixels[:5] @ np.column_stack([np.eye(40), np.eye(40)[7]]) if how == "copied" else None
+    if rows is not None:
+        rows[:, -1] *= 3
+        back = both.in_bands(both.coordinates(rows, 40)) * both.deviations
+        np.testing.assert_allclose(back, rows, atol=1e-8)
+    cube = np.concatenate([made.cube, made.cube[:, :, :1]], axis=2)
+    found = unmix(cube, certify=False)
+    assert len(found.endmembers) == 3 and found.n_averaged is not None
+    np.testing.assert_allclose(found.endmembers[:, -1], found.endmembers[:, 0])
 
 
 def test_a_band_without_noise():
