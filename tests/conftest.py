@@ -1,5 +1,7 @@
 """Results of every kind, made by hand, for the tests of report, command line and browser."""
 
+import signal
+
 import numpy as np
 import pytest
 
@@ -27,6 +29,12 @@ CERTIFICATE = Certificate(
         "margins": (0.1, 0.4, float("nan")),
     },
 )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruption_is_heard():
+    """A shell that starts the tests in the background lets them ignore Ctrl-C, which some send."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def make_fit(n: int, d: int, k: int, **names: np.ndarray) -> Factorization:
