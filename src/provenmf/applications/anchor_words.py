@@ -7,18 +7,20 @@ never formed; each word's vector scaled to sum one and projected on leading sing
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.applications.words import document_frequency, tf_idf
-from provenmf.blocks import as_blocks
+from provenmf.blocks import Blocks
+from provenmf.blocks.mapped import MappedBlocks
 from provenmf.errors import InvalidInput
 from provenmf.io.notes import counted
-from provenmf.io.texts import Counts
 from provenmf.linalg.cooccurrence import Cooccurrence
 from provenmf.linalg.nnls import nonnegative_least_squares
+from provenmf.solvers.topics.counts import WordCounts
 from provenmf.solvers.weights import encode
 
 
@@ -77,7 +79,7 @@ def topics_from_anchors(
 
 
 def document_weights(
-    counts: sp.csr_array,
+    counts: WordCounts,
     topics: NDArray[np.float64],
     rarity: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
@@ -85,8 +87,10 @@ def document_weights(
 
     They are fitted to the counts, or with the `rarity` of the words to tf-idf features.
     """
-    features = counts if rarity is None else tf_idf(counts, rarity)
-    return scaled_to_sum_one(encode(as_blocks(features), topics))
+    features: Blocks = counts.blocks
+    if rarity is not None:
+        features = MappedBlocks(features, partial(tf_idf, rarity=rarity))
+    return scaled_to_sum_one(encode(features, topics))
 
 
 def unit_documents(counts: sp.csr_array) -> sp.csr_array:
@@ -97,18 +101,18 @@ def unit_documents(counts: sp.csr_array) -> sp.csr_array:
     return sp.csr_array(sp.diags_array(scales) @ features)
 
 
-def usable_words(corpus: Counts) -> tuple[NDArray[np.intp], list[str]]:
+def usable_words(counts: WordCounts) -> tuple[NDArray[np.intp], list[str]]:
     """Words in at least two documents but not in all; nothing else can carry a topic."""
-    n_documents = corpus.matrix.shape[0]
+    n_documents = counts.shape[0]
     if n_documents < 2:
         raise InvalidInput(f"the corpus has {n_documents} document: topics need at least two")
-    documents = document_frequency(corpus.matrix)
+    documents = counts.documents
     kept = np.flatnonzero((documents >= 2) & (documents < n_documents))
     if not len(kept):
         raise InvalidInput(
             "no word occurs in two documents but not in all: use longer or more documents"
         )
-    notes = list(corpus.notes)
+    notes = []
     if len(kept) < len(documents):
         dropped = len(documents) - len(kept)
         notes.append(f"{counted(dropped, 'word')} in fewer than two or in all documents left out")

@@ -9,14 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.applications.anchor_words import turn_to_diagonal
-from provenmf.applications.words import document_frequency
 from provenmf.errors import InvalidInput
 from provenmf.io.notes import counted
-from provenmf.linalg.word_pairs import are_whole
+from provenmf.solvers.topics.counts import WordCounts
 from provenmf.solvers.topics.spectrum import (
     MOST_REPEATS,
     MOST_TOPICS,
@@ -44,12 +42,12 @@ class CountProblem:
 
 
 def count_problem(
-    counts: sp.csr_array, n_topics: int, min_anchor_documents: int | None = None
+    counts: WordCounts, n_topics: int, min_anchor_documents: int | None = None
 ) -> CountProblem:
     """The matrix that separable NMF works on."""
     spectrum = word_spectrum(counts, n_topics)
     words = word_points(spectrum)
-    if not np.isfinite(words.errors).any() and not are_whole(counts):
+    if not np.isfinite(words.errors).any() and not counts.whole:
         raise InvalidInput(
             "documents has fractions that sum to one at most in every document: shares do not tell "
             "how many words a document has; give counts of words"
@@ -62,7 +60,7 @@ def count_problem(
     if min_anchor_documents is None:
         candidates = anchor_candidates(words)
     else:
-        often = document_frequency(counts) >= min_anchor_documents
+        often = counts.documents >= min_anchor_documents
         candidates = np.flatnonzero(often & np.isfinite(words.errors))
     if len(candidates) < n_topics:
         raise InvalidInput(
@@ -98,19 +96,19 @@ class NumberFound:
         )
 
 
-def find_number(counts: sp.csr_array) -> NumberFound:
+def find_number(counts: WordCounts) -> NumberFound:
     """The number of topics, from the eigenvalues against those of words drawn at random."""
     most = min(MOST_TOPICS, counts.shape[1] - 1, counts.shape[0])
     spectrum = word_spectrum(counts, max(most, 1))
-    edge = noise_edge(spectrum, counts)
+    edge = noise_edge(spectrum)
     values = spectrum.values[:most]
     return NumberFound(number_of_topics(values, edge), values, edge)
 
 
-def notes_on_counts(counts: sp.csr_array, problem: CountProblem) -> list[str]:
+def notes_on_counts(counts: WordCounts, problem: CountProblem) -> list[str]:
     """What was done to the counts that their owner should know."""
     notes = []
-    if not are_whole(counts):
+    if not counts.whole:
         notes.append(
             "the data have fractions and are no counts of words: pairs of a word with itself are "
             "left out, and the weights of documents take the numbers as if they were counts"
@@ -120,7 +118,7 @@ def notes_on_counts(counts: sp.csr_array, problem: CountProblem) -> list[str]:
             "words repeat within documents far more than topics explain: where topics are sought, "
             f"more than {MOST_REPEATS:.0f} occurrences in a document count as {MOST_REPEATS:.0f}"
         )
-    short = int(np.count_nonzero(np.asarray(counts.sum(axis=1)) == 1))
+    short = int(np.count_nonzero(counts.lengths == 1))
     if short:
         notes.append(f"{counted(short, 'document')} of one word: no pairs of words there")
     return notes

@@ -17,16 +17,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.applications.anchor_words import (
-    document_weights,
     scaled_to_sum_one,
     unit_documents,
 )
 from provenmf.applications.fitting import fit_matrix
-from provenmf.applications.topics import Topics, measured
-from provenmf.applications.words import counts_of_words
+from provenmf.applications.topics import Topics, measured, weights_in
+from provenmf.applications.words import counts_of_words, whole_matrix
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Corpus, Counts, TextFile
-from provenmf.solvers.topics.documents import infer_documents
+from provenmf.solvers.topics.counts import WordCounts
 
 Floats = NDArray[np.float64]
 
@@ -121,7 +120,8 @@ def counts_behind(answer: Topics, documents: object) -> Counts:
                 remedy="give the texts or counts that they were found in",
             )
         documents = answer.corpus
-    matrix, _ = counts_of_words(documents, answer.vocabulary, answer.word_columns)
+    counts, _ = counts_of_words(documents, answer.vocabulary, answer.word_columns)
+    matrix = whole_matrix(counts, "a change of topics")
     if matrix.shape[0] != len(answer.document_weights):
         raise InvalidInput(
             f"{matrix.shape[0]} documents for topics of {len(answer.document_weights)}: give those "
@@ -209,10 +209,8 @@ def refitted(
     """The answer of edited topics: weights, certificate and measures are new."""
     options = {"fixed_components": topics}
     fit = fit_matrix(unit_documents(counts.matrix), len(topics), "hals", options)
-    if prior is not None:
-        weights = infer_documents(counts.matrix, topics, prior)
-    else:
-        weights = document_weights(counts.matrix, topics, answer.rarity)
+    known = WordCounts(counts.matrix)
+    weights = weights_in(known, topics, prior, answer.rarity)
     return replace(
         answer,
         error_bars=None,  # those of the topics before
@@ -227,7 +225,7 @@ def refitted(
         eigenvalues=None,
         noise_edge=np.nan,
         corpus=answer.corpus,
-        **measured(topics, answer.word_frequency, weights, counts),
+        **measured(topics, answer.word_frequency, weights, known, counts.texts),
     )
 
 

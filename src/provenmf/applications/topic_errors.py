@@ -13,12 +13,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.applications.topic_ways import WAYS, Found, TopicSettings, from_counts
+from provenmf.applications.words import whole_matrix
 from provenmf.estimators.resampling import error_bars, resampled
 from provenmf.records.error_bars import ErrorBars
+from provenmf.solvers.topics.counts import WordCounts
 
 ASSUMES = (
     "documents are drawn independently from one source, every word by itself from its document's "
@@ -27,7 +28,7 @@ ASSUMES = (
 
 
 def topic_error_bars(
-    counts: sp.csr_array,
+    counts: WordCounts,
     found: Found,
     settings: TopicSettings,
     method: str,
@@ -42,8 +43,10 @@ def topic_error_bars(
     if find is from_counts:  # the spread is measured before topics are refined
         find = partial(from_counts, refine=False)
 
+    matrix = whole_matrix(counts, "find_topics with n_resamples")
+
     def refit(drawn: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        again = find(sp.csr_array(counts[drawn]), settings, method, quiet)
+        again = find(WordCounts(matrix[drawn]), settings, method, quiet)
         return again.topics, again.topics if again.unbounded is None else again.unbounded
 
     spread = resampled(
@@ -58,9 +61,9 @@ def topic_error_bars(
     return error_bars(found.topics, spread, ASSUMES, unit=_one_occurrence(counts, found))
 
 
-def _one_occurrence(counts: sp.csr_array, found: Found) -> NDArray[np.float64]:
+def _one_occurrence(counts: WordCounts, found: Found) -> NDArray[np.float64]:
     """What one more occurrence of a word adds to its share in a topic (k, 1)."""
     if found.frequency is None or found.prior is None:
         return np.zeros((len(found.topics), 1))
     shares = found.prior / found.prior.sum()
-    return np.asarray(1.0 / np.maximum(shares * counts.sum(), 1.0))[:, None]
+    return np.asarray(1.0 / np.maximum(shares * counts.lengths.sum(), 1.0))[:, None]

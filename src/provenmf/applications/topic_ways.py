@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.applications.anchor_words import (
@@ -20,8 +19,10 @@ from provenmf.applications.anchor_words import (
 )
 from provenmf.applications.counted_words import count_problem, find_number, notes_on_counts
 from provenmf.applications.fitting import fit_matrix, for_real_data, simplex_weights
+from provenmf.applications.words import whole_matrix
 from provenmf.errors import InvalidInput
 from provenmf.records import Factorization
+from provenmf.solvers.topics.counts import WordCounts
 from provenmf.solvers.topics.solver import topics_at
 
 
@@ -73,7 +74,7 @@ class Found:
 
 
 def from_counts(
-    counts: sp.csr_array,
+    counts: WordCounts,
     settings: TopicSettings,
     method: str,
     options: dict[str, Any],
@@ -109,10 +110,11 @@ def from_counts(
 
 
 def from_words(
-    counts: sp.csr_array, settings: TopicSettings, method: str, options: dict[str, Any]
+    counts: WordCounts, settings: TopicSettings, method: str, options: dict[str, Any]
 ) -> Found:
     """Anchor words in the co-occurrence of tf-idf features; see `anchor_words`."""
-    problem = word_problem(counts, settings.n_topics, settings.min_anchor_documents)
+    matrix = whole_matrix(counts, "find_topics")
+    problem = word_problem(matrix, settings.n_topics, settings.min_anchor_documents)
     options = {**simplex_weights(method), **options}
     factorization = fit_matrix(
         problem.points, settings.n_topics, method, options, argument="n_topics"
@@ -124,13 +126,12 @@ def from_words(
 
 
 def from_documents(
-    counts: sp.csr_array, settings: TopicSettings, method: str, options: dict[str, Any]
+    counts: WordCounts, settings: TopicSettings, method: str, options: dict[str, Any]
 ) -> Found:
     """Components of documents of unit length, for methods without anchors."""
     options = {**for_real_data(method, settings.n_topics), **options}
-    factorization = fit_matrix(
-        unit_documents(counts), settings.n_topics, method, options, argument="n_topics"
-    )
+    documents = unit_documents(whole_matrix(counts, "find_topics"))
+    factorization = fit_matrix(documents, settings.n_topics, method, options, argument="n_topics")
     positive = np.maximum(factorization.components, 0.0).astype(np.float64)
     return Found(factorization, scaled_to_sum_one(positive))
 

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.applications.anchor_words import (
@@ -34,7 +33,6 @@ from provenmf.applications.anchor_words import (
 )
 from provenmf.applications.counted_words import count_problem
 from provenmf.applications.fitting import (
-    at_hand,
     check_number,
     found_fewer,
 )
@@ -42,21 +40,21 @@ from provenmf.applications.topic_errors import topic_error_bars
 from provenmf.applications.topic_ways import WAYS, TopicSettings, checked_weights, way_of
 from provenmf.applications.words import (
     as_word_counts,
+    counts_at,
     counts_of_words,
     is_count_matrix,
     rarity_of,
+    whole_matrix,
 )
 from provenmf.errors import InvalidInput
 from provenmf.estimators import estimator_class
 from provenmf.io.notes import counted
 from provenmf.io.texts import Counts, TextFile
 from provenmf.metrics.topics import (
-    cv_coherence,
-    npmi_coherence,
+    coherences,
     relevance,
     similarity_count,
     top_words,
-    topic_coherence,
 )
 from provenmf.parallel import computed_once
 from provenmf.records.answers import (
@@ -69,7 +67,8 @@ from provenmf.records.answers import (
 )
 from provenmf.records.factorization import with_estimates
 from provenmf.records.shapes import NOT_SAVED, Shape
-from provenmf.solvers.topics.documents import infer_documents
+from provenmf.solvers.topics.counts import WordCounts
+from provenmf.solvers.topics.documents import weights_of_documents
 
 if TYPE_CHECKING:
     import pandas
@@ -355,26 +354,25 @@ class Topics(Answer):
 
     def matrix_of(self, data: object) -> Any:
         """Words as points, or documents of unit length, from texts or counts."""
-        matrix, missing = counts_of_words(data, self.vocabulary)
+        counts, missing = counts_of_words(data, self.vocabulary)
         if missing:
             raise InvalidInput(
                 f"{len(missing)} words of the result, such as {missing[0]!r}, are not in the data: "
                 "give the corpus and vocabulary that the result was made from"
             )
         if self.anchor_columns is None:
-            return unit_documents(matrix)
+            return unit_documents(whole_matrix(counts, "certify"))
         settings = self.settings
         if settings.features == "counts":
             number = settings.n_topics or self.n_components
-            return count_problem(matrix, number, settings.min_anchor_documents).points
+            return count_problem(counts, number, settings.min_anchor_documents).points
+        matrix = whole_matrix(counts, "certify")
         return word_problem(matrix, settings.n_topics, settings.min_anchor_documents).points
 
     def read(self, path: Path, options: ReadOptions) -> Any:
         """Texts, or counts where the path names a matrix of counts."""
-        from provenmf.io import read_counts
-
         if is_count_matrix(path, options.vocabulary):
-            return read_counts(path, options.vocabulary, key=options.key)
+            return counts_at(path, options.vocabulary, options.key)
         return TextFile(path, options.field, mail=options.mail)
 
     def transform(self, data: object) -> NDArray[np.float64]:
@@ -391,10 +389,8 @@ class Topics(Answer):
         ndarray of shape (documents, k)
             Rows sum to one; a document without any word of the vocabulary has zeros.
         """
-        matrix, _ = counts_of_words(data, self.vocabulary, self.word_columns)
-        if self.prior is not None:
-            return infer_documents(matrix, self.topics, self.prior)
-        return document_weights(matrix, self.topics, self.rarity)
+        counts, _ = counts_of_words(data, self.vocabulary, self.word_columns)
+        return weights_in(counts, self.topics, self.prior, self.rarity)
 
 
 def find_topics(
@@ -458,31 +454,29 @@ def find_topics(
     by_words = estimator_class(method).traits.anchors
     way = way_of(by_words, features)
     weights_from = checked_weights(weights_from, way)
-    corpus = as_word_counts(at_hand(documents, "find_topics"), vocabulary)
-    kept, notes = usable_words(corpus)
-    check_number("n_topics", n_topics, corpus.matrix.shape[0], "documents")
-    matrix = corpus.matrix
-    if len(kept) < matrix.shape[1]:
-        matrix = sp.csr_array(matrix[:, kept])
-    used = Counts(matrix, corpus.vocabulary[kept], corpus.texts, corpus.names)
+    corpus = as_word_counts(documents, vocabulary)
+    counts = WordCounts(corpus.matrix)
+    kept, notes = usable_words(counts)
+    notes = [*corpus.notes, *notes]
+    check_number("n_topics", n_topics, counts.shape[0], "documents")
+    if len(kept) < counts.shape[1]:
+        counts = counts.of_words(kept)
+    used = Counts(counts.matrix, corpus.vocabulary[kept], corpus.texts, corpus.names)
     del documents, corpus  # counts of all words take as much memory again
     settings = TopicSettings(n_topics, min_anchor_documents, way)
     options = {"random_state": random_state, **options}
-    found = WAYS[way](matrix, settings, method, options)
+    found = WAYS[way](counts, settings, method, options)
     bars = None
     if n_resamples:
-        bars = topic_error_bars(matrix, found, settings, method, options, n_resamples)
+        bars = topic_error_bars(counts, found, settings, method, options, n_resamples)
         found = replace(
             found, factorization=with_estimates(found.factorization, bars, found.topics)
         )
-    rarity = rarity_of(matrix) if weights_from == "tfidf" else None
+    rarity = rarity_of(counts.documents, counts.shape[0]) if weights_from == "tfidf" else None
     prior = found.prior if weights_from == "likelihood" else None
-    if prior is not None:
-        weights = infer_documents(matrix, found.topics, prior)
-    else:
-        weights = document_weights(matrix, found.topics, rarity)
+    weights = weights_in(counts, found.topics, prior, rarity)
     notes += [*found.notes, *found_fewer(found.factorization, n_topics, "topics")]
-    empty = int(np.count_nonzero(matrix.sum(axis=1) == 0))
+    empty = int(np.count_nonzero(counts.lengths == 0))
     if empty:
         notes.append(f"{counted(empty, 'document')} with no word left: no weights there")
     names = numbered("Topic", len(found.topics))
@@ -504,7 +498,7 @@ def find_topics(
         noise_edge=found.noise_edge,
         settings=replace(settings, n_topics=found.n_topics or n_topics),
         corpus=used,
-        **measured(found.topics, found.frequency, weights, used),
+        **measured(found.topics, found.frequency, weights, counts, used.texts),
     )
 
 
@@ -513,22 +507,33 @@ def names_of(names: Sequence[str]) -> NDArray[np.str_]:
     return np.array([name[:LONGEST_NAME] for name in names], dtype=np.str_)
 
 
+def weights_in(
+    counts: WordCounts,
+    topics: NDArray[np.float64],
+    prior: NDArray[np.float64] | None,
+    rarity: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    """Weights of documents, by likelihood where there is a prior, otherwise by least squares."""
+    if prior is not None:
+        return weights_of_documents(counts, topics, prior)
+    return document_weights(counts, topics, rarity)
+
+
 def measured(
     topics: NDArray[np.float64],
     frequency: NDArray[np.float64] | None,
     weights: NDArray[np.float64],
-    corpus: Counts,
+    counts: WordCounts,
+    texts: Sequence[str] | TextFile | None,
 ) -> dict[str, Any]:
     """How good topics are and which documents show them: fields of `Topics`."""
     best = _top_columns(topics, frequency, N_TOP_WORDS)
-    examples = _example_documents(weights, np.asarray(corpus.matrix.sum(axis=1)))
+    examples = _example_documents(weights, counts.lengths)
     return {
-        "coherence": topic_coherence(best, corpus.matrix),
-        "npmi": npmi_coherence(best, corpus.matrix),
-        "cv": cv_coherence(best, corpus.matrix),
+        **coherences(best, counts.blocks),
         "similarity_count": int(similarity_count(best)),
         "example_documents": examples,
-        "example_texts": _example_texts(corpus, examples),
+        "example_texts": _example_texts(texts, examples),
     }
 
 
@@ -558,12 +563,13 @@ def _example_documents(
     return found
 
 
-def _example_texts(corpus: Counts, examples: NDArray[np.intp]) -> NDArray[np.str_] | None:
+def _example_texts(
+    known: Sequence[str] | TextFile | None, examples: NDArray[np.intp]
+) -> NDArray[np.str_] | None:
     """The first characters of the examples, where the texts are known."""
-    if corpus.texts is None:
+    if known is None:
         return None
     places = examples[examples >= 0].tolist()
-    known = corpus.texts
     texts = known.at(places) if isinstance(known, TextFile) else {i: known[i] for i in places}
     shown = [[texts.get(i, "")[:SNIPPET] for i in row] for row in examples]
     return np.array(shown, dtype=np.str_)

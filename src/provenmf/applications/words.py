@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,25 @@ from numpy.typing import NDArray
 from provenmf.applications.counting import Splitting, WordCounter
 from provenmf.applications.stop_words import stop_words_of, without_contractions
 from provenmf.applications.text_notices import text_notices
+from provenmf.blocks import Blocks, as_blocks, is_outside_memory
+from provenmf.blocks.examined import examined
 from provenmf.errors import InvalidInput
+from provenmf.estimators.memory import announce_gathering
 from provenmf.io.convert import RowStream, write_rows
-from provenmf.io.texts import Corpus, Counts, TextFile, as_counts, no_text
+from provenmf.io.files import existing
+from provenmf.io.sparse_rows import open_sparse_rows
+from provenmf.io.texts import (
+    Corpus,
+    Counts,
+    TextFile,
+    as_counts,
+    named_counts,
+    no_text,
+    read_counts,
+    read_vocabulary,
+)
+from provenmf.solvers.topics.counts import ENTRY_BYTES, WordCounts
+from provenmf.storage import check_scale
 
 # A file with one of these endings holds counts, not texts.
 COUNT_ENDINGS = (".npz", ".npy", ".mtx", ".mat", ".h5ad", ".mtx.gz")
@@ -156,19 +173,68 @@ def _splitting(
 def as_word_counts(documents: Any, vocabulary: Sequence[str] | None = None) -> Counts:
     """Counts as they are, a matrix of counts with its vocabulary, or the counted words of texts.
 
-    The words of a frame of counts are the names of its columns.
+    The words of a frame of counts are the names of its columns. Counts that are not in memory, such
+    as a Dask array or the path of a file of sparse rows, stay where they are.
     """
     if isinstance(documents, Counts):
         return documents
-    if are_texts(documents):
+    if isinstance(documents, Path):
+        found = counts_at(documents)
+        return found if vocabulary is None else named_counts(found.matrix, vocabulary)
+    outside = isinstance(documents, Blocks)
+    if is_outside_memory(documents) and not isinstance(documents, str):
+        outside = True
+        if documents.ndim != 2:
+            raise InvalidInput(
+                f"documents is a collection of {documents.ndim} axes that is not in memory: give "
+                "counts (documents, words), or texts in memory"
+            )
+    if not outside and are_texts(documents):
         return count_words(documents, vocabulary=vocabulary)
     if vocabulary is None and hasattr(documents, "columns"):
         vocabulary = [str(word) for word in documents.columns]
+    if outside:
+        return blocks_of_counts(as_blocks(documents), vocabulary)
     return as_counts(documents, vocabulary, where="documents")
+
+
+def counts_at(path: Path, vocabulary: Path | None = None, key: str | None = None) -> Counts:
+    """Counts in a file, as `read_counts` has them; but sparse rows on disk stay there."""
+    on_disk = path.suffix.lower() == ".npz" and key is None
+    rows = open_sparse_rows(existing(path)) if on_disk else None
+    if rows is None:
+        return read_counts(path, vocabulary, key=key)
+    names, words = rows.names()
+    source = "its names"
+    if vocabulary is not None:
+        words, source = read_vocabulary(vocabulary), str(vocabulary)
+    counts = blocks_of_counts(as_blocks(path), words, where=str(path), source=source)
+    return replace(counts, names=names)
+
+
+def blocks_of_counts(
+    blocks: Blocks,
+    vocabulary: Sequence[str] | None,
+    *,
+    where: str = "documents",
+    source: str = "vocabulary",
+) -> Counts:
+    """Check counts that are not in memory, in one pass, and put them with their vocabulary."""
+    found = examined(blocks)
+    if found.invalid:
+        raise InvalidInput(
+            f"{where} has entries that are not finite numbers{found.where}: remove them"
+        )
+    if found.negative:
+        raise InvalidInput(f"{where} has negative entries: word counts are needed")
+    check_scale(found.largest, where)
+    return named_counts(blocks, vocabulary, where=where, source=source)
 
 
 def are_texts(documents: Any) -> bool:
     """Whether documents is a corpus, or a list, array or series of strings."""
+    if isinstance(documents, Path | Blocks):
+        return False
     if isinstance(documents, str):
         raise InvalidInput("documents is one text: give a list of texts, or read_texts of a path")
     if isinstance(documents, Corpus | TextFile):
@@ -179,7 +245,7 @@ def are_texts(documents: Any) -> bool:
 
 def counts_of_words(
     documents: Any, vocabulary: NDArray[np.str_], columns: NDArray[np.intp] | None = None
-) -> tuple[sp.csr_array, list[str]]:
+) -> tuple[WordCounts, list[str]]:
     """Counts (documents, words) of the words of a vocabulary, and those that the data lack.
 
     With `columns`, a matrix without names has these words there.
@@ -187,24 +253,31 @@ def counts_of_words(
     if are_texts(documents):
         counter = WordCounter(_splitting(None, vocabulary.tolist(), documents))
         counter.add(_texts_of(documents)[0])
-        return counter.matrix(vocabulary.tolist()), []
-    counts = as_word_counts(documents)
+        return WordCounts(counter.matrix(vocabulary.tolist())), []
+    given = as_word_counts(documents)
+    counts = WordCounts(given.matrix)
     named = isinstance(documents, Counts) or hasattr(documents, "columns")
     if columns is not None and not named:
-        if counts.matrix.shape[1] <= columns.max():
+        if counts.shape[1] <= columns.max():
             raise InvalidInput(
-                f"data has {counts.matrix.shape[1]} columns, but the words are in columns up to "
+                f"data has {counts.shape[1]} columns, but the words are in columns up to "
                 f"{columns.max()}: give the columns that the topics were found in, or names"
             )
-        return sp.csr_array(counts.matrix[:, columns]), []
-    place = {str(word): number for number, word in enumerate(counts.vocabulary)}
+        return counts.of_words(columns), []
+    place = {str(word): number for number, word in enumerate(given.vocabulary)}
     words = [str(word) for word in vocabulary]
     there = [number for number, word in enumerate(words) if word in place]
     pairs = ([place[words[number]] for number in there], there)
-    chosen = sp.csr_array((np.ones(len(there)), pairs), shape=(counts.matrix.shape[1], len(words)))
-    matrix = sp.csr_array(counts.matrix @ chosen)
-    matrix.sort_indices()
-    return matrix, [word for word in words if word not in place]
+    chosen = sp.csr_array((np.ones(len(there)), pairs), shape=(counts.shape[1], len(words)))
+    return counts.rearranged(chosen), [word for word in words if word not in place]
+
+
+def whole_matrix(counts: WordCounts, who: str) -> sp.csr_array:
+    """All counts in memory, for steps that must hold them; said, or refused, if they are many."""
+    if not counts.blocks.in_memory:
+        size = float(counts.blocks.stored_entries) * ENTRY_BYTES
+        announce_gathering(who, counts.shape, size)
+    return sp.csr_array(counts.blocks.everything())
 
 
 def is_count_matrix(path: Path, vocabulary: Path | None = None) -> bool:
@@ -212,10 +285,9 @@ def is_count_matrix(path: Path, vocabulary: Path | None = None) -> bool:
     return vocabulary is not None or path.name.lower().endswith(COUNT_ENDINGS)
 
 
-def rarity_of(counts: sp.csr_array) -> NDArray[np.float64]:
-    """log(n / df) of each word."""
-    documents = np.maximum(document_frequency(counts), 1)
-    return np.asarray(np.log(counts.shape[0] / documents))
+def rarity_of(documents: NDArray[np.int64], n_documents: int) -> NDArray[np.float64]:
+    """log(n / df) of each word, from the number of documents that have it."""
+    return np.asarray(np.log(n_documents / np.maximum(documents, 1)))
 
 
 def tf_idf(counts: sp.csr_array, rarity: NDArray[np.float64] | None = None) -> sp.csr_array:
@@ -225,7 +297,8 @@ def tf_idf(counts: sp.csr_array, rarity: NDArray[np.float64] | None = None) -> s
     """
     weighted = sp.csr_array(counts, copy=True)
     weighted.eliminate_zeros()
-    rarity = rarity_of(weighted) if rarity is None else rarity
+    if rarity is None:
+        rarity = rarity_of(document_frequency(weighted), weighted.shape[0])
     weighted.data = (1 + np.log(weighted.data)) * rarity[weighted.indices]
     return weighted
 

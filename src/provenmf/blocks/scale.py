@@ -8,9 +8,12 @@ parameters in the units of the data (a start, a noise level) must be scaled alon
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from provenmf.blocks.base import Blocks
+from provenmf.blocks.base import Block, Blocks
+from provenmf.blocks.mapped import MappedBlocks
 from provenmf.storage import check_scale, largest_of
 
 LARGEST_IN_SINGLE = 1e9
@@ -26,3 +29,12 @@ def at_safe_scale(blocks: Blocks, largest: float | None = None) -> Blocks:
     check_scale(largest)
     in_reach = largest == 0 or 1 / LARGEST_IN_SINGLE <= largest <= LARGEST_IN_SINGLE
     return blocks if in_reach or blocks.dtype != np.float32 else blocks.in_double_precision()
+
+
+def divided(blocks: Blocks, unit: float) -> Blocks:
+    """The same digits in a safer range: divided by a power of two, in double precision."""
+    return MappedBlocks(blocks, partial(_divided, unit), dtype=np.dtype(np.float64))
+
+
+def _divided(unit: float, block: Block) -> Block:
+    return block.astype(np.float64) * (1.0 / unit)

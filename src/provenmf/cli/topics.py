@@ -199,11 +199,11 @@ def read_corpus(
     progress: Callable[[int], None],
 ) -> Counts:
     """Word counts from texts or from a matrix file, whichever the path holds."""
-    from provenmf.applications.words import count_words, is_count_matrix
-    from provenmf.io import TextFile, read_counts
+    from provenmf.applications.words import count_words, counts_at, is_count_matrix
+    from provenmf.io import TextFile
 
     if is_count_matrix(path, vocabulary):
-        return read_counts(path, vocabulary, key=key)
+        return counts_at(path, vocabulary, key)
     return count_words(
         TextFile(path, field, encoding, skip_unreadable, mail),
         min_documents=min_documents,

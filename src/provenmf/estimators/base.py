@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from provenmf.blocks import Blocks, as_blocks, at_safe_scale, is_outside_memory
+from provenmf.blocks.examined import examined
 from provenmf.errors import InvalidInput, warn_user
 from provenmf.estimators.checkpoint import keeper_of
 from provenmf.estimators.docstrings import completed
@@ -30,7 +31,7 @@ from provenmf.records import Certificate, Factorization, Solution, StopReason
 from provenmf.solvers.checkpoint import Checkpoint, Keeper, checkpointing
 from provenmf.solvers.interruption import Interruption, OnInterrupt, interruption
 from provenmf.solvers.weights import Constraint, encode
-from provenmf.storage import as_dense, largest_of, own_rows, stored_values
+from provenmf.storage import as_dense, own_rows, stored_values
 
 WITHOUT_NEGATIVE = "set them to zero, or use a method that allows them, such as SPA, MERIT or AND"
 MOST_COMPONENTS = 100  # that are tried where their number is not given
@@ -401,21 +402,17 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 f"X has {blocks.n_columns} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input"
             )
-        seen = [(start, *counts) for start, _, counts in blocks.each(_examined)]
-        found = np.array(seen)[:, 1:]
-        invalid, negative, missing = found[:, [0, 1, 3]].sum(axis=0).astype(int).tolist()
-        if invalid and missing == invalid and self.traits.missing_values:
+        found = examined(blocks)
+        if found.invalid and found.missing == found.invalid and self.traits.missing_values:
             return self._blocks(blocks.everything(), reset=reset)
-        if invalid:
-            number = int(np.argmax(found[:, 0] > 0))
-            row = int(seen[number][0] + found[number, 4])
-            self._refuse(missing, invalid, f", the first of them in row {row} (block {number})")
-        if negative and not self.traits.negative_data:
+        if found.invalid:
+            self._refuse(found.missing, found.invalid, found.where)
+        if found.negative and not self.traits.negative_data:
             raise InvalidInput(
-                f"Negative values in data passed to {type(self).__name__}: {negative} entries; "
-                f"{WITHOUT_NEGATIVE}"
+                f"Negative values in data passed to {type(self).__name__}: {found.negative} "
+                f"entries; {WITHOUT_NEGATIVE}"
             )
-        return at_safe_scale(blocks, float(found[:, 2].max()))
+        return at_safe_scale(blocks, found.largest)
 
     def _generator(self, keeper: Keeper | None = None) -> np.random.Generator:
         """A numpy Generator from scikit-learn's `random_state`, where the method has one.
@@ -451,23 +448,3 @@ def check_n_components(n_components: int, available: int, what: str) -> int:
             remedy=f"choose {{argument}} <= {available}",
         )
     return n_components
-
-
-def _examined(block: Any) -> tuple[int, int, float, int, int]:
-    """Entries not finite and below zero, the largest absolute value, how many NaN, the first row.
-
-    The first row is that with an entry that is not finite.
-    """
-    values = stored_values(block)
-    bad = ~np.isfinite(values)
-    invalid, missing, row = int(np.count_nonzero(bad)), 0, 0
-    if invalid:
-        missing = int(np.count_nonzero(np.isnan(values)))
-        place = int(np.argmax(bad))
-        sparse = sp.issparse(block)
-        row = (
-            int(np.searchsorted(block.indptr, place, "right")) - 1
-            if sparse
-            else place // bad.shape[1]
-        )
-    return invalid, int(np.count_nonzero(values < 0)), largest_of(block), missing, row

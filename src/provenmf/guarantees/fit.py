@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
-from provenmf.blocks.scaled import ScaledBlocks
+from provenmf.blocks.scale import divided
 from provenmf.guarantees.measurement import Measurement, largest_residual_entries, measure
 from provenmf.guarantees.rank_bound import RankBound, gram_is_formed, least_relative_error
 from provenmf.linalg.distances import Model, nearest_points
@@ -83,7 +83,7 @@ class Fit:
         return self._pass[1] if self._products else self._measured(self.unit, True)
 
     def _blocks_in(self, unit: float) -> Blocks:
-        return self.given if unit == 1.0 else ScaledBlocks(self.given, unit)
+        return self.given if unit == 1.0 else divided(self.given, unit)
 
     def _factors_in(self, unit: float) -> tuple[Floats, Floats]:
         """Weights and components of the divided data, in double precision.

@@ -24,7 +24,7 @@ def numbers(array: object, where: str) -> NDArray[Any]:
 
 
 def sparse_numbers(matrix: object, where: str) -> sp.csr_array:
-    """A copy of a matrix of finite numbers, in sparse rows."""
+    """A matrix of finite numbers in sparse rows of doubles; what is so already is not copied."""
     if not sp.issparse(matrix):
         matrix = numbers(matrix, where)
         if matrix.ndim != 2:
@@ -34,4 +34,4 @@ def sparse_numbers(matrix: object, where: str) -> sp.csr_array:
     if not np.all(np.isfinite(rows.data)):
         raise InvalidInput(f"{where} has entries that are not finite numbers: remove them")
     check_scale(largest_of(rows), where)
-    return rows.astype(np.float64)
+    return rows.astype(np.float64, copy=False)

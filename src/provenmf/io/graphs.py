@@ -66,7 +66,7 @@ def as_graph(
         return _from_networkx(graph, where)
     if is_edge_list(graph):
         return _from_edge_array(np.asarray(graph), where)
-    adjacency = sparse_numbers(graph, where)
+    adjacency = sparse_numbers(graph, where).copy()  # it is changed below
     if adjacency.shape[0] != adjacency.shape[1]:
         raise InvalidInput(
             f"{where} has shape {adjacency.shape}: give a square adjacency matrix, or edges as "

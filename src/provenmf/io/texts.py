@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, UnreadableFile
@@ -79,9 +79,12 @@ class TextFile:
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Word counts (documents, words) with the vocabulary and, if known, the texts."""
+    """Word counts (documents, words) with the vocabulary and, if known, the texts.
 
-    matrix: sp.csr_array
+    The matrix is a scipy csr_array, or blocks of counts that are not in memory.
+    """
+
+    matrix: Any
     vocabulary: NDArray[np.str_]
     texts: Sequence[str] | TextFile | None = None
     names: Sequence[str] | None = None
@@ -230,9 +233,14 @@ def read_counts(
     table = read_table(path, key)
     words = table.column_names
     if vocabulary is not None:
-        words = [line.strip() for line in read_lines(existing(vocabulary)) if line.strip()]
+        words = read_vocabulary(vocabulary)
     counts = as_counts(table.matrix, words, where=str(path), source=str(vocabulary))
     return replace(counts, names=table.row_names)
+
+
+def read_vocabulary(path: str | Path) -> list[str]:
+    """Words, one a line."""
+    return [line.strip() for line in read_lines(existing(path)) if line.strip()]
 
 
 def as_counts(
@@ -243,10 +251,21 @@ def as_counts(
     source: str = "vocabulary",
 ) -> Counts:
     """Check word counts (documents, words) and put them with their vocabulary."""
-    notes: tuple[str, ...] = ()
     counts = sparse_numbers(matrix, where)
     if counts.nnz and counts.data.min() < 0:
         raise InvalidInput(f"{where} has negative entries: word counts are needed")
+    return named_counts(counts, vocabulary, where=where, source=source)
+
+
+def named_counts(
+    counts: Any,
+    vocabulary: Sequence[str] | None = None,
+    *,
+    where: str = "counts",
+    source: str = "vocabulary",
+) -> Counts:
+    """Checked counts, in memory or not, with their vocabulary."""
+    notes: tuple[str, ...] = ()
     if vocabulary is None:
         vocabulary = [f"word {number}" for number in range(counts.shape[1])]
         notes = ("no vocabulary was given: words are called by their column",)

@@ -4,17 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.metrics.matching import best_assignment
+from provenmf.storage import Matrix
 
 # What c_v adds to the probability of a pair, so that pairs that never occur have a score.
 CV_SMOOTHING = 1e-12
+
+
+class Together(NamedTuple):
+    """How often words occur together.
+
+    together : in how many documents or windows both of two used words are (words, words).
+    position : where each given word is among the used ones (k, m).
+    total : documents or windows in all.
+    """
+
+    together: NDArray[np.float64]
+    position: NDArray[np.intp]
+    total: int
 
 
 def top_words(topics: ArrayLike, n_words: int = 20) -> NDArray[np.intp]:
@@ -73,7 +89,17 @@ def topic_coherence(
     counts : (documents, words); an entry that is not zero means that the word occurs.
     smoothing : ε.
     """
-    together, position = _documents_with_both(words, counts)
+    return _coherence(_documents_with_both(words, counts), smoothing)
+
+
+def coherences(words: ArrayLike, counts: object) -> dict[str, NDArray[np.float64]]:
+    """`topic_coherence`, `npmi_coherence` and `cv_coherence` of counts, in one pass over them."""
+    found = _documents_with_both(words, counts)
+    return {"coherence": _coherence(found, 0.01), "npmi": _npmi(found), "cv": _cv(found)}
+
+
+def _coherence(found: Together, smoothing: float) -> NDArray[np.float64]:
+    together, position, _ = found
     logarithms = np.log((together + smoothing) / np.diagonal(together)[None, :])
     later, earlier = np.tril_indices(position.shape[1], k=-1)
     return np.asarray(logarithms[position[:, later], position[:, earlier]].sum(axis=1))
@@ -99,8 +125,12 @@ def npmi_coherence(words: ArrayLike, counts: Any) -> NDArray[np.float64]:
     >>> npmi_coherence([[0, 1], [0, 2]], [[1, 1, 0], [2, 1, 0], [0, 0, 3]]).round(6).tolist()
     [1.0, -1.0]
     """
-    together, position = _documents_with_both(words, counts)
-    both = together / np.shape(counts)[0]
+    return _npmi(_documents_with_both(words, counts))
+
+
+def _npmi(found: Together) -> NDArray[np.float64]:
+    together, position, total = found
+    both = together / total
     alone = np.diagonal(both)
     with np.errstate(divide="ignore", invalid="ignore"):
         scores = np.log(both / np.outer(alone, alone)) / -np.log(both)
@@ -138,10 +168,12 @@ def cv_coherence(words: ArrayLike, documents: Any, *, window: int = 110) -> NDAr
     [1.0, 0.028]
     """
     if hasattr(documents, "shape"):
-        together, position = _documents_with_both(words, documents)
-        total = np.shape(documents)[0]
-    else:
-        together, position, total = _windows_with_both(words, documents, window)
+        return _cv(_documents_with_both(words, documents))
+    return _cv(_windows_with_both(words, documents, window))
+
+
+def _cv(found: Together) -> NDArray[np.float64]:
+    together, position, total = found
     both = together / total
     alone = np.diagonal(both)
     smoothed = both + CV_SMOOTHING
@@ -155,8 +187,8 @@ def cv_coherence(words: ArrayLike, documents: Any, *, window: int = 110) -> NDAr
 
 def _windows_with_both(
     words: ArrayLike, documents: Iterable[Sequence[int]], window: int
-) -> tuple[NDArray[np.float64], NDArray[np.intp], int]:
-    """As `_documents_with_both`, for windows that slide over texts, and how many there are.
+) -> Together:
+    """As `_documents_with_both`, for windows that slide over texts.
 
     A word at place p is in the windows that begin at p − window + 1, …, p.
     """
@@ -176,19 +208,22 @@ def _windows_with_both(
         inside = (changes.cumsum(axis=1)[:, :-1] > 0).astype(float)
         together[np.ix_(there, there)] += inside @ inside.T
     _all_occur(used, together)
-    return together, position.reshape(chosen.shape), total
+    return Together(together, position.reshape(chosen.shape), total)
 
 
-def _documents_with_both(
-    words: ArrayLike, counts: object
-) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """How many documents hold both of two used words, and where each given word is among them."""
+def _documents_with_both(words: ArrayLike, counts: Any) -> Together:
+    """How many documents hold both of two used words; counts may be blocks."""
     chosen = np.asarray(words)
     used, position = np.unique(chosen, return_inverse=True)
-    occurs = (sp.csr_array(counts)[:, used] != 0).astype(np.float64)
-    together = (occurs.T @ occurs).toarray()
+    blocks = as_blocks(counts)
+    together = blocks.map_reduce(partial(_with_both, used)).toarray()
     _all_occur(used, together)
-    return together, position.reshape(chosen.shape)
+    return Together(together, position.reshape(chosen.shape), blocks.n_rows)
+
+
+def _with_both(used: NDArray[np.intp], block: Matrix) -> sp.csr_array:
+    occurs = (sp.csr_array(block)[:, used] != 0).astype(np.float64)
+    return sp.csr_array(occurs.T @ occurs)
 
 
 def _all_occur(used: NDArray[np.intp], together: NDArray[np.float64]) -> None:

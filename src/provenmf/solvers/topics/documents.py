@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -10,6 +12,7 @@ from scipy.special import gammaln, psi
 
 from provenmf.linalg.nnls import simplex_least_squares
 from provenmf.parallel import for_row_slices
+from provenmf.solvers.topics.counts import WordCounts
 from provenmf.solvers.topics.spectrum import WordSpectrum
 
 Floats = NDArray[np.float64]
@@ -53,20 +56,20 @@ def dirichlet_prior(
     return np.maximum(total * topic_shares, 1e-4)
 
 
-def likeliest_prior(counts: sp.csr_array, topics: Floats, prior: Floats) -> Floats:
+def likeliest_prior(counts: WordCounts, topics: Floats, prior: Floats) -> Floats:
     """The prior times a number that makes the documents most likely.
 
     Moments err where topics are not what documents are made of, as in natural language. So the
     total of the parameters maximises the evidence's variational bound (Blei03, Eq. (15)) over a
     sample of documents; their proportions stay.
     """
-    filled = np.flatnonzero(np.diff(counts.indptr))
+    filled = np.flatnonzero(counts.different)
     if len(filled) == 0 or len(topics) < 2:
         return prior
     order = np.random.default_rng(4).permutation(filled)
-    entries = np.cumsum(np.diff(counts.indptr)[order])
+    entries = np.cumsum(counts.different[order])
     number = max(1, int(np.searchsorted(entries, SAMPLE_ENTRIES)))
-    sample = sp.csr_array(counts[np.sort(order[:number])])
+    sample = counts.take(np.sort(order[:number]))
     found = minimize_scalar(
         lambda log: -evidence_bound(sample, topics, np.exp(log) * prior / prior.sum()),
         bounds=(np.log(LEAST_PRIOR), np.log(MOST_PRIOR)),
@@ -89,6 +92,16 @@ def evidence_bound(counts: sp.csr_array, topics: Floats, prior: Floats) -> float
     )
     smallest = np.finfo(float).tiny
     return float(counts.data @ np.log(np.maximum(likely, smallest)) - divergence)
+
+
+def weights_of_documents(counts: WordCounts, topics: Floats, prior: Floats) -> Floats:
+    """Topic weights of all documents, in one pass; see `infer_documents`."""
+    return counts.blocks.map_rows(partial(weights_of, topics.astype(np.float32), prior))
+
+
+def weights_of(topics: NDArray[np.float32], prior: Floats, block: sp.csr_array) -> Floats:
+    """`infer_documents` with the block as the last argument."""
+    return infer_documents(block, topics, prior)
 
 
 def infer_documents(

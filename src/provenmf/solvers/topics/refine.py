@@ -5,9 +5,9 @@ likelihood of a word's own occurrences says more, above all about rare words: a 
 few topics, and a word belongs to few. Alternating between the two would overfit, since a document's
 weights follow the very words that they are to explain. So they are crossed:
 
-1. Each entry (document, word) belongs to one of `FOLDS` folds at random. Z_d holds the weights that
-   the other folds' words give. Given the document's true weights, they know nothing of this
-   entry: a word's repeated occurrences are all in one fold.
+1. Each entry (document, word) belongs to one of four folds at random (see `crossing`). Z_d holds
+   the weights that the other folds' words give. Given the document's true weights, they know
+   nothing of this entry: a word's repeated occurrences are all in one fold.
 2. If Z_d is the mean of what the other words leave open, an occurrence in document d is word w with
    probability Σ_t p(w | t) Z_dt exactly, whatever the spread around that mean. Weights are found
    approximately and are too sure of themselves, so Z̃ = c Z + (1 − c) m with the mean m.
@@ -38,11 +38,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import gammaln, psi
 
+from provenmf.solvers.topics.counts import WordCounts
+from provenmf.solvers.topics.crossing import CrossedCounts, Trust, without
 from provenmf.solvers.topics.documents import infer_documents
 
 Floats = NDArray[np.float64]
 
-FOLDS = 4
 JUDGES = 100  # documents to judge by, or 1 % of them
 SAMPLE_ENTRIES = 100_000  # of the words that c and a are chosen by
 EVALUATIONS = 8  # for each of the two
@@ -50,18 +51,18 @@ EVALUATIONS = 8  # for each of the two
 
 @dataclass(frozen=True, eq=False)
 class CrossedWords:
-    """The occurrences of words, each with the weights that the other words of its document give.
+    """The entries of some words, each with the weights that the other words of its document give.
 
     Attributes
     ----------
-    counts : csr_array (n_words, FOLDS * n_documents)
-        Column f n + d has the words of document d in fold f.
-    weights : array (FOLDS * n_documents, k)
+    counts : csr_array (n_words, n_columns)
+        Each column is a fold of a document.
+    weights : array (n_columns, k)
         The weights Z of the columns.
     mean : array (k,)
-        m, the mean of Z by the documents' lengths.
+        m, the mean of Z over the whole corpus, by the documents' lengths.
     total : float
-        Number of all occurrences.
+        Number of all occurrences in the corpus.
     frequencies : array (n_words,)
     first_shares : array (n_words, k)
         p(topic | word) to begin with.
@@ -74,32 +75,16 @@ class CrossedWords:
     frequencies: Floats
     first_shares: Floats
 
-    def of_words(self, chosen: NDArray[np.intp]) -> CrossedWords:
-        """Some of the words."""
-        counts = sp.csr_array(self.counts[chosen])
-        used, places = np.unique(counts.indices, return_inverse=True)
-        counts = sp.csr_array((counts.data, places, counts.indptr), shape=(len(chosen), len(used)))
-        return CrossedWords(
-            counts,
-            self.weights[used],
-            self.mean,
-            self.total,
-            self.frequencies[chosen],
-            self.first_shares[chosen],
-        )
-
-    def evidence_of(self, trust: float, strength: float) -> NDArray[np.float32]:
-        """Z̃ / r for each column."""
-        rates = strength + self.total * self.mean
-        return ((trust * self.weights + (1 - trust) * self.mean) / rates).astype(np.float32)
+    def how(self, trust: float, strength: float) -> Trust:
+        """The evidence for c = trust and a = strength."""
+        return Trust(trust, self.mean, strength + self.total * self.mean)
 
     def shares(self, trust: float, strength: float) -> Floats:
         """p(topic | word) (n_words, k) for c = trust and a = strength."""
         prior = np.repeat((strength * self.frequencies)[:, None], len(self.mean), axis=1)
-        evidence = self.evidence_of(trust, strength)
+        evidence = self.how(trust, strength).evidence(self.weights)
         shares = infer_documents(self.counts, evidence.T, prior, self.first_shares)
-        unseen = shares.sum(axis=1) == 0
-        shares[unseen] = self.mean
+        shares[np.diff(self.counts.indptr) == 0] = self.mean
         return shares
 
     def bound(self, trust: float, strength: float) -> float:
@@ -109,20 +94,20 @@ class CrossedWords:
         shapes = self.shares(trust, strength) * (occurrences + len(self.mean) * prior)
         logarithms = psi(shapes)
         words = np.repeat(np.arange(len(shapes)), np.diff(self.counts.indptr))
-        evidence = self.evidence_of(trust, strength)[self.counts.indices]
+        how = self.how(trust, strength)
+        evidence = how.evidence(self.weights)[self.counts.indices]
         likely = np.einsum("ij,ij->i", np.exp(logarithms)[words], evidence)
-        rates = strength + self.total * self.mean
         divergence = (
             (shapes - prior) * logarithms
             - gammaln(shapes)
             + gammaln(prior)
-            + prior * np.log(rates / strength)
+            + prior * np.log(how.rates / strength)
         )
         return float(self.counts.data @ np.log(likely) - divergence.sum())
 
 
 def refined_shares(
-    counts: sp.csr_array,
+    counts: WordCounts,
     topics: Floats,
     prior: Floats,
     frequencies: Floats,
@@ -132,17 +117,40 @@ def refined_shares(
 
     Parameters
     ----------
-    counts : csr_array (n_documents, n_words)
+    counts : WordCounts (n_documents, n_words)
     topics : array (k, n_words), p(word | topic).
     prior : array (k,), Dirichlet parameters of the documents' weights.
     frequencies : array (n_words,), p(word).
     left_out : array of int, documents that are not used.
     """
-    rng = np.random.default_rng(2)
-    folds = rng.integers(FOLDS, size=counts.nnz, dtype=np.int32)
-    crossed = crossed_words(counts, folds, topics, prior, frequencies, left_out)
-    trust, strength = most_likely(crossed, first_strength(topics, crossed.mean, frequencies), rng)
-    return crossed.shares(trust, strength)
+    crossed = CrossedCounts(counts, topics, prior, left_out)
+    joint = topics.T * crossed.mean + np.outer(frequencies, 0.1 * crossed.mean)
+    first = joint / np.maximum(joint.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    sample = sample_of_words(crossed, frequencies, first)
+    trust, strength = most_likely(sample, first_strength(topics, crossed.mean, frequencies))
+    priors = np.repeat((strength * frequencies)[:, None], len(topics), axis=1)
+    return crossed.shares(sample.how(trust, strength), priors, first)
+
+
+def sample_of_words(crossed: CrossedCounts, frequencies: Floats, first: Floats) -> CrossedWords:
+    """Words at random with about `SAMPLE_ENTRIES` entries."""
+    documents = crossed.counts.documents
+    order = np.random.default_rng(2).permutation(np.flatnonzero(documents))
+    number = max(1, int(np.searchsorted(np.cumsum(documents[order]), SAMPLE_ENTRIES)))
+    return words_of(crossed, np.sort(order[:number]), frequencies, first)
+
+
+def words_of(
+    crossed: CrossedCounts, chosen: NDArray[np.intp], frequencies: Floats, first: Floats
+) -> CrossedWords:
+    """The entries of some words, here."""
+    found = crossed.entries_of(chosen)
+    columns = np.arange(len(found.words))
+    shape = (len(chosen), len(columns))
+    counts = sp.csr_array((found.counts, (found.words, columns)), shape=shape)
+    return CrossedWords(
+        counts, found.weights, crossed.mean, crossed.total, frequencies[chosen], first[chosen]
+    )
 
 
 def documents_to_judge(n_documents: int) -> NDArray[np.intp]:
@@ -163,58 +171,14 @@ def shrunk_towards(
     return refined + kept[:, None] * (shares - refined)
 
 
-def crossed_words(
-    counts: sp.csr_array,
-    folds: NDArray[np.int32],
-    topics: Floats,
-    prior: Floats,
-    frequencies: Floats,
-    left_out: NDArray[np.intp],
-) -> CrossedWords:
-    """Each fold's words beside the weights of the others; documents left out count nothing."""
-    n_documents = counts.shape[0]
-    weights = np.empty((FOLDS * n_documents, len(topics)), dtype=np.float32)
-    for fold in range(FOLDS):
-        rows = slice(fold * n_documents, (fold + 1) * n_documents)
-        weights[rows] = infer_documents(without(counts, folds == fold), topics, prior)
-    lengths = np.asarray(counts.sum(axis=1), dtype=np.float64)
-    lengths[left_out] = 0.0
-    sums = np.tile(lengths, FOLDS) @ weights
-    mean = sums / max(float(sums.sum()), np.finfo(float).tiny)
-    weights[weights.sum(axis=1) == 0] = mean  # nothing is known of a document of one word
-    by_word = sp.csr_array(counts.T)
-    fold_of = sp.csr_array(sp.csr_array((folds, counts.indices, counts.indptr), counts.shape).T)
-    used = np.where(lengths > 0, np.float32(1), np.float32(0))
-    columns = by_word.indices + n_documents * fold_of.data
-    data = by_word.data * used[by_word.indices]
-    shape = (counts.shape[1], FOLDS * n_documents)
-    crossed = sp.csr_array((data, columns, by_word.indptr), shape)
-    joint = topics.T * mean + np.outer(frequencies, 0.1 * mean)
-    first = joint / np.maximum(joint.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    return CrossedWords(crossed, weights, mean, float(lengths.sum()), frequencies, first)
-
-
-def without(counts: sp.csr_array, entries: NDArray[np.bool_]) -> sp.csr_array:
-    """Counts without some of the stored entries."""
-    kept = ~entries
-    ends = np.concatenate([[0], np.cumsum(kept)])[counts.indptr].astype(counts.indptr.dtype)
-    return sp.csr_array((counts.data[kept], counts.indices[kept], ends), counts.shape)
-
-
 def first_strength(topics: Floats, mean: Floats, frequencies: Floats) -> float:
     """The a of Dirichlet topics with the mean square of these; see `dirichlet_prior`."""
     squares, least = float(mean @ (topics**2).sum(axis=1)), float(frequencies @ frequencies)
     return float(np.clip((1.0 - squares) / max(squares - least, 1e-9), 1.0, 1e6))
 
 
-def most_likely(
-    crossed: CrossedWords, strength: float, rng: np.random.Generator
-) -> tuple[float, float]:
+def most_likely(sample: CrossedWords, strength: float) -> tuple[float, float]:
     """c and a that maximise the bound over a sample of words, one after the other."""
-    order = rng.permutation(np.flatnonzero(crossed.counts.sum(axis=1)))
-    entries = np.cumsum(np.diff(crossed.counts.indptr)[order])
-    number = max(1, int(np.searchsorted(entries, SAMPLE_ENTRIES)))
-    sample = crossed.of_words(np.sort(order[:number]))
     options = {"maxiter": EVALUATIONS}
     trust = minimize_scalar(
         lambda c: -sample.bound(c, strength), bounds=(0.3, 1.0), options=options

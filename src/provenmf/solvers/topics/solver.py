@@ -10,14 +10,15 @@ it where every topic has anchor words. Their theorems are about their own steps,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.blocks import as_blocks
 from provenmf.solvers.separable.spa import spa
 from provenmf.solvers.separable.vertices import Vertices, average_vertices, barycentric
+from provenmf.solvers.topics.counts import WordCounts
 from provenmf.solvers.topics.documents import (
     dirichlet_prior,
     likeliest_prior,
@@ -30,7 +31,7 @@ from provenmf.solvers.topics.refine import (
     refined_shares,
     shrunk_towards,
 )
-from provenmf.solvers.topics.spectrum import WordSpectrum, with_few_repeats, word_spectrum
+from provenmf.solvers.topics.spectrum import WordSpectrum, word_spectrum
 from provenmf.solvers.topics.words import (
     WordPoints,
     anchor_candidates,
@@ -40,8 +41,6 @@ from provenmf.solvers.topics.words import (
 )
 
 Floats = NDArray[np.float64]
-
-MOST_REFINED = 20_000_000  # entries; refining takes some ten times their memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +74,9 @@ class CountTopics:
     refined: bool
 
 
-def topics_from_counts(counts: sp.csr_array, n_topics: int) -> CountTopics:
+def topics_from_counts(matrix: Any, n_topics: int) -> CountTopics:
     """Topics of a corpus of counts (documents, words), with anchor words by SPA."""
+    counts = WordCounts(matrix)
     spectrum = word_spectrum(counts, n_topics)
     words = word_points(spectrum)
     candidates = anchor_candidates(words)
@@ -86,7 +86,7 @@ def topics_from_counts(counts: sp.csr_array, n_topics: int) -> CountTopics:
 
 
 def topics_at(
-    counts: sp.csr_array,
+    counts: WordCounts,
     spectrum: WordSpectrum,
     words: WordPoints,
     anchors: NDArray[np.intp],
@@ -106,8 +106,7 @@ def topics_at(
         inner=2.5,
         max_rounds=20,
     )
-    frequencies = np.asarray(counts.sum(axis=0), dtype=np.float64)
-    frequencies /= max(float(frequencies.sum()), np.finfo(float).tiny)
+    frequencies = counts.frequencies
     shares = topic_shares_of_words(words.points, vertices.points)
     # Words that never stand beside another one say nothing: they get the mean of the others.
     shares[np.isinf(words.errors)] = frequencies[known] @ shares[known] / frequencies[known].sum()
@@ -131,7 +130,7 @@ def topics_at(
 
 
 def _refined(
-    counts: sp.csr_array,
+    counts: WordCounts,
     spectrum: WordSpectrum,
     vertices: Floats,
     topics: Floats,
@@ -140,12 +139,11 @@ def _refined(
 ) -> Floats | None:
     """Refined shares, or None where they do not make words of documents left out more likely."""
     judges = documents_to_judge(counts.shape[0])
-    if len(judges) == 0 or len(topics) < 2 or counts.nnz > MOST_REFINED:
+    if len(judges) == 0 or len(topics) < 2:
         return None
-    used = with_few_repeats(counts) if spectrum.capped else counts
     rivals = topic_shares_of_words(points_without(spectrum, judges), vertices)
-    refined = refined_shares(used, topics, prior, frequencies, judges)
-    held_out = sp.csr_array(counts[judges])
+    refined = refined_shares(spectrum.pairs.counts, topics, prior, frequencies, judges)
+    held_out = counts.take(judges)
     before, after = (
         held_out_likelihood(held_out, topics_of(shares, frequencies), prior)
         for shares in (rivals, refined)

@@ -24,7 +24,7 @@ noise edge.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,7 +32,8 @@ from numpy.typing import NDArray
 
 from provenmf.linalg.block_lanczos import leading_eigenpairs_of
 from provenmf.linalg.spectral import Spectrum, with_fixed_signs
-from provenmf.linalg.word_pairs import WordPairs
+from provenmf.solvers.topics.counts import WordCounts
+from provenmf.solvers.topics.pairs import WordPairs
 
 Floats = NDArray[np.float64]
 
@@ -73,7 +74,7 @@ class WordSpectrum:
     capped: bool
 
 
-def word_spectrum(counts: sp.csr_array, k: int) -> WordSpectrum:
+def word_spectrum(counts: WordCounts, k: int) -> WordSpectrum:
     """The k leading eigenpairs, documents weighed by what a first spectrum tells.
 
     Random numbers have a fixed seed: the same counts give the same answer.
@@ -83,7 +84,8 @@ def word_spectrum(counts: sp.csr_array, k: int) -> WordSpectrum:
     k = min(k, n_words)
     sample = counts
     if n_documents > SAMPLE_DOCUMENTS:
-        sample = counts[np.sort(rng.choice(n_documents, SAMPLE_DOCUMENTS, replace=False))]
+        chosen = np.sort(rng.choice(n_documents, SAMPLE_DOCUMENTS, replace=False))
+        sample = WordCounts(counts.take(chosen))
     start = rng.standard_normal((n_words, min(k + EXTRA, n_words)))
     first = _first_spectrum(sample, start, k)
     capped = first.trace > BURSTY * first.energy
@@ -101,10 +103,9 @@ def word_spectrum(counts: sp.csr_array, k: int) -> WordSpectrum:
     )
 
 
-def with_few_repeats(counts: sp.csr_array) -> sp.csr_array:
+def with_few_repeats(counts: WordCounts) -> WordCounts:
     """Counts of at most `MOST_REPEATS`."""
-    data = np.minimum(counts.data, MOST_REPEATS)
-    return sp.csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
+    return counts.capped(MOST_REPEATS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +118,7 @@ class _FirstSpectrum:
     burstiness: float
 
 
-def _first_spectrum(sample: sp.csr_array, start: Floats, k: int) -> _FirstSpectrum:
+def _first_spectrum(sample: WordCounts, start: Floats, k: int) -> _FirstSpectrum:
     """Eigenpairs to a low accuracy, with energy and burstiness guessed as 3 and 0."""
     pairs = WordPairs(sample, document_weights(sample, k, energy=3.0, burstiness=0.0))
     found = _eigenpairs(pairs, start, k, accuracy=0.1)
@@ -126,20 +127,19 @@ def _first_spectrum(sample: sp.csr_array, start: Floats, k: int) -> _FirstSpectr
     return _FirstSpectrum(found.vectors.T, energy, trace, own)
 
 
-def document_weights(counts: sp.csr_array, k: int, *, energy: float, burstiness: float) -> Floats:
+def document_weights(counts: WordCounts, k: int, *, energy: float, burstiness: float) -> Floats:
     """1 / V(N) for each document, largest one; 0 for documents without words."""
-    lengths = np.asarray(counts.sum(axis=1), dtype=np.float64)
+    lengths = counts.lengths
     noise = 1.0 / np.maximum(lengths, 1.0) + burstiness
     weights = np.where(lengths > 1 + 1e-9, 1.0 / (noise * (energy + k * noise)), 0.0)
     return weights / max(float(weights.max(initial=0.0)), np.finfo(float).tiny)
 
 
-def noise_edge(spectrum: WordSpectrum, counts: sp.csr_array) -> float:
+def noise_edge(spectrum: WordSpectrum) -> float:
     """Second eigenvalue of the same corpus with its words redrawn."""
     rng = np.random.default_rng(1)
-    if spectrum.capped:
-        counts = with_few_repeats(counts)
-    drawn = WordPairs(redrawn(counts, rng), spectrum.pairs.weights)
+    counts = sp.csr_array(spectrum.pairs.counts.blocks.everything())
+    drawn = WordPairs(WordCounts(redrawn(counts, rng)), spectrum.pairs.weights)
     start = rng.standard_normal((drawn.n_words, min(10, drawn.n_words)))
     values = _eigenpairs(drawn, start, min(2, drawn.n_words), accuracy=0.05).values
     return float(values[1]) if len(values) > 1 else 0.0
@@ -170,9 +170,5 @@ def redrawn(counts: sp.csr_array, rng: np.random.Generator) -> sp.csr_array:
 
 
 def _eigenpairs(pairs: WordPairs, start: Floats, k: int, *, accuracy: float) -> Spectrum:
-    """Leading eigenpairs, with words in the order of the counts."""
-    found = leading_eigenpairs_of(
-        pairs.scaled_product_by_frequency, pairs.to_frequency_order(start), k, tol=accuracy
-    )
-    vectors = pairs.as_given(np.ascontiguousarray(found.vectors.T)).T
-    return Spectrum(np.maximum(found.values, 0.0), vectors, found.errors, found.converged)
+    found = leading_eigenpairs_of(pairs.scaled_product, start, k, tol=accuracy)
+    return replace(found, values=np.maximum(found.values, 0.0))

@@ -59,17 +59,11 @@ def word_points(spectrum: WordSpectrum) -> WordPoints:
     frequencies, k = pairs.row_sums, vectors.shape[1]
     scales = inverse_where_positive(frequencies * pairs.scales)
     points = scales[:, None] * vectors * spectrum.values[:k]
-    contexts = pairs.contexts(vectors)
-    contexts /= np.maximum(pairs.lengths - 1.0, 1.0)[:, None]
-    ones = np.ones((len(contexts), 1), dtype=contexts.dtype)
-    squares = np.einsum("ij,ij->i", contexts, contexts)[:, None]
-    contexts = np.hstack([contexts, squares, ones])
-    sums = pairs.sums_over_documents(contexts, power=2)
-    del contexts  # as large as the counts, where there are many topics
+    sums, plain = pairs.contexts_of_words(vectors)
     inner, squared, shares = sums[:, :-2], sums[:, -2], sums[:, -1]
-    beside = np.einsum("ij,ij->i", inner, points)
-    spread = np.maximum(squared - 2 * beside + (points**2).sum(axis=1) * shares, 0.0)
-    n_documents = pairs.sums_over_documents(ones)[:, 0] ** 2 * inverse_where_positive(shares)
+    along = np.einsum("ij,ij->i", inner, points)
+    spread = np.maximum(squared - 2 * along + (points**2).sum(axis=1) * shares, 0.0)
+    n_documents = plain**2 * inverse_where_positive(shares)
     pooled = spread.sum() / max(shares.sum(), np.finfo(float).tiny)
     variance = PRIOR_DOCUMENTS * pooled + n_documents * spread * inverse_where_positive(shares)
     variance /= (PRIOR_DOCUMENTS + n_documents) * k

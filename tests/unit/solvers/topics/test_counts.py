@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.metrics.topics import match_topics
+from provenmf.solvers.topics.counts import WordCounts
 from provenmf.solvers.topics.documents import evidence_bound, infer_documents, likeliest_prior
 from provenmf.solvers.topics.solver import topics_from_counts
 from provenmf.solvers.topics.spectrum import noise_edge, number_of_topics, redrawn, word_spectrum
@@ -46,7 +47,7 @@ def test_weights_of_documents_are_close_to_the_truth():
 def test_the_prior_of_weights_is_found(total):
     corpus = corpus_of(2500, concentration=total / 6)
     for wrong in (0.1, 20.0):
-        found = likeliest_prior(corpus.counts, corpus.topics, np.full(6, wrong / 6))
+        found = likeliest_prior(WordCounts(corpus.counts), corpus.topics, np.full(6, wrong / 6))
         np.testing.assert_allclose(found, total / 6, rtol=0.35)
 
 
@@ -68,8 +69,8 @@ def test_documents_without_words_have_no_weights():
 @pytest.mark.parametrize("seed", range(3))
 def test_the_number_of_topics_is_found(seed):
     corpus = corpus_of(2000, seed)
-    spectrum = word_spectrum(corpus.counts, 12)
-    edge = noise_edge(spectrum, corpus.counts)
+    spectrum = word_spectrum(WordCounts(corpus.counts), 12)
+    edge = noise_edge(spectrum)
     assert spectrum.values[6] < 1.2 * edge < spectrum.values[5]
     assert number_of_topics(spectrum.values, edge) == 6
 
@@ -93,7 +94,7 @@ def test_redrawn_words_keep_lengths_and_frequencies():
 def test_standard_errors_of_words_are_right_on_average():
     """Halves of a corpus: the words' points differ by as much as their errors say."""
     corpus = corpus_of(6000)
-    spectrum = word_spectrum(corpus.counts, 6)
+    spectrum = word_spectrum(WordCounts(corpus.counts), 6)
     points = word_points(spectrum)
     q = formed_points(corpus.counts[::2], spectrum) - formed_points(corpus.counts[1::2], spectrum)
     frequent = points.n_documents > 30

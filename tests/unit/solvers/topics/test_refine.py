@@ -5,16 +5,18 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import gammaln, psi
 
+from provenmf.blocks import as_blocks
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.metrics.topics import match_topics
+from provenmf.solvers.topics.counts import WordCounts
+from provenmf.solvers.topics.crossing import FOLDS, CrossedCounts, folds_of
 from provenmf.solvers.topics.documents import infer_documents, topics_of
 from provenmf.solvers.topics.refine import (
-    FOLDS,
     CrossedWords,
-    crossed_words,
     documents_to_judge,
     held_out_likelihood,
     shrunk_towards,
+    words_of,
 )
 from provenmf.solvers.topics.solver import topics_from_counts
 
@@ -24,13 +26,12 @@ def a_corpus(n_documents=1500, **options):
     return topic_corpus(n_documents, 4000, 12, **settings)
 
 
-def crossed(corpus, left_out=()):
-    rng = np.random.default_rng(0)
-    folds = rng.integers(FOLDS, size=corpus.counts.nnz, dtype=np.int32)
-    frequencies = np.asarray(corpus.counts.sum(axis=0)) / corpus.counts.sum()
+def crossed(corpus, left_out=(), counts=None):
+    """The counts of a corpus in folds, and their weights as one array (documents, FOLDS, k)."""
+    known = WordCounts(corpus.counts if counts is None else counts)
     left_out = np.array(left_out, dtype=int)
-    prior = np.full(12, 0.1)
-    return folds, crossed_words(corpus.counts, folds, corpus.topics, prior, frequencies, left_out)
+    found = CrossedCounts(known, corpus.topics, np.full(12, 0.1), left_out)
+    return found, found._weights.rows()
 
 
 def test_refined_topics_are_closer_to_the_truth():
@@ -45,8 +46,9 @@ def test_refined_topics_are_closer_to_the_truth():
 
 def test_weights_beside_a_word_do_not_know_it():
     corpus = a_corpus(60)
-    folds, found = crossed(corpus)
+    _, weights = crossed(corpus)
     counts = corpus.counts
+    folds = folds_of(counts, np.arange(60))
     for document in (0, 17, 59):
         entries = slice(counts.indptr[document], counts.indptr[document + 1])
         for fold in range(FOLDS):
@@ -54,17 +56,48 @@ def test_weights_beside_a_word_do_not_know_it():
             kept = folds[entries] != fold
             others[0, counts.indices[entries][kept]] = counts.data[entries][kept]
             expected = infer_documents(sp.csr_array(others), corpus.topics, np.full(12, 0.1))
-            column = fold * 60 + document
-            np.testing.assert_allclose(found.weights[column], expected[0], atol=1e-6)
-            words = counts.indices[entries][~kept]
-            assert set(found.counts[:, [column]].tocoo().coords[0]) == set(words)
+            np.testing.assert_allclose(weights[document, fold], expected[0], atol=1e-6)
+
+
+def test_folds_are_even_and_do_not_depend_on_the_blocks():
+    corpus = a_corpus(300)
+    counts = corpus.counts
+    folds = folds_of(counts, np.arange(300))
+    share = np.bincount(folds, minlength=FOLDS) / len(folds)
+    np.testing.assert_allclose(share, 1 / FOLDS, atol=4 * np.sqrt(3 / 16 / len(folds)))
+    part = folds_of(counts[100:200], np.arange(100, 200))
+    np.testing.assert_array_equal(part, folds[counts.indptr[100] : counts.indptr[200]])
 
 
 def test_documents_left_out_count_nothing():
     corpus = a_corpus(60)
-    _, found = crossed(corpus, left_out=[3, 4])
+    found, _ = crossed(corpus, left_out=[3, 4])
     assert found.total == pytest.approx(corpus.counts.sum() - corpus.counts[[3, 4]].sum())
-    assert found.counts.sum() == pytest.approx(found.total)
+    entries = found.entries_of(np.arange(4000))
+    assert entries.counts.sum() == pytest.approx(found.total)
+
+
+def test_shares_of_words_are_those_of_a_word_at_a_time():
+    """Rounds over all documents at once end where inference word by word ends."""
+    corpus = a_corpus(1000)
+    found, _ = crossed(corpus, left_out=np.arange(20))
+    frequencies = found.counts.frequencies
+    first = np.full((4000, 12), 1 / 12)
+    words = np.arange(0, 4000, 40)
+    sample = words_of(found, words, frequencies, first)
+    prior = np.repeat(30.0 * frequencies[:, None], 12, axis=1)
+    together = found.shares(sample.how(0.9, 30.0), prior, first)[words]
+    one_by_one = sample.shares(0.9, 30.0)
+    seen = np.diff(sample.counts.indptr) > 0
+    assert np.abs(together - one_by_one)[seen].sum(axis=1).mean() < 0.02
+
+
+def test_blocks_of_any_size_give_the_same_refined_topics():
+    corpus = a_corpus()
+    whole = topics_from_counts(corpus.counts, 12)
+    parts = topics_from_counts(as_blocks(corpus.counts, block_rows=170), 12)
+    assert whole.refined and parts.refined
+    np.testing.assert_allclose(parts.topics, whole.topics, atol=2e-6)
 
 
 def test_bound_is_that_of_the_gamma_poisson_model():
@@ -130,9 +163,3 @@ def test_true_topics_make_held_out_words_likelier():
     true = held_out_likelihood(corpus.counts, corpus.topics, prior)
     wrong = held_out_likelihood(corpus.counts, np.roll(corpus.topics, 1, axis=1), prior)
     assert wrong < true < 0
-
-
-def test_a_corpus_of_too_many_entries_is_not_refined(monkeypatch):
-    corpus = a_corpus()
-    monkeypatch.setattr("provenmf.solvers.topics.solver.MOST_REFINED", corpus.counts.nnz - 1)
-    assert not topics_from_counts(corpus.counts, 12).refined

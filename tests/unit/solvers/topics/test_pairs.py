@@ -3,7 +3,8 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.linalg.block_lanczos import leading_eigenpairs_of
-from provenmf.linalg.word_pairs import WordPairs
+from provenmf.solvers.topics.counts import WordCounts
+from provenmf.solvers.topics.pairs import WordPairs
 
 
 def formed(counts, weights, own):
@@ -31,7 +32,7 @@ def test_everything_equals_the_formed_matrix(counts, whole):
     data = counts if whole else counts * rng.uniform(0.5, 1.5, counts.shape)
     weights = rng.uniform(0.5, 2, 40)
     own = (lambda row: row) if whole else (lambda row: row**2)
-    pairs = WordPairs(sp.csr_array(data), weights)
+    pairs = WordPairs(WordCounts(sp.csr_array(data)), weights)
     total = sum(w for w, row in zip(weights, data) if row.sum() ** 2 > own(row).sum() + 1e-9)
     q = formed(data, weights / total, own)
     np.testing.assert_allclose(pairs.row_sums, q.sum(axis=1), atol=1e-6)
@@ -44,9 +45,24 @@ def test_everything_equals_the_formed_matrix(counts, whole):
 
 
 def test_shares_of_documents_sum_to_the_row_sums_in_long_documents(counts):
-    pairs = WordPairs(sp.csr_array(counts * 1000))
-    sums = pairs.sums_over_documents(np.ones((40, 1)))[:, 0]
+    pairs = WordPairs(WordCounts(sp.csr_array(counts * 1000)))
+    _, sums = pairs.contexts_of_words(np.ones((12, 1)))
     np.testing.assert_allclose(sums, pairs.row_sums, rtol=1e-3, atol=1e-9)
+
+
+def test_contexts_of_words_are_sums_over_documents(counts):
+    """Written out document by document."""
+    pairs = WordPairs(WordCounts(sp.csr_array(counts)), np.linspace(0.5, 1, 40))
+    right = np.random.default_rng(4).standard_normal((12, 3))
+    sums, plain = np.zeros((12, 5)), np.zeros(12)
+    for row, per_pair in zip(counts, pairs.per_pair):
+        shares = row * row.sum() * per_pair
+        context = row @ (pairs.scales[:, None] * right) / max(row.sum() - 1, 1)
+        sums += np.outer(shares**2, [*context, context @ context, 1])
+        plain += shares
+    found, found_plain = pairs.contexts_of_words(right)
+    np.testing.assert_allclose(found, sums, rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(found_plain, plain, rtol=1e-5)
 
 
 def test_block_lanczos_finds_the_leading_eigenpairs():
@@ -75,7 +91,8 @@ def test_block_lanczos_stops_where_it_is_told_to():
 
 
 def test_other_weights_share_the_counts():
-    counts = sp.csr_array(np.random.default_rng(1).poisson(0.5, (60, 40)).astype(float))
+    matrix = np.random.default_rng(1).poisson(0.5, (60, 40)).astype(float)
+    counts = WordCounts(sp.csr_array(matrix))
     weights = np.linspace(0.0, 1.0, 60)
     pairs = WordPairs(counts)
     assert pairs.row_sums.sum() > 0  # what is kept of the first weights must not be used again
@@ -83,4 +100,4 @@ def test_other_weights_share_the_counts():
     right = np.random.default_rng(0).random((40, 2))
     np.testing.assert_array_equal(again.scaled_product(right), anew.scaled_product(right))
     np.testing.assert_array_equal(again.row_sums, anew.row_sums)
-    assert again._counts is pairs._counts
+    assert again.counts is pairs.counts

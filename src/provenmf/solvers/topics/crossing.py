@@ -1,0 +1,194 @@
+"""Every occurrence of a word beside the weights that its document's other words give.
+
+See `refine` for the model. Documents stay in their blocks, wherever these are, and so do their
+weights, `FOLDS` rows for each. A round of inference about the words is one pass over the blocks:
+it needs exp(ψ(γ)) of all words and returns sums for all words.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.special import psi
+
+from provenmf.blocks.parts import Parts
+from provenmf.parallel import available_threads, for_row_slices
+from provenmf.solvers.topics.counts import WordCounts
+from provenmf.solvers.topics.documents import infer_documents
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+FOLDS = 4
+ROUNDS = 50
+ACCURACY = 3e-3  # stop when fewer than this share of all occurrences change their topic
+LANES = 8  # loops over so many columns leave no rest
+
+
+class Trust(NamedTuple):
+    """What turns weights Z into the evidence (c Z + (1 − c) m) / r; see `refine`."""
+
+    trust: float
+    mean: Floats
+    rates: Floats
+
+    def evidence(self, weights: Singles) -> Singles:
+        """Evidence of weights (…, k); where nothing is known of a document, it is the mean."""
+        known = np.where(weights.sum(axis=-1, keepdims=True) > 0, weights, self.mean)
+        mixed = (self.trust * known + (1 - self.trust) * self.mean) / self.rates
+        return mixed.astype(np.float32)
+
+
+class CrossedEntries(NamedTuple):
+    """Entries of some words: which word, how often, beside which weights."""
+
+    words: NDArray[np.intp]
+    counts: Floats
+    weights: Singles
+
+
+class CrossedCounts:
+    """Counts in folds, with the weights that the other folds give.
+
+    Parameters
+    ----------
+    counts : WordCounts
+    topics : array (k, n_words)
+    prior : array (k,)
+    left_out : array of int
+        Documents that count nothing.
+    """
+
+    def __init__(
+        self, counts: WordCounts, topics: Floats, prior: Floats, left_out: NDArray[np.intp]
+    ) -> None:
+        self.counts = counts
+        self._lengths = counts.lengths.copy()
+        self._lengths[left_out] = 0.0
+        self._documents = np.arange(counts.shape[0])
+        find = partial(weights_beside, topics.astype(np.float32), prior)
+        self._weights: Parts = counts.blocks.keep(find, self._documents)
+        sums = counts.blocks.map_reduce(weighed, self._lengths, self._weights)
+        self.mean: Floats = sums / max(float(sums.sum()), np.finfo(float).tiny)
+        self.total = float(self._lengths.sum())
+
+    def entries_of(self, words: NDArray[np.intp]) -> CrossedEntries:
+        """The entries of some words, here."""
+        place = np.full(self.counts.shape[1], -1)
+        place[words] = np.arange(len(words))
+        found = self.counts.blocks.each(
+            partial(entries_at, place), self._documents, self._lengths, self._weights
+        )
+        return CrossedEntries(*map(np.concatenate, zip(*(part for _, _, part in found))))
+
+    def shares(self, how: Trust, prior: Floats, first: Floats) -> Floats:
+        """p(topic | word) (n_words, k), from the priors and first guesses of the same shape.
+
+        γ_wt = prior_wt + Σ_d c_dw q_dwt with q_dwt ∝ exp(ψ(γ_wt)) evidence_dt, Σ_t q_dwt = 1,
+        is iterated for all words at once, as `infer_documents` does for a document at a time.
+        """
+        occurrences = self.counts.occurrences
+        gamma = prior + occurrences[:, None] * first
+        for _ in range(ROUNDS):
+            ease = np.exp(psi(gamma))
+            sums = self.counts.blocks.map_reduce(
+                partial(shared_out, how, padded(ease)),
+                self._documents,
+                self._lengths,
+                self._weights,
+            )
+            before, gamma = gamma, prior + ease * sums[:, : gamma.shape[1]]
+            if np.abs(gamma - before).sum() <= ACCURACY * self.total:
+                break
+        gamma[occurrences == 0] = self.mean
+        return np.asarray(gamma / gamma.sum(axis=1, keepdims=True))
+
+
+def folds_of(block: sp.csr_array, documents: NDArray[np.int64]) -> NDArray[np.int8]:
+    """The fold of each entry: at random, but the same in every pass and storage."""
+    from provenmf.kernels.topics.crossing import number_folds_in_place
+
+    folds = np.empty(block.nnz, dtype=np.int8)
+    number_folds_in_place(block.indptr, block.indices, documents, FOLDS, folds)
+    return folds
+
+
+def without(counts: sp.csr_array, entries: NDArray[np.bool_]) -> sp.csr_array:
+    """Counts without some of the stored entries."""
+    kept = ~entries
+    ends = np.concatenate([[0], np.cumsum(kept)])[counts.indptr].astype(counts.indptr.dtype)
+    return sp.csr_array((counts.data[kept], counts.indices[kept], ends), counts.shape)
+
+
+def weights_beside(
+    topics: Singles, prior: Floats, block: sp.csr_array, documents: NDArray[np.int64]
+) -> Singles:
+    """Weights (documents, FOLDS, k) that the words outside of each fold give; zero if none are."""
+    folds = folds_of(block, documents)
+    found = np.empty((block.shape[0], FOLDS, len(topics)), dtype=np.float32)
+    for fold in range(FOLDS):
+        found[:, fold] = infer_documents(without(block, folds == fold), topics, prior)
+    return found
+
+
+def weighed(block: sp.csr_array, lengths: Floats, weights: Singles) -> Floats:
+    """The sum of all weights, each document by its length."""
+    return np.asarray(np.einsum("d,dfk->k", lengths, weights))
+
+
+def entries_at(
+    place: NDArray[np.intp],
+    block: sp.csr_array,
+    documents: NDArray[np.int64],
+    lengths: Floats,
+    weights: Singles,
+) -> CrossedEntries:
+    """Entries of words that have a place, in documents that count."""
+    folds = folds_of(block, documents)
+    of_entry = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+    chosen = np.flatnonzero((place[block.indices] >= 0) & (lengths[of_entry] > 0))
+    return CrossedEntries(
+        place[block.indices[chosen]],
+        block.data[chosen],
+        weights[of_entry[chosen], folds[chosen]],
+    )
+
+
+def padded(rows: NDArray[np.floating]) -> Singles:
+    """In single precision, with columns of zeros up to a multiple of `LANES`."""
+    width = -(-rows.shape[-1] // LANES) * LANES
+    wide = np.zeros((*rows.shape[:-1], width), dtype=np.float32)
+    wide[..., : rows.shape[-1]] = rows
+    return wide
+
+
+def shared_out(
+    how: Trust,
+    ease: Singles,
+    block: sp.csr_array,
+    documents: NDArray[np.int64],
+    lengths: Floats,
+    weights: Singles,
+) -> Floats:
+    """Σ_d c_dw evidence_dt / Σ_s ease_ws evidence_ds for each word and topic; one round."""
+    from provenmf.kernels.topics.crossing import add_shared_in_place
+
+    threads = available_threads()
+    sums = np.zeros((threads, *ease.shape), dtype=np.float32)
+    used = np.where(lengths > 0, 1.0, 0.0)
+    values = (block.data * np.repeat(used, np.diff(block.indptr))).astype(np.float32)
+    parts = block.indptr, block.indices, values, folds_of(block, documents)
+    evidence = padded(how.evidence(weights))
+    bounds = np.searchsorted(block.indptr, np.linspace(0, block.nnz, threads + 1))
+    bounds[-1] = block.shape[0]
+
+    def work(each: slice) -> None:
+        start, stop = int(bounds[each.start]), int(bounds[each.stop])
+        add_shared_in_place(*parts, evidence, ease, start, stop, sums[each.start])
+
+    for_row_slices(work, threads, slice_rows=1)
+    return np.asarray(sums.sum(axis=0, dtype=np.float64))

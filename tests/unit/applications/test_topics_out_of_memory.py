@@ -1,0 +1,151 @@
+"""Topics of counts that stay on disk or on a cluster are those of counts in memory."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf import InvalidInput, TooLarge, find_topics, load
+from provenmf.blocks import as_blocks
+from provenmf.datasets.corpora import topic_corpus
+from provenmf.io.sparse_rows import write_sparse_rows
+from provenmf.solvers.topics.counts import WordCounts
+
+OPTIONS = {"random_state": 0, "certify": False}
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return topic_corpus(1200, 300, 4, word_concentration=0.05, zipf=1.0, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def near(corpus):
+    return find_topics(corpus.counts, 4, **OPTIONS)
+
+
+def on_disk(path, counts, **names):
+    write_sparse_rows(path, [sp.csr_array(counts.astype(np.uint16))], counts.shape[1], names)
+    return path
+
+
+def in_chunks(counts, chunks, *, sparse):
+    da = pytest.importorskip("dask.array")
+    rows = da.from_array(counts.toarray(), chunks=(chunks, counts.shape[1]))
+    return rows.map_blocks(sp.csr_array, meta=sp.csr_array((0, 0))) if sparse else rows
+
+
+def assert_same(far, near, *, rounding):
+    assert far.anchor_words == near.anchor_words
+    for name in ("topics", "document_weights", "coherence", "npmi", "cv", "prior"):
+        np.testing.assert_allclose(getattr(far, name), getattr(near, name), atol=rounding)
+    assert far.notes == near.notes
+    np.testing.assert_array_equal(far.example_documents, near.example_documents)
+
+
+def test_a_file_in_one_block_gives_the_same_bits(corpus, near, tmp_path):
+    far = find_topics(on_disk(tmp_path / "counts.npz", corpus.counts), 4, **OPTIONS)
+    assert_same(far, near, rounding=0)
+    assert not far.corpus.matrix.in_memory
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_dask_chunks_are_not_brought_here(corpus, near, sparse, monkeypatch):
+    dask = pytest.importorskip("dask")
+    rows = in_chunks(corpus.counts, 450, sparse=sparse)
+    monkeypatch.setattr("provenmf.estimators.memory.MOST_GATHERED", 0.0)
+    with warnings.catch_warnings(), dask.config.set(scheduler="synchronous"):
+        warnings.simplefilter("error")
+        far = find_topics(rows, 4, **OPTIONS)
+    assert_same(far, near, rounding=1e-5)
+
+
+def test_small_blocks_in_memory_and_on_disk(corpus, near, tmp_path):
+    path = on_disk(tmp_path / "counts.npz", corpus.counts)
+    for source in (corpus.counts, path):
+        far = find_topics(as_blocks(source, block_rows=100), 4, **OPTIONS)
+        assert_same(far, near, rounding=1e-5)
+
+
+def test_weights_from_tf_idf_and_the_number_of_topics(corpus, tmp_path):
+    path = on_disk(tmp_path / "counts.npz", corpus.counts)
+    far = find_topics(path, weights_from="tfidf", **OPTIONS)
+    near = find_topics(corpus.counts, weights_from="tfidf", **OPTIONS)
+    assert len(far.topics) == 4
+    np.testing.assert_array_equal(far.document_weights, near.document_weights)
+    np.testing.assert_array_equal(far.eigenvalues, near.eigenvalues)
+
+
+def test_words_that_are_left_out(corpus, tmp_path):
+    matrix = corpus.counts.toarray()
+    matrix[:, 7] = 1  # in all documents
+    matrix[:, 9] = 0
+    counts = sp.csr_array(matrix)
+    near = find_topics(counts, 4, **OPTIONS)
+    far = find_topics(on_disk(tmp_path / "counts.npz", counts), 4, **OPTIONS)
+    assert near.topics.shape[1] == len(near.word_columns) < 300
+    assert not {7, 9} & set(near.word_columns.tolist())
+    assert_same(far, near, rounding=0)
+
+
+def test_new_documents_on_disk(corpus, near, tmp_path):
+    new = corpus.counts[:50]
+    path = on_disk(tmp_path / "new.npz", new, columns=[f"word {n}" for n in range(300)])
+    np.testing.assert_allclose(near.transform(path), near.document_weights[:50], atol=1e-6)
+    np.testing.assert_allclose(near.transform(new), near.document_weights[:50], atol=1e-6)
+
+
+def test_the_vocabulary_is_that_of_the_file_or_given(corpus, tmp_path):
+    path = on_disk(tmp_path / "counts.npz", corpus.counts, columns=[f"w{n}" for n in range(300)])
+    assert set(find_topics(path, 4, **OPTIONS).vocabulary) <= {f"w{n}" for n in range(300)}
+    given = find_topics(path, 4, vocabulary=[f"v{n}" for n in range(300)], **OPTIONS)
+    assert all(word.startswith("v") for word in given.vocabulary)
+    with pytest.raises(InvalidInput, match="vocabulary has 2 words"):
+        find_topics(path, 4, vocabulary=["a", "b"], **OPTIONS)
+
+
+def test_topics_of_a_file_can_be_edited_and_saved(corpus, tmp_path):
+    far = find_topics(on_disk(tmp_path / "counts.npz", corpus.counts), 4, **OPTIONS)
+    assert far.merge([1, 2]).n_components == 3
+    far.save(tmp_path / "found.npz")
+    np.testing.assert_array_equal(load(tmp_path / "found.npz").topics, far.topics)
+
+
+@pytest.mark.parametrize(("entry", "words"), [(np.nan, "row 1150"), (-1.0, "negative")])
+def test_wrong_entries_are_named(corpus, entry, words):
+    matrix = corpus.counts.toarray()
+    matrix[1150, 3] = entry
+    pytest.importorskip("dask")
+    rows = in_chunks(sp.csr_array(matrix), 400, sparse=True)
+    with pytest.raises(InvalidInput, match=words):
+        find_topics(rows, 4, **OPTIONS)
+
+
+def test_ways_that_hold_the_counts_say_so(corpus, tmp_path, monkeypatch):
+    path = on_disk(tmp_path / "counts.npz", corpus.counts)
+    monkeypatch.setattr("provenmf.estimators.memory.MOST_GATHERED", 1000.0)
+    for more in ({"features": "tf-idf"}, {"method": "hals"}, {"n_resamples": 10}):
+        with pytest.raises(TooLarge, match="GB at once"):
+            find_topics(path, 4, **OPTIONS, **more)
+
+
+def test_three_axes_are_refused():
+    da = pytest.importorskip("dask.array")
+    with pytest.raises(InvalidInput, match="collection of 3 axes"):
+        find_topics(da.ones((2, 3, 4)), 2)
+
+
+def test_summaries_are_those_of_the_matrix(corpus):
+    counts = WordCounts(as_blocks(corpus.counts, block_rows=70))
+    dense = corpus.counts.toarray()
+    np.testing.assert_allclose(counts.lengths, dense.sum(axis=1))
+    np.testing.assert_allclose(counts.squares, (dense**2).sum(axis=1))
+    np.testing.assert_array_equal(counts.different, (dense > 0).sum(axis=1))
+    np.testing.assert_allclose(counts.occurrences, dense.sum(axis=0))
+    np.testing.assert_array_equal(counts.documents, (dense > 0).sum(axis=0))
+    assert counts.whole
+    assert not WordCounts(corpus.counts * 0.5).whole
+    chosen = np.array([2, 5, 6, 250])
+    np.testing.assert_array_equal(counts.of_words(chosen).matrix.toarray(), dense[:, chosen])
+    np.testing.assert_array_equal(counts.capped(2.0).matrix.toarray(), np.minimum(dense, 2))
