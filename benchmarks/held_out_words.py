@@ -26,8 +26,8 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from provenmf.metrics.clustering import clustering_accuracy
 from provenmf.metrics.topics import npmi_coherence, top_words
+from provenmf.solvers.topics.crossing import without
 from provenmf.solvers.topics.documents import infer_documents
-from provenmf.solvers.topics.refine import without
 
 Floats = NDArray[np.float64]
 N_TOPICS = {"bbc_news": 5, "news20": 20, "nips": 50}

@@ -150,12 +150,13 @@ def measure(method: str, n_documents: int, k: int, kind: str, seed: int, n_words
 def hit_rate(number: int) -> None:
     """How often the number of topics is found, for 5 to 100 topics."""
     from provenmf.applications.counted_words import find_number
+    from provenmf.solvers.topics.counts import WordCounts
 
     hits = []
     for trial in range(number):
         k = int(np.round(np.geomspace(5, 100, number))[trial])
         corpus = corpus_of(max(2000, 400 * k), k, "anchors", 1000 + trial, 10_000)
-        shown = find_number(corpus.counts)
+        shown = find_number(WordCounts(corpus.counts))
         above = int(np.count_nonzero(shown.eigenvalues > shown.noise_edge))
         hits.append(shown.number == k)
         print(json.dumps({"topics": k, "found": shown.number, "above": above}), flush=True)
