@@ -19,6 +19,7 @@ import contextlib
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +33,9 @@ from provenmf.solvers.run import Callback, Run
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
-# Components found in the rows drawn, and the same entries as their spread is to be measured.
-Refit = Callable[[Rows], tuple[Floats, Floats]]
+# Components found in what was drawn, and the same entries as their spread is to be measured.
+Refit = Callable[[Any], tuple[Floats, Floats]]
+Draw = Callable[[np.random.Generator, int], Any]
 
 ALIKE = 0.8
 FEWEST = 10
@@ -55,6 +57,16 @@ class Spread:
     n_resamples: int
 
 
+def with_replacement(rng: np.random.Generator, n_rows: int) -> Rows:
+    """As many rows as there are."""
+    return np.sort(rng.integers(0, n_rows, n_rows))
+
+
+def half_of_rows(rng: np.random.Generator, n_rows: int) -> Rows:
+    """Half of the rows, none twice."""
+    return np.sort(rng.choice(n_rows, n_rows // 2, replace=False))
+
+
 def resampled(
     refit: Refit,
     reference: Floats,
@@ -63,12 +75,13 @@ def resampled(
     rng: np.random.Generator,
     *,
     rescale: bool = False,
-    halves: bool = False,
+    draw: Draw = with_replacement,
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> Spread:
     """Find the components again in `n_resamples` draws of the rows, several at a time.
 
+    `draw` takes a generator and the number of rows; `refit` gets what it returns.
     A resample in which they cannot be found counts as one that shows none of them. The answer is
     the same for any number of threads.
     """
@@ -81,27 +94,22 @@ def resampled(
         warnings.simplefilter("ignore")  # those of the answer itself have been shown
         for chunk in run:
             chosen = draws[chunk * at_once : (chunk + 1) * at_once]
-            for found in _found_again(refit, n_rows, chosen, halves):
+            for found in _found_again(refit, n_rows, chosen, draw):
                 sums.add(found)
             run.record(resamples=sums.n_resamples)
     return sums.spread()
 
 
 def _found_again(
-    refit: Refit, n_rows: int, draws: list[np.random.Generator], halves: bool
+    refit: Refit, n_rows: int, draws: list[np.random.Generator], draw: Draw
 ) -> list[tuple[Floats, Floats] | None]:
     """What each draw of the rows shows, in threads; None where nothing can be found."""
     found: list[tuple[Floats, Floats] | None] = [None] * len(draws)
 
     def work(part: slice) -> None:
         for place in range(part.start, part.stop):
-            if halves:
-                drawn = draws[place].choice(n_rows, n_rows // 2, replace=False)
-            else:
-                drawn = draws[place].integers(0, n_rows, n_rows)
-            drawn = np.sort(drawn)
             with contextlib.suppress(InvalidInput):
-                found[place] = refit(drawn)
+                found[place] = refit(draw(draws[place], n_rows))
 
     for_row_slices(work, len(draws), slice_rows=1)
     return found
