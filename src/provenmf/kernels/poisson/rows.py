@@ -92,9 +92,11 @@ def sweep_in_place(
             new = max(w[i] - step, floor)
         if new != w[i]:
             change = new - w[i]
+            # A weight that keeps a share keeps that share of its part of u, and more of the whole.
+            kept = new >= CANCELS * w[i] or shrinks_little(u, features[i], change)
             w[i] = new
             moved = max(moved, abs(change))
-            if change > 0.0 or shrinks_little(u, features[i], change):
+            if kept:
                 add_multiple_in_place(u, features[i], change)
             else:  # what is left of u is the rounding error of what it was
                 mix_in_place(w, features, u)
