@@ -17,7 +17,7 @@ from scipy.special import psi
 
 from provenmf.blocks.parts import Parts
 from provenmf.parallel import available_threads, for_row_slices
-from provenmf.solvers.topics.counts import WordCounts
+from provenmf.solvers.topics.counts import WordCounts, by_rank
 from provenmf.solvers.topics.documents import infer_documents
 
 Floats = NDArray[np.float64]
@@ -26,7 +26,7 @@ Singles = NDArray[np.float32]
 FOLDS = 4
 ROUNDS = 50
 ACCURACY = 3e-3  # stop when fewer than this share of all occurrences change their topic
-LANES = 8  # loops over so many columns leave no rest
+LANES = 32  # loops over so many columns leave no rest
 
 
 class Trust(NamedTuple):
@@ -37,10 +37,16 @@ class Trust(NamedTuple):
     rates: Floats
 
     def evidence(self, weights: Singles) -> Singles:
-        """Evidence of weights (…, k); where nothing is known of a document, it is the mean."""
-        known = np.where(weights.sum(axis=-1, keepdims=True) > 0, weights, self.mean)
-        mixed = (self.trust * known + (1 - self.trust) * self.mean) / self.rates
-        return mixed.astype(np.float32)
+        """Evidence of weights (…, k), with columns of zeros up to a multiple of `LANES`.
+
+        Weights of zero, where nothing is known of a document, give a multiple of m / r.
+        """
+        k = len(self.mean)
+        wide = np.zeros((*weights.shape[:-1], -(-k // LANES) * LANES), dtype=np.float32)
+        slope, shift = self.trust / self.rates, (1 - self.trust) * self.mean / self.rates
+        np.multiply(weights, slope.astype(np.float32), out=wide[..., :k])
+        wide[..., :k] += shift.astype(np.float32)
+        return wide
 
 
 class CrossedEntries(NamedTuple):
@@ -83,7 +89,9 @@ class CrossedCounts:
         found = self.counts.blocks.each(
             partial(entries_at, place), self._documents, self._lengths, self._weights
         )
-        return CrossedEntries(*map(np.concatenate, zip(*(part for _, _, part in found))))
+        every = CrossedEntries(*map(np.concatenate, zip(*(part for _, _, part in found))))
+        every.weights[every.weights.sum(axis=1) == 0] = self.mean  # a document of one word
+        return every
 
     def shares(self, how: Trust, prior: Floats, first: Floats) -> Floats:
         """p(topic | word) (n_words, k), from the priors and first guesses of the same shape.
@@ -91,17 +99,17 @@ class CrossedCounts:
         γ_wt = prior_wt + Σ_d c_dw q_dwt with q_dwt ∝ exp(ψ(γ_wt)) evidence_dt, Σ_t q_dwt = 1,
         is iterated for all words at once, as `infer_documents` does for a document at a time.
         """
-        occurrences = self.counts.occurrences
+        occurrences, rank = self.counts.occurrences, self.counts.rank
         gamma = prior + occurrences[:, None] * first
         for _ in range(ROUNDS):
             ease = np.exp(psi(gamma))
             sums = self.counts.blocks.map_reduce(
-                partial(shared_out, how, padded(ease)),
+                partial(shared_out, how, rank, ease[self.counts.order].astype(np.float32)),
                 self._documents,
                 self._lengths,
                 self._weights,
             )
-            before, gamma = gamma, prior + ease * sums[:, : gamma.shape[1]]
+            before, gamma = gamma, prior + ease * sums[rank]
             if np.abs(gamma - before).sum() <= ACCURACY * self.total:
                 break
         gamma[occurrences == 0] = self.mean
@@ -158,37 +166,36 @@ def entries_at(
     )
 
 
-def padded(rows: NDArray[np.floating]) -> Singles:
-    """In single precision, with columns of zeros up to a multiple of `LANES`."""
-    width = -(-rows.shape[-1] // LANES) * LANES
-    wide = np.zeros((*rows.shape[:-1], width), dtype=np.float32)
-    wide[..., : rows.shape[-1]] = rows
-    return wide
-
-
 def shared_out(
     how: Trust,
+    rank: NDArray[np.int32],
     ease: Singles,
     block: sp.csr_array,
     documents: NDArray[np.int64],
     lengths: Floats,
     weights: Singles,
 ) -> Floats:
-    """Σ_d c_dw evidence_dt / Σ_s ease_ws evidence_ds for each word and topic; one round."""
+    """Σ_d c_dw evidence_dt / Σ_s ease_ws evidence_ds for each word and topic; one round.
+
+    Words of ease and of the sums are by frequency; rank says where each is.
+    """
     from provenmf.kernels.topics.crossing import add_shared_in_place
 
     threads = available_threads()
-    sums = np.zeros((threads, *ease.shape), dtype=np.float32)
+    evidence = how.evidence(weights)
+    wide = np.zeros((len(ease), evidence.shape[-1]), dtype=np.float32)
+    wide[:, : ease.shape[1]] = ease
+    sums = np.zeros((threads, *wide.shape), dtype=np.float32)
     used = np.where(lengths > 0, 1.0, 0.0)
-    values = (block.data * np.repeat(used, np.diff(block.indptr))).astype(np.float32)
-    parts = block.indptr, block.indices, values, folds_of(block, documents)
-    evidence = padded(how.evidence(weights))
+    folds, counts = folds_of(block, documents), by_rank(rank, block)
+    values = counts.data * np.repeat(used, np.diff(block.indptr)).astype(np.float32)
+    parts = counts.indptr, counts.indices, values, folds
     bounds = np.searchsorted(block.indptr, np.linspace(0, block.nnz, threads + 1))
     bounds[-1] = block.shape[0]
 
     def work(each: slice) -> None:
         start, stop = int(bounds[each.start]), int(bounds[each.stop])
-        add_shared_in_place(*parts, evidence, ease, start, stop, sums[each.start])
+        add_shared_in_place(*parts, evidence, wide, start, stop, sums[each.start])
 
     for_row_slices(work, threads, slice_rows=1)
-    return np.asarray(sums.sum(axis=0, dtype=np.float64))
+    return np.asarray(sums.sum(axis=0, dtype=np.float64)[:, : ease.shape[1]])

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from provenmf.linalg.products import product, transposed_product
 from provenmf.linalg.scaling import inverse_where_positive
 from provenmf.parallel import computed_once
-from provenmf.solvers.topics.counts import WordCounts, squared
+from provenmf.solvers.topics.counts import WordCounts, by_rank, squared
 
 Floats = NDArray[np.float64]
 
@@ -53,9 +53,6 @@ class WordPairs:
         pairs[pairs <= 1e-9 * self.lengths**2] = 0.0
         self._pairs = pairs
         self._weigh(np.ones(len(pairs)) if weights is None else weights)
-        self._order = np.argsort(-counts.documents, kind="stable")
-        self._rank = np.empty(counts.shape[1], dtype=np.int32)
-        self._rank[self._order] = np.arange(counts.shape[1])
 
     def _weigh(self, weights: Floats) -> None:
         weights = np.where(self._pairs > 0, weights, 0.0)
@@ -102,15 +99,15 @@ class WordPairs:
         """M @ right for a matrix (n_words, m): one pass."""
         narrow = self.scales[:, None] * right
         together = self.counts.blocks.map_reduce(
-            partial(beside, self._rank, self.by_frequency(narrow)), self.per_pair
+            partial(beside, self.counts.rank, self.by_frequency(narrow)), self.per_pair
         )
         own = self._sums_and_own[1]
-        beside_others = together[self._rank] - own[:, None] * narrow
+        beside_others = together[self.counts.rank] - own[:, None] * narrow
         return np.asarray(self.scales[:, None] * beside_others)
 
     def by_frequency(self, rows: Floats) -> NDArray[np.float32]:
         """Rows of words in the order of `by_rank`, in single precision."""
-        return np.ascontiguousarray(rows[self._order], dtype=np.float32)
+        return np.ascontiguousarray(rows[self.counts.order], dtype=np.float32)
 
     def contexts_of_words(self, right: Floats) -> tuple[Floats, Floats]:
         """Sums over documents of their contexts z_d = (D right)ᵀ c_d / (N_d − 1), by word.
@@ -127,21 +124,15 @@ class WordPairs:
         factors = np.column_stack([1.0 / np.maximum(self.lengths - 1.0, 1.0), shares])
         narrow = self.by_frequency(self.scales[:, None] * right)
         sums, plain = self.counts.blocks.map_reduce(
-            partial(sums_of_contexts, self._rank, narrow), factors
+            partial(sums_of_contexts, self.counts.rank, narrow), factors
         )
-        return sums[self._rank], plain[self._rank, 0]
+        return sums[self.counts.rank], plain[self.counts.rank, 0]
 
     def trace(self) -> float:
         """Sum of all eigenvalues of M."""
         factors = np.column_stack([self.per_pair, self.per_pair])
         _, squares = self.counts.blocks.map_reduce(partial(weighted_sums, False), factors)
         return float(self.scales**2 @ (squares - self._sums_and_own[1]))
-
-
-def by_rank(rank: NDArray[np.int32], block: sp.csr_array) -> sp.csr_array:
-    """A block in single precision with its words by frequency."""
-    data = block.data.astype(np.float32)
-    return sp.csr_array((data, rank[block.indices], block.indptr), shape=block.shape)
 
 
 def weighted_sums(whole: bool, block: sp.csr_array, factors: Floats) -> tuple[Floats, Floats]:

@@ -79,10 +79,14 @@ class CrossedWords:
         """The evidence for c = trust and a = strength."""
         return Trust(trust, self.mean, strength + self.total * self.mean)
 
+    def evidence_of(self, trust: float, strength: float) -> NDArray[np.float32]:
+        """Z̃ / r for each column."""
+        return self.how(trust, strength).evidence(self.weights)[:, : len(self.mean)]
+
     def shares(self, trust: float, strength: float) -> Floats:
         """p(topic | word) (n_words, k) for c = trust and a = strength."""
         prior = np.repeat((strength * self.frequencies)[:, None], len(self.mean), axis=1)
-        evidence = self.how(trust, strength).evidence(self.weights)
+        evidence = self.evidence_of(trust, strength)
         shares = infer_documents(self.counts, evidence.T, prior, self.first_shares)
         shares[np.diff(self.counts.indptr) == 0] = self.mean
         return shares
@@ -94,14 +98,13 @@ class CrossedWords:
         shapes = self.shares(trust, strength) * (occurrences + len(self.mean) * prior)
         logarithms = psi(shapes)
         words = np.repeat(np.arange(len(shapes)), np.diff(self.counts.indptr))
-        how = self.how(trust, strength)
-        evidence = how.evidence(self.weights)[self.counts.indices]
+        evidence = self.evidence_of(trust, strength)[self.counts.indices]
         likely = np.einsum("ij,ij->i", np.exp(logarithms)[words], evidence)
         divergence = (
             (shapes - prior) * logarithms
             - gammaln(shapes)
             + gammaln(prior)
-            + prior * np.log(how.rates / strength)
+            + prior * np.log(self.how(trust, strength).rates / strength)
         )
         return float(self.counts.data @ np.log(likely) - divergence.sum())
 
