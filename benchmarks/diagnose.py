@@ -1,10 +1,10 @@
 """Does `diagnose` name the method whose model made the data, and is `factorize` a good default?
 
-Twelve generated sets, three for each paper's model, and with --data real sets of every kind as
-parts of at most 200 rows and columns. For each: what `diagnose` recommends at the true number, or
-(~) whose model the data resemble; relative error and recovery (mean cosine of matched
-components with the truth) of `factorize(method="auto")`, of every method that auto may take or
-`diagnose` tries, and of scikit-learn's NMF, the better of two starts.
+Twelve generated sets, three for each paper's model (--seeds draws others), and with --data real
+sets of every kind as parts of at most 200 rows and columns. For each: what `diagnose` recommends at
+the true number, or (~) whose model the data resemble; relative error and recovery (mean cosine of
+matched components with the truth) of `factorize(method="auto")`, of every method that auto may take
+or `diagnose` tries, and of scikit-learn's NMF, the better of two starts.
 
 The models overlap: rows that use one component each are cones and separable, and sparse Dirichlet
 weights, as in the model of AND, leave rows that are nearly pure.
@@ -39,20 +39,21 @@ K = 4
 NONE = ()
 
 
-def generated(n=200, d=50):
-    """(name, data, true components, methods whose theory is met)."""
-    for seed in range(3):
+def generated(n=200, d=50, first=0):
+    """(name, data, true components, methods whose theory is met), three seeds for each model."""
+    seeds = range(first, first + 3)
+    for seed in seeds:
         made = paper_cones(n, n_components=K, n_columns=d, random_state=seed)
         yield f"cones {seed}", made.data, made.components, ("cones", "merit")
-    for seed, snr in enumerate((np.inf, 40, 25)):
+    for seed, snr in zip(seeds, (np.inf, 40, 25), strict=True):
         made = dirichlet_mixtures(n, d, K, snr=snr, random_state=seed)
         right = ("spa", "merit")
         yield f"separable {seed}", np.maximum(made.data, 0), made.components, right
-    for seed, level in enumerate((0.0, 0.0, 0.05)):
+    for seed, level in zip(seeds, (0.0, 0.0, 0.05), strict=True):
         topics = topic_components(K, d, random_state=seed)
         made = sample_dirichlet(n, topics, concentration=0.5, noise_level=level, random_state=seed)
         yield f"AND {seed}", np.maximum(made.data, 0), made.components, ("and_descent",)
-    for seed in range(3):
+    for seed in seeds:
         made = sample_purification(n, d, K, random_state=seed)
         yield f"purification {seed}", np.maximum(made.data, 0), made.components, ("purification",)
 
@@ -69,15 +70,36 @@ def without_classes(folder, rng, most=200):
     yield "pcawg", smaller(tumours, rng, most), 8
     rate, sound = wavfile.read(folder / "piano/piano.wav")
     yield "piano", smaller(np.abs(stft(sound.astype(float), rate, nperseg=1024)[2]).T, rng, most), 4
-    graph = sp.csr_array(sp.load_npz(folder / "coauthorship/dblp1_adjacency.npz"))
+    for number, k in ((1, 6), (2, 3), (3, 3), (4, 3)):
+        graph = sp.csr_array(sp.load_npz(folder / f"coauthorship/dblp{number}_adjacency.npz"))
+        yield f"dblp{number}", busiest(graph, rng, most), k
+    circles = np.load(folder / "facebook_ego/facebook_ego.npz")
+    for ego in sorted(int(name[6:]) for name in circles.files if name.startswith("edges_")):
+        graph = adjacency(circles[f"edges_{ego}"], len(circles[f"nodes_{ego}"]))
+        yield (
+            f"facebook {ego}",
+            busiest(graph, rng, most),
+            min(circles[f"circles_{ego}"].shape[1], 10),
+        )
+    for name, k in (("bluebird", 2), ("rte", 2), ("dog", 4), ("trec", 2)):
+        answers = np.load(folder / f"crowdsourcing/{name}.npz")
+        items = np.unique(answers["item"], return_inverse=True)[1]
+        said = np.stack([answers["worker"], answers["label"]])
+        pairs = np.unique(said, axis=1, return_inverse=True)[1].ravel()
+        answered = sp.csr_array((np.ones(len(items)), (items, pairs)))
+        yield f"crowd: {name}", smaller(answered, rng, most), k
+
+
+def adjacency(edges, n):
+    """Symmetric 0/1 matrix of undirected edges."""
+    half = sp.csr_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
+    return sp.csr_array(half + half.T)
+
+
+def busiest(graph, rng, most):
+    """The part of a graph among the nodes with the most neighbours."""
     best = np.argsort(-graph.sum(axis=1), kind="stable")[:most]
-    yield "dblp1", smaller(graph[best][:, best], rng, most), 6
-    answers = np.load(folder / "crowdsourcing/dog.npz")
-    items = np.unique(answers["item"], return_inverse=True)[1]
-    said = np.stack([answers["worker"], answers["label"]])
-    pairs = np.unique(said, axis=1, return_inverse=True)[1].ravel()
-    answered = sp.csr_array((np.ones(len(items)), (items, pairs)))
-    yield "crowd: dog", smaller(answered, rng, most), 4
+    return smaller(graph[best][:, best], rng, most)
 
 
 def error(data, weights, components):
@@ -149,11 +171,14 @@ def summary(rows):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="smaller sets")
+    parser.add_argument("--seeds", type=int, nargs="*", default=[0], metavar="FIRST",
+                        help="first of three seeds, once for each twelve sets")  # fmt: skip
     parser.add_argument("--data", type=Path, help="directory of real data, used too")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.simplefilter("ignore", DegenerateData)
-    problems = generated(60, 20) if options.quick else generated()
+    size = (60, 20) if options.quick else (200, 50)
+    problems = chain.from_iterable(generated(*size, first) for first in options.seeds)
     rows = [compare(*problem, K) for problem in problems]
     print("error/recovery")
     summary(rows)

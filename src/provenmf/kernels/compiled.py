@@ -51,3 +51,12 @@ def _forgiving(save: Callable[..., Any]) -> Callable[..., Any]:
             save(*arguments)
 
     return save_if_possible
+
+
+def inner_njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate a function that only kernels call; it can then not be called from Python.
+
+    Without the wrapper for Python and a cache of its own, the first run compiles less: what calls
+    it is cached with it.
+    """
+    return numba.njit(no_cfunc_wrapper=True, no_cpython_wrapper=True, **options)

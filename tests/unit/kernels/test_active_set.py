@@ -1,13 +1,25 @@
 """The exact active sets of small quadratic programs against every support there is."""
 
+from functools import lru_cache
 from itertools import chain, combinations
 
+import numba
 import numpy as np
 import pytest
 
 from provenmf.kernels.least_squares import active_set as kernels
 
 FLOOR, ROUNDING = 1e-13, 2.3e-16
+
+
+@lru_cache
+def _outer(inner):
+    return numba.njit(lambda *given: inner(*given))
+
+
+def call(inner, *arguments):
+    """The answer of a function that only compiled ones can call."""
+    return _outer(inner)(*arguments)
 
 
 def problem(seed, k=5, d=8):
@@ -51,7 +63,7 @@ def test_append_column():
     gram, _ = problem(0)
     lower, order, _ = scratch(5)
     for size, column in enumerate([3, 0, 4]):
-        assert kernels.append_column_in_place(gram, order, size, column, lower, FLOOR)
+        assert call(kernels.append_column_in_place, gram, order, size, column, lower, FLOOR)
     np.testing.assert_array_equal(order[:3], [3, 0, 4])
     expected = factor(gram, [3, 0, 4])
     np.testing.assert_allclose(np.tril(lower[:3, :3]), expected[:3, :3], atol=1e-12)
@@ -61,7 +73,9 @@ def test_append_column_refuses_a_dependent_one():
     components = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 1.0]])
     gram = components @ components.T
     lower, order, _ = scratch(3)
-    added = [kernels.append_column_in_place(gram, order, j, j, lower, FLOOR) for j in range(3)]
+    added = [
+        call(kernels.append_column_in_place, gram, order, j, j, lower, FLOOR) for j in range(3)
+    ]
     assert added == [True, True, False]
 
 
@@ -71,7 +85,7 @@ def test_drop_positions(gone):
     columns = np.array([2, 4, 0, 1])
     lower, order, _ = factor(gram, columns), np.append(columns, 9), None
     dropped = np.isin(np.arange(5), gone)
-    size = kernels.drop_positions_in_place(gram, order, 4, dropped, lower, FLOOR)
+    size = call(kernels.drop_positions_in_place, gram, order, 4, dropped, lower, FLOOR)
     kept = columns[~dropped[:4]]
     assert size == len(kept)
     np.testing.assert_array_equal(order[:size], kept)
@@ -83,7 +97,7 @@ def test_solve_with_factor():
     gram, row = problem(2)
     columns = [1, 4, 2]
     right = np.append(row[columns], 7.0)
-    kernels.solve_with_factor_in_place(factor(gram, columns), 3, right)
+    call(kernels.solve_with_factor_in_place, factor(gram, columns), 3, right)
     expected = np.linalg.solve(gram[np.ix_(columns, columns)], row[columns])
     np.testing.assert_allclose(right, [*expected, 7.0], atol=1e-11)
 
@@ -94,8 +108,15 @@ def test_solve_on_support(sum_to_one):
     gram, row = problem(3)
     columns = np.array([0, 3, 1])
     solution, ones = np.empty(5), np.empty(5)
-    multiplier = kernels.solve_on_support_in_place(
-        factor(gram, columns), 3, columns, row, sum_to_one, solution, ones
+    multiplier = call(
+        kernels.solve_on_support_in_place,
+        factor(gram, columns),
+        3,
+        columns,
+        row,
+        sum_to_one,
+        solution,
+        ones,
     )
     system = np.zeros((4, 4))
     system[:3, :3] = gram[np.ix_(columns, columns)]
@@ -113,7 +134,7 @@ def test_solve_on_support(sum_to_one):
 def test_descent():
     gram, row = problem(4)
     columns, solution, descent = np.array([2, 0]), np.array([0.5, -1.5, 9.0]), np.empty(5)
-    zero = kernels.descent_in_place(gram, row, -0.25, columns, 2, solution, ROUNDING, descent)
+    zero = call(kernels.descent_in_place, gram, row, -0.25, columns, 2, solution, ROUNDING, descent)
     weights = np.zeros(5)
     weights[columns] = solution[:2]
     np.testing.assert_allclose(descent, row - 0.25 - gram @ weights, atol=1e-12)
@@ -123,7 +144,7 @@ def test_descent():
 def test_best_vertex():
     for seed in range(10):
         gram, row = problem(seed)
-        assert kernels.best_vertex(gram, row) == np.argmin(0.5 * np.diag(gram) - row)
+        assert call(kernels.best_vertex, gram, row) == np.argmin(0.5 * np.diag(gram) - row)
 
 
 @pytest.mark.parametrize("sum_to_one", [False, True])
@@ -136,8 +157,17 @@ def test_pivot_row(seed, sum_to_one):
     for guess in range(1, 32, 5):
         lower, order, work = scratch(5)
         positive = np.array([bool(guess >> j & 1) for j in range(5)])
-        size = kernels.pivot_row_in_place(
-            gram, row, positive, sum_to_one, FLOOR, ROUNDING, lower, order, work
+        size = call(
+            kernels.pivot_row_in_place,
+            gram,
+            row,
+            positive,
+            sum_to_one,
+            FLOOR,
+            ROUNDING,
+            lower,
+            order,
+            work,
         )
         if size >= 0:
             weights = np.zeros(5)
@@ -154,8 +184,17 @@ def test_descend_row(seed, sum_to_one):
     gram, row = problem(seed)
     lower, order, work = scratch(5)
     weights = np.full(5, np.nan)
-    kernels.descend_row_in_place(
-        gram, row, weights, sum_to_one, FLOOR, ROUNDING, lower, order, work
+    call(
+        kernels.descend_row_in_place,
+        gram,
+        row,
+        weights,
+        sum_to_one,
+        FLOOR,
+        ROUNDING,
+        lower,
+        order,
+        work,
     )
     np.testing.assert_allclose(weights, best_weights(gram, row, sum_to_one), atol=1e-10)
 

@@ -18,22 +18,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.kernels.compiled import njit
+from provenmf.kernels.compiled import inner_njit, njit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 kernel = njit(cache=True, nogil=True, error_model="numpy")
+inner = inner_njit(error_model="numpy")
 # Not plain numbers, for which numba compiles functions of their own.
 NONE: Any = np.int64(0)
 NOBODY: Any = np.int64(-1)
 # Sums may be reordered, so that dot products use vector instructions.
-reordering_kernel = njit(
-    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
-)
+reordering = inner_njit(error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 
 
-@reordering_kernel
+@reordering
 def append_column_in_place(
     gram: Floats, order: Ints, size: int, column: int, lower: Floats, floor: float
 ) -> bool:
@@ -56,7 +55,7 @@ def append_column_in_place(
     return True
 
 
-@kernel
+@inner
 def drop_positions_in_place(
     gram: Floats, order: Ints, size: int, dropped: Bools, lower: Floats, floor: float
 ) -> int:
@@ -71,7 +70,7 @@ def drop_positions_in_place(
     return kept
 
 
-@reordering_kernel
+@reordering
 def solve_with_factor_in_place(lower: Floats, size: int, right: Floats) -> None:
     """Solve L L' x = right in place."""
     for i in range(size):
@@ -86,7 +85,7 @@ def solve_with_factor_in_place(lower: Floats, size: int, right: Floats) -> None:
             right[j] -= value * lower[i, j]
 
 
-@kernel
+@inner
 def solve_on_support_in_place(
     lower: Floats,
     size: int,
@@ -115,7 +114,7 @@ def solve_on_support_in_place(
     return multiplier
 
 
-@kernel
+@inner
 def descent_in_place(
     gram: Floats,
     row: Floats,
@@ -141,7 +140,7 @@ def descent_in_place(
     return 8.0 * rounding * (largest + total)
 
 
-@kernel
+@inner
 def pivot_row_in_place(
     gram: Floats,
     row: Floats,
@@ -189,7 +188,7 @@ def pivot_row_in_place(
             return -1
 
 
-@kernel
+@inner
 def best_vertex(gram: Floats, row: Floats) -> int:
     """The single component with the smallest objective at weight one."""
     best = 0
@@ -199,7 +198,7 @@ def best_vertex(gram: Floats, row: Floats) -> int:
     return best
 
 
-@kernel
+@inner
 def descend_row_in_place(
     gram: Floats,
     row: Floats,

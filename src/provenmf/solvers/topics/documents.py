@@ -121,6 +121,9 @@ def infer_documents(
     from provenmf.kernels.topics.documents import infer_rows_in_place
 
     rows = sp.csr_array(counts)
+    # Indices of one type, so that the kernel is compiled once.
+    index = np.int32 if rows.nnz <= np.iinfo(np.int32).max else np.int64
+    pointers, columns = (part.astype(index, copy=False) for part in (rows.indptr, rows.indices))
     values = np.ascontiguousarray(rows.data, dtype=np.float32)
     words = np.ascontiguousarray(topics.T, dtype=np.float32)
     priors = np.ascontiguousarray(np.atleast_2d(prior), dtype=np.float64)
@@ -129,7 +132,7 @@ def infer_documents(
 
     def work(part: slice) -> None:
         infer_rows_in_place(
-            rows.indptr, rows.indices, values, words, priors, first, ROUNDS, ACCURACY,
+            pointers, columns, values, words, priors, first, ROUNDS, ACCURACY,
             part.start, part.stop, out,
         )  # fmt: skip
 
