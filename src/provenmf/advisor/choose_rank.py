@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.advisor.rank_choice import RankChoice
 from provenmf.advisor.rank_table import rank_table
+from provenmf.advisor.sample import MOST_ENTRIES, moderate_part
 from provenmf.advisor.witnesses import witnesses_of
 from provenmf.blocks import Blocks, as_blocks
 from provenmf.errors import InvalidInput
-from provenmf.linalg.norms import squared_row_norms
 from provenmf.storage import as_dense, stored_values
 
 Floats = NDArray[np.float64]
 
-# Larger data are judged by a sample of their rows and columns, with so many entries at the most.
-MOST_ENTRIES = 200_000
-FEWEST_SIDE = 100  # of a sample
 MOST_RANKS = 10
 
 
@@ -138,15 +134,7 @@ def _prepared(
 ) -> tuple[Floats, bool, tuple[str, ...]]:
     """A dense matrix of moderate size, whether its entries are counts, and what was done."""
     n, d = blocks.shape
-    rows, columns = np.arange(n), np.arange(d)
-    if n * d > most:
-        side = max(FEWEST_SIDE, int(np.sqrt(most)))
-        n_columns = min(d, max(side, most // n))
-        n_rows = min(n, max(1, most // n_columns))
-        rows = np.sort(rng.choice(n, n_rows, replace=False))
-        energy = np.nan_to_num(_column_energy(blocks))
-        columns = np.sort(np.argsort(-energy, kind="stable")[:n_columns])
-    part = blocks.take(rows) if len(rows) < n else blocks.everything()
+    part, columns = moderate_part(blocks, rng, most)
     counts = blocks.is_sparse and bool(np.all(stored_values(part) % 1 == 0))
     matrix = np.ascontiguousarray(as_dense(part[:, columns]), dtype=np.float64)
     observed = matrix[~np.isnan(matrix)]
@@ -165,12 +153,3 @@ def _prepared(
             + (", those with the most energy" if len(columns) < d else "")
         )
     return matrix, counts, tuple(notes)
-
-
-def _column_energy(blocks: Blocks) -> Floats:
-    """Sum of squares of each column."""
-
-    def squares(block: Any) -> Floats:
-        return np.asarray(squared_row_norms(block.T.tocsr() if blocks.is_sparse else block.T))
-
-    return np.asarray(blocks.map_reduce(squares))

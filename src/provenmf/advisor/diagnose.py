@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from provenmf.advisor.rank import RankEvidence, agreed_number, rank_evidence
+from provenmf.advisor.rank import (
+    RankEvidence,
+    agreed_number,
+    excess_over_noise,
+    rank_evidence,
+)
+from provenmf.advisor.spectrum import MARGIN
 from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.estimators import CATALOGUE, estimator_class
@@ -44,7 +50,7 @@ class Diagnosis:
     n_components : int
         The number that the methods were tried with.
     agreed : bool
-        Whether at least two clear suggestions agree on it.
+        Whether at least two clear suggestions agree on it, and what is left looks like noise.
     certificates : dict
         Certificate of each method tried, by its name.
     refusals : dict
@@ -128,7 +134,11 @@ class Diagnosis:
             lines.append(
                 f"  {item.source:18}{item.n_components:4d}   drop {item.drop:.3g}, {clear}"
             )
-        sure = "the clear ones agree" if self.agreed else "not settled by the data"
+        sure = (
+            "the clear ones agree, and the rest looks like noise"
+            if self.agreed
+            else "not settled by the data"
+        )
         lines += [f"  used below: {self.n_components} ({sure})", ""]
         lines.append(
             f"{'method':14}{'holds':>6}{'fails':>6}{'unknown':>8}{'error':>10}{'floor':>10}"
@@ -216,6 +226,7 @@ def diagnose(
     blocks = as_blocks(X)
     evidence = rank_evidence(blocks)
     agreed = agreed_number(evidence)
+    excess = 0.0 if agreed is None else excess_over_noise(blocks, agreed)
     if n_components is None:
         clearest = max(evidence, key=lambda item: (item.drop, item.n_components > 1))
         n_components = agreed or clearest.n_components
@@ -230,7 +241,7 @@ def diagnose(
         shape=blocks.shape,
         rank=tuple(evidence),
         n_components=n_components,
-        agreed=agreed == n_components,
+        agreed=agreed == n_components and excess <= MARGIN,
         certificates=certificates,
         refusals=refusals,
         polished=polished,

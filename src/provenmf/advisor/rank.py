@@ -14,12 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.advisor.sample import moderate_part
+from provenmf.advisor.spectrum import MARGIN, next_above_noise
 from provenmf.blocks import Block, Blocks
 from provenmf.errors import InvalidInput
 from provenmf.estimators import estimator_class
 from provenmf.linalg.spectral import GRAM_COLUMNS, gram_of_columns, leading_eigenpairs
 from provenmf.records.states import AnchorState, ConeState
-from provenmf.storage import stored_values
+from provenmf.storage import as_dense, stored_values
 
 # A drop by less than this factor is what noise shows too.
 CLEAR_DROP = 2.0
@@ -55,7 +57,11 @@ def rank_evidence(blocks: Blocks) -> list[RankEvidence]:
 
 
 def settled_number(blocks: Blocks) -> tuple[int, str]:
-    """The number that the data settle, with a sentence that says how; otherwise refuse."""
+    """The number that the data settle, with a sentence that says how; otherwise refuse.
+
+    Two suggestions must agree, and what is left must look like noise: where spectra vary within
+    the materials, say, drops agree on too few.
+    """
     if blocks.map_reduce(_count_missing):
         raise InvalidInput(
             "Entries are missing, so that the number of components is not looked for",
@@ -64,17 +70,23 @@ def settled_number(blocks: Blocks) -> tuple[int, str]:
         )
     evidence = rank_evidence(blocks)
     number = agreed_number(evidence)
-    if number is None:
+    excess = 0.0 if number is None else excess_over_noise(blocks, number)
+    if number is None or excess > MARGIN:
+        more = (
+            ""
+            if number is None
+            else f", but singular value {number + 1} is {excess:.2g} times what noise would give"
+        )
         raise InvalidInput(
-            f"The data do not settle how many components there are ({_suggestions(evidence)})",
+            f"The data do not settle how many components there are; {_listed(evidence)}{more}",
             argument="n_components",
             remedy=f"give {{argument}}; {ASK_RANK}",
         )
     agreeing = [item for item in evidence if item.is_clear and item.n_components == number]
     doubt = [item for item in evidence if item.n_components != number]
-    note = f"Number of components chosen automatically: {number} ({_suggestions(agreeing)} agree"
-    note += f"; but {_suggestions(doubt)}" if doubt else ""
-    return number, f"{note}); give the number if you know it"
+    note = f"Number of components chosen automatically: {number}; {_listed(agreeing)}"
+    note += f", but {_listed(doubt)}" if doubt else ""
+    return number, f"{note}; give the number if you know it"
 
 
 def agreed_number(evidence: list[RankEvidence]) -> int | None:
@@ -84,11 +96,19 @@ def agreed_number(evidence: list[RankEvidence]) -> int | None:
     return number if count >= 2 else None
 
 
-def _suggestions(evidence: list[RankEvidence]) -> str:
+def excess_over_noise(blocks: Blocks, number: int) -> float:
+    """The first singular value beyond this number, over what noise would give."""
+    rng = np.random.default_rng(0)
+    part, columns = moderate_part(blocks, rng)
+    matrix = np.asarray(as_dense(part[:, columns]), dtype=np.float64)
+    return next_above_noise(matrix, number, rng)
+
+
+def _listed(evidence: list[RankEvidence]) -> str:
     """Each suggestion in a few words."""
     return ", ".join(
         f"{item.source} suggest {item.n_components} "
-        + (f"by a drop of {item.drop:.2g}" if item.is_clear else "unclearly")
+        + (f"(drop by a factor of {item.drop:.2g})" if item.is_clear else "(no clear drop)")
         for item in evidence
     )
 

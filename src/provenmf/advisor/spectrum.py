@@ -46,13 +46,31 @@ def against_noise(matrix: Floats, most: int, rng: np.random.Generator) -> NoiseS
     """The leading singular values beside those of the deflated matrix with random signs."""
     left, values, right = np.linalg.svd(matrix, full_matrices=False)
     rest = matrix.copy()
-    rounding = values[0] * max(matrix.shape) * np.finfo(np.float64).eps
+    rounding = _rounding(values, matrix.shape)
     noise = []
     for k in range(min(most, len(values) - 1)):
-        largest = [_norm(rest * rng.choice([-1.0, 1.0], rest.shape), rng) for _ in range(FLIPS)]
-        noise.append(max(*largest, rounding))
+        noise.append(_noise_level(rest, rounding, rng))
         rest -= values[k] * np.outer(left[:, k], right[k])
     return NoiseSpectrum(values, np.array(noise))
+
+
+def next_above_noise(matrix: Floats, k: int, rng: np.random.Generator) -> float:
+    """The (k+1)-th singular value over its noise level; what exceeds 1.15 is more than noise."""
+    left, values, right = np.linalg.svd(matrix, full_matrices=False)
+    if k >= len(values):
+        return 0.0
+    rest = matrix - (left[:, :k] * values[:k]) @ right[:k]
+    return float(values[k] / _noise_level(rest, _rounding(values, matrix.shape), rng))
+
+
+def _noise_level(rest: Floats, rounding: float, rng: np.random.Generator) -> float:
+    """The largest singular value of what is left, with random signs."""
+    largest = [_norm(rest * rng.choice([-1.0, 1.0], rest.shape), rng) for _ in range(FLIPS)]
+    return max(*largest, rounding)
+
+
+def _rounding(values: Floats, shape: tuple[int, int]) -> float:
+    return float(values[0] * max(shape) * np.finfo(np.float64).eps)
 
 
 def _norm(matrix: Floats, rng: np.random.Generator) -> float:

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.io.mail import HEADER_LINE
+from provenmf.io.notes import counted
 
 # Below this median number of counted words, documents say too little about their mixture.
 SHORT = 10
@@ -56,8 +57,8 @@ def _short(counts: sp.csr_array) -> str:
     if median >= SHORT:
         return ""
     return (
-        f"the texts are short: half of them have at most {median:.0f} counted words, and topics of "
-        "such texts are uncertain; join texts that belong together"
+        f"the texts are short: half of them have at most {counted(round(median), 'counted word')}, "
+        "and topics of such texts are uncertain; join texts that belong together"
     )
 
 

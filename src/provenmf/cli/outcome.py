@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from provenmf.records import Answer, Factorization
+    from provenmf.records.origin import Origin
 
 
 def console() -> Console:
@@ -49,16 +50,22 @@ def finish(result: Factorization | Answer, target: Target, *, as_json: bool) -> 
         screen.print(f"{kind.capitalize()} written to {file}", markup=False)
 
 
-def with_origin(result: Factorization | Answer, data: Path | None = None) -> Factorization | Answer:
-    """The result, knowing file, command and time."""
-    from provenmf.records import Answer
+def origin_of(data: Path | None) -> Origin:
+    """File, command and time of what is being made."""
     from provenmf.records.origin import Origin
 
     file = "" if data is None else data.resolve().name
     program = Path(sys.argv[0]).name
     ours = program in ("provenmf", "provenmf.exe", "__main__.py")
     command = f"provenmf {shlex.join(sys.argv[1:])}" if ours else ""
-    origin = Origin(file, command, f"{datetime.now():%Y-%m-%d %H:%M}")
+    return Origin(file, command, f"{datetime.now():%Y-%m-%d %H:%M}")
+
+
+def with_origin(result: Factorization | Answer, data: Path | None = None) -> Factorization | Answer:
+    """The result, knowing file, command and time."""
+    from provenmf.records import Answer
+
+    origin = origin_of(data)
     if isinstance(result, Answer):
         return replace(result, factorization=replace(result.factorization, origin=origin))
     return replace(result, origin=origin)

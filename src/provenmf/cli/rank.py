@@ -78,7 +78,7 @@ def rank(
             matrix, numbers, n_resamples=resamples, random_state=seed, progress=done
         )
     if output is not None:
-        write_page(found, data.name, output)
+        write_page(found, data, output)
     if as_json:
         typer.echo(strict_json(found.to_dict()))
         return
@@ -111,12 +111,14 @@ def _check_page(output: Path, force: bool) -> None:
     check_writable(output)
 
 
-def write_page(found: RankChoice, name: str, path: Path) -> None:
+def write_page(found: RankChoice, data: Path, path: Path) -> None:
     """The table and the curves as one HTML file."""
+    from provenmf import __version__
+    from provenmf.cli.outcome import origin_of
     from provenmf.io import write_aside
     from provenmf.report.elements import Chart, Element, Paragraph, Tab, Table
     from provenmf.report.figures import Lines
-    from provenmf.report.page import Top, page
+    from provenmf.report.page import Top, origin_rows, page
 
     said = [
         (w.name, "-" if w.n_components is None else str(w.n_components), w.reason)
@@ -131,8 +133,8 @@ def write_page(found: RankChoice, name: str, path: Path) -> None:
         elements.append(Chart(label[:1].upper() + label[1:], lines))
     elements.append(Table("All numbers", found.header(), found.rows()))
     text = page(
-        f"Number of components of {name}",
+        f"Number of components of {data.name}",
         [Tab("rank", "Evidence", elements)],
-        Top(verdict=found.verdict),
+        Top(origin_rows(origin_of(data), __version__), verdict=found.verdict),
     )
     write_aside(path, lambda file: file.write(text.encode()))

@@ -59,4 +59,6 @@ def inner_njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     Without the wrapper for Python and a cache of its own, the first run compiles less: what calls
     it is cached with it.
     """
-    return numba.njit(no_cfunc_wrapper=True, no_cpython_wrapper=True, **options)
+    options |= {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+    decorate: Callable[[Callable[..., Any]], Any] = numba.njit(**options)
+    return decorate

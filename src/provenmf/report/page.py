@@ -61,7 +61,7 @@ def render(
             certificate_elements(certificate, answer.factorized()) + other_parts(fit),
         ),
     ]
-    top = Top(origin_rows(fit), result_file=result_file)
+    top = Top(origin_rows(fit.origin, fit.versions.get("provenmf")), result_file=result_file)
     if certificate:
         tone = "good" if is_good_news(certificate) else "note"
         top = replace(top, verdict=headline(certificate)[0], tone=tone)
@@ -78,10 +78,9 @@ class Top:
     result_file: str = ""
 
 
-def origin_rows(fit: Factorization) -> list[tuple[str, str]]:
+def origin_rows(origin: Origin | None, version: str | None) -> list[tuple[str, str]]:
     """File, date, version and command, as far as they are known."""
-    origin = fit.origin or Origin()
-    version = fit.versions.get("provenmf")
+    origin = origin or Origin()
     rows = [
         ("File", origin.file),
         ("Date", origin.date),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,9 +47,9 @@ def _spectra(answer: Unmixing) -> Chart:
     if answer.anchor_pixels is not None:
         places = "; ".join(f"{name}: {answer.anchor_name(i)}" for i, name in enumerate(names))
         averaged = answer.n_averaged is not None
-        caption += " It was found at a pixel that is nearly pure"
+        caption += " Each material was found at a pixel that is nearly pure"
         caption += ", and is the mean of all pixels like it within their noise" if averaged else ""
-        caption += f". {places}."
+        caption += f" ({places})."
     series += [(name, x, spectrum) for _, name, spectrum in given]
     return Chart(
         "Spectra of the materials",
@@ -85,7 +86,7 @@ def _reference(answer: Unmixing) -> list[tuple[int, str, NDArray[np.float64]]]:
         scale = float(match @ spectrum) / (float(spectrum @ spectrum) or 1.0)
         name = f"{answer.component_names[order[number]]}, given"
         named.append((order[number], name, scale * spectrum))
-    return named
+    return sorted(named, key=itemgetter(0))
 
 
 def _step(answer: Unmixing) -> int:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import NMF
 
-from provenmf import factorize
+from provenmf import diagnose, factorize
 from provenmf.errors import InvalidInput
 
 
@@ -72,3 +72,16 @@ def test_the_best_of_three_starts_is_kept():
     assert found.certificate is not None
     given = factorize(X, 9, init="cones", random_state=0)
     assert relative_error(X, given) == pytest.approx(errors["cones"])
+
+
+def test_a_number_is_not_settled_while_more_than_noise_is_left():
+    """Two strong materials, each with spectra that vary: drops agree on two, which is too few."""
+    rng = np.random.default_rng(0)
+    corners = np.array([[1.0, 0.0], [0.0, 1.0]]).repeat(10, axis=0)
+    weights = np.vstack([corners, rng.dirichlet(np.ones(2), 80)])
+    strong = weights @ rng.random((2, 30))
+    weak = 0.03 * rng.random((100, 2)) @ rng.random((2, 30))
+    with pytest.raises(InvalidInput, match=r"singular value 3 is .* times what noise would give"):
+        factorize(strong + weak + 0.01 * rng.random((100, 30)))
+    assert factorize(strong + 0.01 * rng.random((100, 30))).n_components == 2
+    assert not diagnose(strong + weak, methods="spa").agreed

@@ -73,6 +73,7 @@ const charts = (function (d) {
       return Object.assign({}, curve, { x: places[curve.x], colour: look.colours[curve.colour % look.colours.length], dash: dash });
     });
     const logX = spec.logX && !words.length;
+    const whole = places.every(function (at) { return at.every(Number.isInteger); });  // 2.5 components are none
     const yRange = d.range([].concat.apply([], curves.map(function (c) { return c.y; })), spec.logY, false);
     const xRange = d.range([].concat.apply([], places), logX, false);
     const bottom = height - legendHeight(sheet, curves) - (spec.xLabel ? 44 : 24);
@@ -83,7 +84,7 @@ const charts = (function (d) {
     const x = d.scale(xRange[0], xRange[1], frame.left, frame.right, logX);
     const every = Math.ceil(words.length * (d.widest(words) + 12) / (frame.right - frame.left));
     const xTicks = words.length ? words.map(function (w, i) { return { at: i, text: w }; }).filter(function (t) { return t.at % every === 0; }) : labelled(x.ticks(Math.max(2, Math.floor((frame.right - frame.left) / 85))));
-    grid(sheet, frame, x, y, xTicks, yTicks);
+    grid(sheet, frame, x, y, whole ? xTicks.filter(function (t) { return Number.isInteger(t.at); }) : xTicks, yTicks);
     axisTitles(sheet, frame, spec.xLabel, spec.yLabel);
     curves.forEach(function (curve) {
       d.make(sheet.svg, "path", { d: path(curve.x, curve.y, x, y, spec.logY), fill: "none", stroke: curve.colour, "stroke-width": 2, "stroke-dasharray": curve.dash, "stroke-linejoin": "round" });
