@@ -81,7 +81,8 @@ def test_a_number_is_not_settled_while_more_than_noise_is_left():
     weights = np.vstack([corners, rng.dirichlet(np.ones(2), 80)])
     strong = weights @ rng.random((2, 30))
     weak = 0.03 * rng.random((100, 2)) @ rng.random((2, 30))
+    noise = 0.01 * rng.random((100, 30))
     with pytest.raises(InvalidInput, match=r"singular value 3 is .* times what noise would give"):
-        factorize(strong + weak + 0.01 * rng.random((100, 30)))
-    assert factorize(strong + 0.01 * rng.random((100, 30))).n_components == 2
-    assert not diagnose(strong + weak, methods="spa").agreed
+        factorize(strong + weak + noise)
+    assert not diagnose(strong + weak + noise, methods="spa").agreed
+    assert factorize(strong + noise).n_components == 2
