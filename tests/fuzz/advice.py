@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-from matrices import Rng, draw, fingerprint, in_form
+from matrices import Rng, fingerprint, in_form, sane_or_not
 from oracles import check_certificate, hold, is_allowed, relative_error, strict
 
 from estimators import estimator, fitted
@@ -28,9 +28,10 @@ def diagnosis(rng: Rng, data: Any) -> None:
 
 
 def rank_choice(rng: Rng, data: Any) -> None:
+    ranks = [1, 2, 3] if rng.random() < 0.5 else ODD_RANKS[rng.integers(len(ODD_RANKS))]
     found = choose_rank(
         data,
-        ODD_RANKS[rng.integers(len(ODD_RANKS))],  # type: ignore[arg-type]
+        ranks,  # type: ignore[arg-type]
         n_resamples=int(rng.integers(0, 4)),
         held_out=float(rng.choice([0.1, 0.5, 1e-9])),
         repeats=int(rng.integers(1, 3)),
@@ -76,7 +77,7 @@ KINDS = (diagnosis, rank_choice, stable_components, new_rows, standard_errors, a
 def case(rng: Rng) -> str:
     """One question."""
     kind = KINDS[rng.integers(len(KINDS))]
-    data = in_form(str(rng.choice(["dense", "csr", "unsorted", "read_only"])), draw(rng))
+    data = in_form(str(rng.choice(["dense", "csr", "unsorted", "read_only"])), sane_or_not(rng))
     before = fingerprint(data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

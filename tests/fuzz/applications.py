@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matrices import HARD, Rng, draw, fingerprint, in_form
+from matrices import Rng, fingerprint, in_form, sane_or_not
 from oracles import hold, is_allowed, plain, saved_equal, strict
 
 from provenmf.applications import find_communities, find_parts, find_topics, unmix
@@ -17,11 +17,11 @@ from provenmf.io import read_cube
 METHODS = ("spa", "merit", "fast_anchor", "xray", "hals", "cones", "and_descent", "purification")
 NETWORK_METHODS = ("spa", "merit", "fast_anchor", "fast_gradient", "geo_nmf", "spoc")
 ODD_NAMES = ("a", "Topic 2", "", "\x00", "<script>", "ä{b}, c\n=d", "x" * 3000, "\ud800", "&")
-ODD_NUMBERS = (None, True, 0, -1, 1, 2, 3, 4, 50, 2.0, "3")
+ODD_NUMBERS = (None, True, 0, -1, 50, 2.0, "3")
 
 
 def topics(rng: Rng) -> tuple[Any, Any]:
-    matrix = np.round(np.abs(np.nan_to_num(draw(rng), posinf=9.0, neginf=0.0)) % 50)
+    matrix = np.round(np.abs(np.nan_to_num(sane_or_not(rng), posinf=9.0, neginf=0.0)) % 50)
     data = in_form(str(rng.choice(["dense", "csr", "unsorted", "coo"])), matrix)
     method, resamples = str(rng.choice(METHODS)), int(rng.choice([0, 0, 0, 1, 10]))
     return data, lambda k, seed: find_topics(
@@ -31,7 +31,7 @@ def topics(rng: Rng) -> tuple[Any, Any]:
 
 def communities(rng: Rng) -> tuple[Any, Any]:
     n = int(rng.integers(1, 25))
-    matrix = HARD[rng.integers(len(HARD))](rng, n, n)
+    matrix = sane_or_not(rng, n_rows=n, n_columns=n)
     if rng.random() < 0.8:
         matrix = np.maximum(matrix, matrix.T)
     data = in_form(str(rng.choice(["dense", "csr", "unsorted", "csc"])), matrix)
@@ -43,8 +43,8 @@ def communities(rng: Rng) -> tuple[Any, Any]:
 
 def cubes(rng: Rng) -> tuple[Any, Any]:
     rows, columns = int(rng.integers(1, 6)), int(rng.integers(1, 6))
-    kind = HARD[rng.integers(len(HARD))]
-    data = kind(rng, rows * columns, int(rng.integers(1, 9))).reshape(rows, columns, -1)
+    data = sane_or_not(rng, n_rows=rows * columns, n_columns=int(rng.integers(1, 9)))
+    data = data.reshape(rows, columns, -1)
     method, resamples = str(rng.choice(METHODS)), int(rng.choice([0, 0, 0, 1, 10]))
     return data, lambda k, seed: unmix(
         data, k, method=method, group=bool(seed % 2), n_resamples=resamples, random_state=seed
@@ -52,7 +52,7 @@ def cubes(rng: Rng) -> tuple[Any, Any]:
 
 
 def images(rng: Rng) -> tuple[Any, Any]:
-    data = HARD[rng.integers(len(HARD))](rng, int(rng.integers(1, 20)), 9)
+    data = sane_or_not(rng, n_rows=int(rng.integers(1, 20)), n_columns=9)
     method = str(rng.choice(METHODS))
     return data, lambda k, seed: find_parts(data, k, method=method, shape=(3, 3), random_state=seed)
 
@@ -66,7 +66,8 @@ def case(rng: Rng) -> str:
     with np.errstate(all="ignore"):
         data, call = kind(rng)
     before = fingerprint(data)
-    k = ODD_NUMBERS[rng.integers(len(ODD_NUMBERS))]
+    odd = rng.random() < 0.3
+    k = ODD_NUMBERS[rng.integers(len(ODD_NUMBERS))] if odd else int(rng.integers(1, 5))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

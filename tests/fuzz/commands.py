@@ -46,12 +46,18 @@ COMMANDS = {
 ANALYSES = ("fit", "topics", "communities", "unmix", "parts")
 # More that may be asked for, by command; files and folders of these names are there.
 MORE = {
-    "fit": [["--known", "m.npy"], ["--known", "damaged.npz"], ["--h5ad", "copy.h5ad"]],
+    "fit": [
+        ["--key", "X"],
+        ["--known", "m.npy"],
+        ["--known", "damaged.npz"],
+        ["--h5ad", "copy.h5ad"],
+    ],
     "topics": [["--reduce-to", "1"], ["--by", "id"], ["--by", "no"], ["--resamples", "10"]],
     "unmix": [["--maps", "maps.tif"], ["--maps", "maps.hdr"], ["--maps", "cube.hdr"]],
     "communities": [["--truth", "m.npy"], ["--truth", "damaged.npz"]],
     "rank": [["--ranks", "1-3"], ["--ranks", "²"], ["--ranks", "9-1"], ["-o", "page.html"]],
 }
+USUAL = {"rank": ["--resamples=2"], "parts": ["--shape=2x3"]}
 MORE |= {"unmix": [*MORE["unmix"], ["--resamples", "10"], ["--shape", "²x3"]]}
 FOLDERS = [["--csv", "tables"], ["--frame", "frames"], ["--checkpoint", "kept"]]
 FOLDERS += [["--checkpoint", "damaged"], ["--checkpoint", "m.npy"], ["--csv", "damaged"]]
@@ -106,7 +112,7 @@ def options_of(rng: Rng, command: str) -> list[str]:
         found += MORE[command][rng.integers(len(MORE[command]))]
     if command in ANALYSES and rng.random() < 0.3:
         found += FOLDERS[rng.integers(len(FOLDERS))]
-    return [*found, "--resamples=2"] if command == "rank" else found
+    return [*found, *USUAL.get(command, [])]
 
 
 def case(rng: Rng) -> str:

@@ -8,6 +8,7 @@ import json
 import lzma
 import multiprocessing
 import os
+import signal
 import subprocess
 import tempfile
 import zipfile
@@ -22,18 +23,20 @@ import scipy.io
 import scipy.sparse as sp
 from matrices import Rng
 from oracles import hold, is_allowed
+from pool import let_it_run
 
 from provenmf import SPA, Checkpoint, find_topics, load
 from provenmf import io as readers
 from provenmf.blocks import as_blocks
 from provenmf.io import child, guarded
+from provenmf.io.columns import read_column
 from provenmf.io.memberships import read_memberships
 from provenmf.io.rasters import write_maps
 from provenmf.io.snapshot import load_snapshot, save_snapshot
 from provenmf.io.sparse_rows import write_sparse_rows
 from provenmf.solvers.checkpoint import Keeper
 
-SECONDS = 5.0  # for a guarded reader; damaged HDF5 files can keep it busy for ever
+CHILD_SECONDS = 2  # CPU seconds for a guarded reader; damaged HDF5 files keep it busy for ever
 X = sp.random(12, 6, 0.5, random_state=0, format="csr")
 TOKENS = (
     *(b"nan", b"inf", b"-1", b"1e999", b"\x00", b"\xff" * 4, b"\x7f\xff\xff\xff", b"\n", b","),
@@ -97,6 +100,10 @@ def _cube(file: Any) -> None:
     np.savez(file, Y=X.toarray() + 1, nrow=3, ncol=4)
 
 
+def _matlab_cube() -> bytes:
+    return _written(lambda f: scipy.io.savemat(f, {"Y": DENSE + 1, "nrow": 3, "ncol": 4}))
+
+
 def _picture(path: Path) -> None:
     from PIL import Image
 
@@ -111,8 +118,7 @@ MAP_INFO = "UTM, 1, 1, 500000, 4600000, 30, 30, 33, South, WGS-84"
 
 
 def _topics(path: Path) -> None:
-    texts = [f"ship sail wave {i}" for i in range(9)] + [f"bread oven flour {i}" for i in range(9)]
-    find_topics(texts, 2, random_state=0).save(path)
+    find_topics(DOCUMENTS, 2, random_state=0).save(path)
 
 
 def _sparse_rows(path: Path) -> None:
@@ -129,7 +135,8 @@ def _keeper(path: Path) -> Keeper:
     return keeper
 
 
-LINES = [json.dumps({"text": f"red green blue {i}", "id": i}) + "\n" for i in range(9)]
+DOCUMENTS = ["ship sail wave föhn", "bread oven flour"] * 6
+LINES = [json.dumps({"text": text, "id": i % 3}) + "\n" for i, text in enumerate(DOCUMENTS)]
 TEXTS = "".join(LINES).encode()
 TABLE = b"name,a,b,c\n" + b"".join(b"r%d,%d,2.5,1e-3\n" % (i, i) for i in range(9))
 EDGES = b"".join(b"%d %d 1.5\n" % (i, (i * 7 + 1) % 11) for i in range(20))
@@ -147,6 +154,11 @@ def _result(path: Path) -> None:
 def _matlab(**options: Any) -> bytes:
     content = {"X": DENSE, "S": X.tocsc(), "t": "a"}
     return _written(lambda file: scipy.io.savemat(file, content, **options))
+
+
+def _with_counts(vocabulary: Path) -> Any:
+    np.save(vocabulary.with_name("counts.npy"), DENSE)
+    return readers.read_counts(vocabulary.with_name("counts.npy"), vocabulary)
 
 
 OLD = Path(__file__).parents[1] / "unit" / "io" / "version_one" / "topics.npz"
@@ -169,8 +181,8 @@ FORMATS: dict[str, tuple[Callable[[], bytes], Callable[[Path], Any]]] = {
     "t.parquet": (lambda: _through_path("m", _parquet), readers.read_texts),
     "t.jsonl": (lambda: TEXTS, readers.read_texts),
     "t.jsonl.xz": (lambda: lzma.compress(TEXTS), readers.read_texts),
-    "t.csv": (lambda: b"text,other\n" + b"red green,1\n" * 9, readers.read_texts),
-    "t.txt": (lambda: "one two\nthree föur\n".encode() * 5, readers.read_texts),
+    "t.csv": (lambda: "\n".join(["text", *DOCUMENTS]).encode(), readers.read_texts),
+    "t.txt": (lambda: "\n".join(DOCUMENTS).encode(), readers.read_texts),
     "g.txt": (lambda: EDGES, readers.read_graph),
     "g.graphml": (lambda: _through_path("g.graphml", _graphml), readers.read_graph),
     "cube.npz": (lambda: _written(_cube), readers.read_cube),
@@ -195,6 +207,16 @@ FORMATS: dict[str, tuple[Callable[[], bytes], Callable[[Path], Any]]] = {
     "pictures/p.pgm": (lambda: _through_path("p.pgm", _picture), readers.read_images),
     "state.npz": (lambda: _through_path("s.npz", lambda p: save_snapshot(p, STATE)), load_snapshot),
     "fit.json": (lambda: _through_path("fit.json", _keeper), _keeper),
+    "by.jsonl": (lambda: TEXTS, lambda path: read_column(path, "id", [])),
+    "by.csv": (lambda: TABLE, lambda path: read_column(path, "a", [])),
+    "words.txt": (lambda: "ä\nb\nc\nd\ne\nf\n".encode(), _with_counts),
+    "letters/t.txt": (lambda: DOCUMENTS[0].encode(), readers.read_texts),
+    "cube.mat": (_matlab_cube, readers.read_cube),
+    "images.npz": (
+        lambda: _written(lambda f: np.savez(f, X=DENSE)),
+        lambda path: readers.read_images(path, shape=(2, 3)),
+    ),
+    "g.mtx": (lambda: _written(lambda f: scipy.io.mmwrite(f, X @ X.T)), readers.read_graph),
 }
 
 
@@ -258,15 +280,14 @@ def run_forked(command: Any, *, input: bytes, timeout: float | None, **options: 
     """In the place of subprocess.run: the same child, as a copy of this process and faster."""
     process = multiprocessing.get_context("fork").Process(target=_quiet_child, args=(input,))
     process.start()
-    process.join(SECONDS)
-    if process.is_alive():
-        process.kill()
-        process.join()
-        raise subprocess.TimeoutExpired(command, timeout or SECONDS)
+    process.join()
+    if process.exitcode == -signal.SIGXCPU:
+        raise subprocess.TimeoutExpired(command, timeout or CHILD_SECONDS)
     return subprocess.CompletedProcess(command, process.exitcode or 0)
 
 
 def _quiet_child(task: bytes) -> None:
+    let_it_run(CHILD_SECONDS)
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.dup2(null, 2)
@@ -283,7 +304,7 @@ def read_mutant(name: str, content: bytes) -> str:
         run = run_forked if hasattr(os, "fork") else subprocess.run
         try:
             with mock.patch.object(guarded.subprocess, "run", run):
-                FORMATS[name][1](path.parent if name.startswith("pictures") else path)
+                FORMATS[name][1](path.parent if "/" in name else path)
         except Exception as error:
             if not is_allowed(error):
                 raise
@@ -296,7 +317,12 @@ def read_mutant(name: str, content: bytes) -> str:
 def case(rng: Rng) -> str:
     """One damaged file of a random format."""
     name = sorted(FORMATS)[rng.integers(len(FORMATS))]
-    return f"{name} {read_mutant(name, mutant(rng, name))}"
+    return f"{name} {of_format(rng, name)}"
+
+
+def of_format(rng: Rng, name: str) -> str:
+    """One damaged file of this format."""
+    return read_mutant(name, mutant(rng, name))
 
 
 def corpus(rng: Rng) -> str:

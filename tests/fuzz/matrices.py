@@ -82,12 +82,20 @@ FORMS = ("dense", "fortran", "strided", "csr", "unsorted", "csc", "coo", "read_o
 TYPES = ("f8", "f8", "f8", "f4", "f2", "g", ">f8", ">f4", "i8", "u1", "?")
 
 
-def draw(rng: Rng, *, sane: bool = False) -> np.ndarray:
-    """A matrix of a random kind and size, as plain numbers."""
-    n, d = int(rng.integers(1, 25)), int(rng.integers(1, 12))
+def draw(
+    rng: Rng, *, sane: bool = False, n_rows: int | None = None, n_columns: int | None = None
+) -> np.ndarray:
+    """A matrix of a random kind, and of a random size where none is given, as plain numbers."""
+    n = int(rng.integers(1, 25)) if n_rows is None else n_rows
+    d = int(rng.integers(1, 12)) if n_columns is None else n_columns
     kinds = SANE if sane else HARD
     with np.errstate(all="ignore"):
         return kinds[rng.integers(len(kinds))](rng, n, d)
+
+
+def sane_or_not(rng: Rng, **size: int) -> np.ndarray:
+    """A matrix that is hard or not: what follows an answer is to be tried as often as refusals."""
+    return draw(rng, sane=bool(rng.random() < 0.5), **size)
 
 
 def stored(rng: Rng, matrix: np.ndarray) -> Any:

@@ -29,6 +29,7 @@ class Outcome:
 
     counts: collections.Counter[tuple[str, str]] = field(default_factory=collections.Counter)
     failures: list[str] = field(default_factory=list)
+    cpu_seconds: float = 0.0
 
 
 def generator(kind: str, number: int) -> np.random.Generator:
@@ -37,8 +38,9 @@ def generator(kind: str, number: int) -> np.random.Generator:
 
 
 def run_case(kind: str, number: int) -> str:
-    module, _, function = kind.partition(":")
-    return getattr(import_module(module), function or "case")(generator(kind, number))
+    """One case of "module", "module:function" or "module:function:argument"."""
+    module, function, *arguments = kind.split(":") if ":" in kind else (kind, "case")
+    return getattr(import_module(module), function)(generator(kind, number), *arguments)
 
 
 def work(pipe: Connection) -> None:
@@ -59,7 +61,7 @@ def work(pipe: Connection) -> None:
         try:
             answer = ("ok", run_case(kind, number))
         except BaseException as error:
-            answer = ("failed", "".join(traceback.format_exception(error))[-1500:])
+            answer = ("error", "".join(traceback.format_exception(error))[-1500:])
         pipe.send((*answer, processor_time() - started))
 
 
@@ -94,21 +96,22 @@ class Worker:
         other.close()
 
     def ask(self, kind: str, number: int) -> tuple[str, str]:
-        """("ok", what happened) or ("failed", why)."""
+        """("ok", what happened), or "error", "hang" or "crash" and why."""
         self.pipe.send((kind, number))
         try:
             if self.pipe.poll(SECONDS):
                 status, text, seconds = self.pipe.recv()
                 self.cpu_seconds += seconds
                 return status, text
-            why = f"it took more than {SECONDS:.0f} s"
+            failure = "hang", f"it took more than {SECONDS:.0f} s"
         except (EOFError, ConnectionError):
             self.process.join()
             slow = -self.process.exitcode == getattr(signal, "SIGXCPU", None)
             why = f"more than {CPU_SECONDS} CPU s" if slow else "the process died"
+            failure = "hang" if slow else "crash", why
         self.close()
         self._start()
-        return "failed", why
+        return failure
 
     def close(self) -> None:
         self.process.kill()
@@ -121,7 +124,7 @@ def run(cases: Iterator[tuple[str, int]], *, cpu_seconds: float, wall_seconds: f
     try:
         for kind, number in cases:
             status, text = worker.ask(kind, number)
-            outcome.counts[kind, text if status == "ok" else "FAILED"] += 1
+            outcome.counts[kind, text if status == "ok" else status] += 1
             if status != "ok":
                 outcome.failures.append(f"{kind} {number}: {text}")
                 print(outcome.failures[-1], file=sys.stderr, flush=True)
@@ -131,5 +134,5 @@ def run(cases: Iterator[tuple[str, int]], *, cpu_seconds: float, wall_seconds: f
         pass  # what was found so far is an answer
     finally:
         worker.close()
-    outcome.counts["all", "CPU seconds"] = round(worker.cpu_seconds)
+    outcome.cpu_seconds = worker.cpu_seconds
     return outcome

@@ -3,6 +3,7 @@
 python tests/fuzz/run.py --cases 300                 a few hundred of each kind
 python tests/fuzz/run.py --seconds 1800 --first 1000 half an hour of processor time, other cases
 python tests/fuzz/run.py --kind files --case 17      one case again, here, to debug it
+python tests/fuzz/run.py --mutants 600 --first 1000  so many damaged files of every format
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import itertools
 import sys
 from collections.abc import Iterator
 
+from files import FORMATS
 from pool import Outcome, run, run_case
 
 # How many of each kind make a round.
@@ -27,18 +29,37 @@ ROUND = {
 }
 
 
+OF_FORMAT = "files:of_format:"
+ENDS = ("read", "refused", "crash", "hang", "error")
+
+
 def cases(first: int, count: int | None, kinds: list[str]) -> Iterator[tuple[str, int]]:
     """Rounds of all kinds, numbered from `first`."""
     for turn in itertools.count() if count is None else range(count):
         for kind in kinds if turn == 0 else [kind for kind in kinds if kind != "files:corpus"]:
-            for place in range(ROUND[kind]):
-                yield kind, first + turn * ROUND[kind] + place
+            for place in range(ROUND.get(kind, 1)):
+                yield kind, first + turn * ROUND.get(kind, 1) + place
+
+
+def mutants(first: int, count: int) -> Iterator[tuple[str, int]]:
+    """So many damaged files of every format."""
+    for name in FORMATS:
+        for number in range(first, first + count):
+            yield OF_FORMAT + name, number
+
+
+def format_table(outcome: Outcome) -> str:
+    """What became of the damaged files, a line for each format."""
+    lines = [f"{'format':16}" + "".join(f"{what:>10}" for what in ENDS)]
+    for name in FORMATS:
+        row = [outcome.counts[OF_FORMAT + name, what] for what in ENDS]
+        lines.append(f"{name:16}" + "".join(f"{count:10}" for count in row))
+    return "\n".join(lines)
 
 
 def table(outcome: Outcome) -> str:
     counted = sorted(outcome.counts.items())
-    lines = [f"{kind:28}{what:34}{count:8}" for (kind, what), count in counted]
-    return "\n".join([*lines, "", *outcome.failures, f"failures: {len(outcome.failures)}"])
+    return "\n".join(f"{kind:28}{what:34}{count:8}" for (kind, what), count in counted)
 
 
 def main() -> int:
@@ -49,19 +70,22 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60.0, help="CPU seconds at the most")
     parser.add_argument("--wall", type=float, default=1e9, help="seconds on the clock at the most")
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
-    parser.add_argument("--kind", choices=ROUND, action="append", help="only this kind")
+    parser.add_argument("--kind", action="append", help="only this kind: " + ", ".join(ROUND))
+    parser.add_argument("--mutants", type=int, help="so many damaged files of every format")
     parser.add_argument("--case", type=int, help="run this one case in this process")
     options = parser.parse_args()
     kinds = options.kind or list(ROUND)
     if options.case is not None:
         print(run_case(kinds[0], options.case))
         return 0
-    outcome = run(
-        cases(options.first, options.cases, kinds),
-        cpu_seconds=options.seconds,
-        wall_seconds=options.wall,
-    )
-    print(table(outcome))
+    if options.mutants:
+        chosen, seconds = mutants(options.first, options.mutants), float("inf")
+    else:
+        chosen, seconds = cases(options.first, options.cases, kinds), options.seconds
+    outcome = run(chosen, cpu_seconds=seconds, wall_seconds=options.wall)
+    print(format_table(outcome) if options.mutants else table(outcome))
+    print(f"{outcome.cpu_seconds:.0f} CPU seconds", *outcome.failures, sep="\n")
+    print(f"failures: {len(outcome.failures)}")
     return 1 if outcome.failures else 0
 
 

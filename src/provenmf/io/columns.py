@@ -9,7 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 
 from provenmf.errors import InvalidInput
-from provenmf.io.files import decoded, existing, read_bytes, read_lines, without_compression
+from provenmf.io.files import (
+    decoded,
+    existing,
+    parsing,
+    read_bytes,
+    read_lines,
+    without_compression,
+)
 from provenmf.io.matrices import read_parquet
 
 FOLDER = "folder"
@@ -30,20 +37,25 @@ def read_column(
                 f"{path} is a folder, whose only column is {FOLDER!r}, not {column!r}"
             )
         return [str(PurePath(name).parent) for name in names]
-    if ending in (".jsonl", ".ndjson"):
-        objects = [json.loads(line) for line in read_lines(path, encoding) if line.strip()]
-        rows: list[dict[str, object]] = [o if isinstance(o, dict) else {} for o in objects]
-    elif ending in (".csv", ".tsv"):
-        text = decoded(path, read_bytes(path), "utf-8-sig" if encoding == "utf-8" else encoding)
-        delimiter = "\t" if ending == ".tsv" else ","
-        rows = list(csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter))
-    elif ending == ".parquet":
-        rows = read_parquet(path).to_pylist()
-    else:
+    if ending not in (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet"):
         raise InvalidInput(f"{path} has no columns: use csv, tsv, jsonl or parquet, or a folder")
+    with parsing(path, "table"):
+        rows = _rows(path, ending, encoding)
     known = dict.fromkeys(name for row in rows for name in row)
     if column not in known:
         raise InvalidInput(
             f"{path} has no column {column!r}: choose one of {', '.join(map(str, known))}"
         )
     return ["" if row.get(column) is None else str(row[column]) for row in rows]
+
+
+def _rows(path: Path, ending: str, encoding: str) -> list[dict[str, object]]:
+    """The rows of a table by the names of its columns."""
+    if ending == ".parquet":
+        return list(read_parquet(path).to_pylist())
+    if ending in (".jsonl", ".ndjson"):
+        objects = [json.loads(line) for line in read_lines(path, encoding) if line.strip()]
+        return [o if isinstance(o, dict) else {} for o in objects]
+    text = decoded(path, read_bytes(path), "utf-8-sig" if encoding == "utf-8" else encoding)
+    delimiter = "\t" if ending == ".tsv" else ","
+    return list(csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter))
