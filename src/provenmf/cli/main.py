@@ -32,6 +32,7 @@ from provenmf.cli.messages import (
     show_bug,
     show_warning,
 )
+from provenmf.cli.outcome import INTERRUPTED
 from provenmf.cli.plain import PlainCommand, PlainGroup
 
 app = typer.Typer(
@@ -96,7 +97,6 @@ for command in (
     app.command(command.__name__, cls=PlainCommand)(command)
 
 
-INTERRUPTED = 130
 # Options that may stand in any place.
 ANYWHERE = ("--debug", "--no-limits")
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from provenmf.records.origin import Origin
 
 
+INTERRUPTED = 130  # what shells call the exit after Ctrl-C
+
+
 def console() -> Console:
     """Standard output, 80 columns wide unless the terminal says otherwise."""
     from rich.console import Console
@@ -36,11 +39,12 @@ def finish(result: Factorization | Answer, target: Target, *, as_json: bool) -> 
 
     result = with_origin(result, target.data)
     result.save(target.result)
-    files = {"result": str(target.result)} | _write_report(result, target)
-    if target.tables is not None:
-        files["tables"] = ", ".join(map(str, write_tables(result, target.tables)))
-    if target.frames is not None:
-        files["frames"] = ", ".join(map(str, write_tables(result, target.frames, ".parquet")))
+    files = {"result": str(target.result)}
+    try:
+        _write_what_follows(result, target, files)
+    except KeyboardInterrupt:
+        typer.echo(f"Interrupted; complete so far: {', '.join(files.values())}", err=True)
+        sys.exit(INTERRUPTED)
     if as_json:
         typer.echo(strict_json(as_dict(result) | {"files": files}))
         return
@@ -48,6 +52,17 @@ def finish(result: Factorization | Answer, target: Target, *, as_json: bool) -> 
     show(result, screen)
     for kind, file in files.items():
         screen.print(f"{kind.capitalize()} written to {file}", markup=False)
+
+
+def _write_what_follows(
+    result: Factorization | Answer, target: Target, files: dict[str, str]
+) -> None:
+    """Write report and tables, and note each that is complete."""
+    files |= _write_report(result, target)
+    if target.tables is not None:
+        files["tables"] = ", ".join(map(str, write_tables(result, target.tables)))
+    if target.frames is not None:
+        files["frames"] = ", ".join(map(str, write_tables(result, target.frames, ".parquet")))
 
 
 def origin_of(data: Path | None) -> Origin:
@@ -73,6 +88,7 @@ def with_origin(result: Factorization | Answer, data: Path | None = None) -> Fac
 
 def _write_report(result: Factorization | Answer, target: Target) -> dict[str, str]:
     """The report beside the result; one of an earlier result does not stay there."""
+    stale = remove_stale_report(target)
     if target.with_report:
         try:
             from provenmf.report import write
@@ -81,7 +97,7 @@ def _write_report(result: Factorization | Answer, target: Target) -> dict[str, s
             return {"report": str(target.page)}
         except MissingExtra as error:
             typer.echo(f"Note: no report was written; {error}", err=True)
-    if remove_stale_report(target):
+    if stale:
         typer.echo(f"Note: {target.page} was the report of an earlier result; removed", err=True)
     return {}
 

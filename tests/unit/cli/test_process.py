@@ -75,6 +75,30 @@ def test_interruption_keeps_the_best_so_far(run, tmp_path, monkeypatch, method):
     assert result.n_components <= 4 and len(result.trace) == 1
 
 
+@pytest.mark.parametrize("report", ["write", "no report"])
+def test_interruption_after_the_result_names_what_is_complete(run, tmp_path, monkeypatch, report):
+    """An earlier report does not stay beside the new result."""
+    import provenmf.cli.outcome
+    import provenmf.report
+
+    def interrupt(*arguments):
+        signal.raise_signal(signal.SIGINT)
+
+    np.save(tmp_path / "m.npy", np.random.default_rng(0).random((20, 6)))
+    assert run("fit", "m.npy", "-k", 2, "-m", "spa", "-o", "kept.npz").code == 0
+    again = ["fit", "m.npy", "-k", 3, "-m", "spa", "-o", "kept.npz", "--force", "--csv", "tables"]
+    if report == "write":
+        monkeypatch.setattr(provenmf.report, "write", interrupt)
+    else:
+        monkeypatch.setattr(provenmf.cli.outcome, "write_tables", interrupt)
+        again.append("--no-report")
+    ran = run(*again)
+    assert ran.code == 130
+    assert "complete so far: kept.npz" in ran.err and "nothing was written" not in ran.err
+    assert load(tmp_path / "kept.npz").n_components == 3
+    assert not (tmp_path / "kept.html").exists()
+
+
 def children_of(process):
     found = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     return found.read_text().split() if found.exists() else []

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks, as_blocks
 from provenmf.errors import DegenerateData, warn_user
+from provenmf.solvers.interruption import interrupted
 from provenmf.solvers.merit.dictionary import representatives
 from provenmf.solvers.merit.mixture import Mixture
 from provenmf.solvers.merit.spread import SpreadMixture
@@ -64,12 +65,19 @@ def choose_anchors(
 
 
 def best_explaining(mixture: Mixture | SpreadMixture, candidates: Rows, n_components: int) -> Rows:
-    """Drop the candidate that the data miss least, again and again, until enough are left."""
+    """Drop the candidate that the data miss least, again and again, until enough are left.
+
+    Ctrl-C ends this, as it takes long: the first candidates are left, as if by their maxima.
+    """
     sample = np.unique(np.linspace(0, mixture.n_rows - 1, SAMPLE_ROWS).astype(np.intp))
     some = as_blocks(mixture.rows(np.union1d(sample, candidates)))
     while len(candidates) > n_components:
         corners = mixture.rows(candidates)
-        losses = [missed(some, np.delete(corners, i, axis=0)) for i in range(len(candidates))]
+        losses: list[float] = []
+        for i in range(len(candidates)):
+            if interrupted():
+                return candidates[:n_components]
+            losses.append(missed(some, np.delete(corners, i, axis=0)))
         candidates = np.delete(candidates, int(np.argmin(losses)))
     return candidates
 

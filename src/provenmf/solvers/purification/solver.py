@@ -51,6 +51,7 @@ from provenmf.solvers.run import Callback, Run
 Automatic = Literal["auto"]
 # Features of unit length whose smallest singular value falls below this end the iteration.
 NEARLY_DEPENDENT = 1e-6
+ROUNDING = 1e-14  # a covariance below this share of the mean square is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +179,7 @@ def purify(
     moments = pair_moments(batch, state.inverse.rows, state.threshold)
     scaling = state.scaling if r == "auto" else r
     if np.isnan(scaling):
-        scaling = scaling_that_keeps_the_diagonal(state.inverse.rows, moments.update)
+        scaling = scaling_that_keeps_the_diagonal(state.inverse.rows, moments)
     components = (1.0 - eta) * state.components + eta * scaling * moments.update
     if dependent_features(components, tolerance=NEARLY_DEPENDENT):
         return None, moments
@@ -187,12 +188,10 @@ def purify(
     return State(components, inverse, threshold, scaling), moments
 
 
-def scaling_that_keeps_the_diagonal(
-    inverse: NDArray[np.float64], update: NDArray[np.float64]
-) -> float:
+def scaling_that_keeps_the_diagonal(inverse: NDArray[np.float64], moments: Moments) -> float:
     """r such that the diagonal of A†·(r·update) is one on average."""
-    diagonal = float(np.einsum("ij,ij->i", inverse, update).mean())
-    if not diagonal > 0:
+    diagonal = float(np.einsum("ij,ij->i", inverse, moments.update).mean())
+    if not diagonal > ROUNDING * float(moments.squares.mean()):
         raise InvalidInput(
             f"the decoded weights do not vary with the data (their covariance gives {diagonal:.3g})"
             ": rows must differ, alpha must leave some weights, and the start must resemble them"

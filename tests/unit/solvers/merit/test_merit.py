@@ -1,5 +1,7 @@
 """MERIT: Algorithm 1 literally, the objective's gradient and bounds, bad input."""
 
+import signal
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,6 +9,8 @@ import scipy.sparse as sp
 from provenmf.blocks import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures, middle_points
 from provenmf.errors import DegenerateData, InvalidInput, TooLarge
+from provenmf.solvers.interruption import interruption
+from provenmf.solvers.merit import number
 from provenmf.solvers.merit import solver as module
 from provenmf.solvers.merit.dictionary import representatives
 from provenmf.solvers.merit.gap import dictionary_gap, duality_gap
@@ -277,6 +281,21 @@ def test_of_too_many_strong_rows_the_best_explaining_are_kept():
     solution = solve(X, 4)
     assert set(solution.anchors) == {0, 1, 2, 3}
     assert set(solve(X).anchors) == set(range(6))
+
+
+def test_ctrl_c_does_not_wait_for_the_comparison_of_strong_rows(monkeypatch):
+    corners = np.vstack([np.eye(6), np.random.default_rng(0).dirichlet(np.ones(6), 60)])
+    compared = []
+
+    def interrupted_meanwhile(rows, corners):
+        compared.append(len(corners))
+        signal.raise_signal(signal.SIGINT)
+        return 0.0
+
+    monkeypatch.setattr(number, "missed", interrupted_meanwhile)
+    with interruption("return"):
+        solution = solve(corners, 4)
+    assert len(compared) == 1 and len(solution.anchors) == 4
 
 
 def test_merit_0_finds_exact_anchors():

@@ -95,7 +95,7 @@ def test_automatic_scaling_keeps_the_diagonal_in_the_first_iteration(sample, sta
     following, moments = purify(blocks, state, eta=0.5)
     diagonal = np.diag(state.inverse.rows @ following.components.T)
     assert diagonal.mean() == pytest.approx(1)
-    assert following.scaling == scaling_that_keeps_the_diagonal(state.inverse.rows, moments.update)
+    assert following.scaling == scaling_that_keeps_the_diagonal(state.inverse.rows, moments)
     again, _ = purify(blocks, following, eta=0.5)
     assert again.scaling == following.scaling
 
@@ -204,6 +204,14 @@ def test_weights_that_sum_to_one_end_with_a_warning_and_the_last_good_features()
         found = purification(as_blocks(data), components)
     assert found.stop_reason == "features_became_dependent"
     assert np.isfinite(found.components).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_equal_rows_are_refused_whatever_rounding_makes_of_their_covariance(dtype):
+    for value in np.random.default_rng(0).random(30):
+        data = np.full((12, 1), value, dtype=dtype)
+        with pytest.raises(InvalidInput, match="do not vary"):
+            purification(as_blocks(data), np.ones((1, 1)), alpha=0.0)
 
 
 def test_data_that_say_nothing_are_refused(sample, start):
