@@ -9,8 +9,8 @@ import pytest
 FUZZER = Path(__file__).with_name("run.py")
 PARTS = [
     ["files:corpus", "files"],
-    ["estimators", "estimators:storage_case"],
-    ["applications", "commands"],
+    ["estimators", "estimators:storage_case", "estimators:checkpoint_case"],
+    ["applications", "advice", "commands"],
 ]
 
 
