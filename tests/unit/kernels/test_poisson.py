@@ -19,7 +19,9 @@ def plain_sweep(x, L, w, floor):
         decrement = root * abs(slope) / np.sqrt(curvature)
         if slope > 0 and decrement > 0.683:
             step /= 1 + decrement
-        w[i] = max(w[i] - step, floor)
+        multiplicative = w[i] * (x * L[i] / u).sum() / L[i].sum()
+        longer = abs(w[i] - multiplicative) > abs(step)
+        w[i] = max(multiplicative if longer else w[i] - step, floor)
     return w
 
 
@@ -43,6 +45,18 @@ def test_a_sweep_equals_the_plain_one_and_never_raises_the_objective(seed):
     np.testing.assert_allclose(u, found @ L, rtol=1e-9)
     assert moved == pytest.approx(np.abs(found - w).max())
     assert objective(x, L, found) <= objective(x, L, w) + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_entries_of_any_size_are_fitted(seed):
+    """The sweep's damping follows the least entry; with it alone nothing moved."""
+    rng = np.random.default_rng(seed)
+    X, L = 10.0 ** rng.uniform(-20, 20, (5, 6)), 10.0 ** rng.uniform(-20, 20, (3, 6))
+    weights, found = np.repeat(X.sum(axis=1)[:, None] / L.sum(), 3, axis=1), np.empty(5)
+    kernels.improve_dense_rows_in_place(X, L, L.sum(axis=1), weights, found, 1000, 0.0, 1e-12)
+    measured = excess(X, weights, L)
+    bounds = least_divergences(measured.row_logs, X.sum(axis=1), measured.row_pull, L.sum(axis=1))
+    assert (found - bounds <= 1e-3 * X.sum(axis=1)).all()
 
 
 def test_dense_and_sparse_rows_agree_with_each_other_and_with_the_algebra():

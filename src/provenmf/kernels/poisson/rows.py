@@ -8,6 +8,11 @@ Along coordinate i the slope is s_i - sum_j x_j L_ij / u_j and the curvature sum
 f is self-concordant with constant 1/sqrt(min x): a full Newton step lowers it if it goes up, or if
 the Newton decrement is at most 0.683, and a damped one always does (Hien & Gillis, "Algorithms for
 nonnegative matrix factorization with the Kullback-Leibler divergence", 2021, Section 4).
+
+Where x has entries of very different size, damping by the least of them leaves next to nothing of
+a step. The multiplicative update w_i sum_j x_j L_ij / (u_j s_i) lowers f as well (Lee & Seung,
+"Algorithms for non-negative matrix factorization", 2001), whatever the entries, and goes the same
+way; the longer of the two is taken. Near the least f that is Newton's.
 """
 
 import numpy as np
@@ -19,7 +24,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.integer]
 
 FULL_STEP = 0.683
-CANCELS = 1e-6
+CANCELS = 1e-3
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
@@ -52,6 +57,15 @@ def shrinks_little(u: Floats, feature: Floats, factor: float) -> bool:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def leaves_out(x: Floats, u: Floats) -> bool:
+    """Whether some u_j is zero though x_j is not."""
+    for j in range(len(x)):
+        if u[j] <= 0.0 < x[j]:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def mix_in_place(w: Floats, features: Floats, u: Floats) -> None:
     """u = w @ features."""
     u[:] = 0.0
@@ -70,7 +84,7 @@ def sweep_in_place(
     floor: float,
     inverse_root: float,
 ) -> float:
-    """One Newton step on every coordinate of w, none below `floor`; u = w @ features follows.
+    """One step on every coordinate of w, none below `floor`; u = w @ features follows.
 
     `inverse_root` is one over the square root of the least positive entry of x. Returns the
     largest move.
@@ -83,13 +97,14 @@ def sweep_in_place(
         slope = sums[i] - pull
         if w[i] <= floor and slope >= 0.0:
             continue
-        new = floor
+        new, multiplicative = floor, w[i] * (pull / sums[i])
         if curvature > 0.0:
             decrement = inverse_root * abs(slope) / np.sqrt(curvature)
             step = slope / curvature
             if slope > 0.0 and decrement > FULL_STEP:
                 step /= 1.0 + decrement
-            new = max(w[i] - step, floor)
+            longer = abs(w[i] * slope / sums[i]) > abs(step)
+            new = max(multiplicative if longer else w[i] - step, floor)
         if new != w[i]:
             change = new - w[i]
             # A weight that keeps a share keeps that share of its part of u, and more of the whole.
@@ -100,6 +115,9 @@ def sweep_in_place(
                 add_multiple_in_place(u, features[i], change)
             else:  # what is left of u is the rounding error of what it was
                 mix_in_place(w, features, u)
+                if leaves_out(x, u):  # by rounding: no step does
+                    w[i] = max(multiplicative, floor)
+                    mix_in_place(w, features, u)
     return moved
 
 
@@ -133,7 +151,9 @@ def improve_row_in_place(
         w[:] = 0.0
         return 0.0
     mix_in_place(w, features, u)
-    for _ in range(sweeps):
+    for sweep in range(sweeps):
+        if sweep > 0:
+            mix_in_place(w, features, u)  # it may have become small step by step
         moved = sweep_in_place(x, features, sums, w, u, floor, 1.0 / np.sqrt(least))
         if moved <= tol * w.max():
             break

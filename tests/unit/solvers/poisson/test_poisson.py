@@ -25,6 +25,16 @@ def divergence(X, W, C):
     return excess(X, np.asarray(W, dtype=float), np.asarray(C, dtype=float)).rows.sum()
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_entries_of_very_different_size_are_fitted(seed):
+    """One component is known in closed form; the fit used to stop at the start, as converged."""
+    X = 10.0 ** np.random.default_rng(seed).uniform(-95, 59, (8, 6))
+    components = poisson_nmf(as_blocks(X), 1).components
+    product = encode_counts(as_blocks(X), components) @ components
+    best = np.outer(X.sum(axis=1), X.sum(axis=0)) / X.sum()
+    assert np.abs(product - best).max() <= 1e-3 * best.max()
+
+
 @pytest.mark.parametrize("init", ["cones", "random", "nndsvda", "spa"])
 def test_the_divergence_never_rises(counts, init):
     solution = poisson_nmf(as_blocks(counts), 4, init=init)
