@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io import read_counts, read_texts
+from provenmf.io.columns import read_column
 
 TEXTS = ["one fish\x85two fish", "red fish", "blé"]
 
@@ -109,3 +110,18 @@ def test_counts_that_are_none(tmp_path, bad, message):
     np.save(tmp_path / "counts.npy", np.array([[1.0, bad]]))
     with pytest.raises(InvalidInput, match=message):
         read_counts(tmp_path / "counts.npy")
+
+
+@pytest.mark.parametrize(
+    "name, content",
+    [
+        ("by.jsonl", b'{"year": 1}\n{"year": \n'),
+        ("by.jsonl", b"[" * 200_000),
+        ("by.csv", b"year\n" + b"9" * 200_000 + b"\n"),
+        ("by.parquet", b"PAR1 and no more PAR1"),
+    ],
+)
+def test_a_damaged_column_is_refused_by_the_name_of_its_file(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UnreadableFile, match="by"):
+        read_column(tmp_path / name, "year", [])
