@@ -30,6 +30,9 @@ from provenmf.solvers.topics.words import (
     word_points,
 )
 
+GAP = 1.1  # by which the last topic's eigenvalue exceeds the next where topics stand out
+MOST_REDRAWN = 5_000_000  # entries
+
 
 @dataclass(frozen=True, eq=False)
 class CountProblem:
@@ -118,7 +121,28 @@ def notes_on_counts(counts: WordCounts, problem: CountProblem) -> list[str]:
             "words repeat within documents far more than topics explain: where topics are sought, "
             f"more than {MOST_REPEATS:.0f} occurrences in a document count as {MOST_REPEATS:.0f}"
         )
+    notes += _note_on_noise(counts, problem.spectrum)
     short = int(np.count_nonzero(counts.lengths == 1))
     if short:
         notes.append(f"{counted(short, 'document')} of one word: no pairs of words there")
     return notes
+
+
+def _note_on_noise(counts: WordCounts, spectrum: WordSpectrum) -> list[str]:
+    """Said where more topics were asked for than stand out from the noise.
+
+    Topics that do are followed by a gap; the noise is looked at where there is none. A corpus of
+    very many words has little noise, and is not redrawn.
+    """
+    values, k = spectrum.values[:-1], len(spectrum.values) - 1
+    if k < 2 or values[-1] > GAP * spectrum.values[-1] or counts.different.sum() > MOST_REDRAWN:
+        return []
+    edge = noise_edge(spectrum)
+    above = int(np.count_nonzero(values > edge))
+    if above == k:
+        return []
+    return [
+        f"{above} of {k} eigenvalues of the words' co-occurrence exceed {edge:.3g}, the largest "
+        f"that words drawn at random give: this corpus is too small to tell {k} topics apart; "
+        "ask for fewer, or give more or longer documents"
+    ]

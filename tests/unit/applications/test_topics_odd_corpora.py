@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.applications import find_topics
+from provenmf.datasets.corpora import topic_corpus
 from provenmf.errors import InvalidInput
 
 rng = np.random.default_rng(0)
@@ -55,3 +56,13 @@ def test_answered_with_a_note(counts, note):
 def test_refused_in_words(counts, number, message):
     with pytest.raises(InvalidInput, match=message):
         find_topics(sp.csr_array(counts), number)
+
+
+def test_topics_that_do_not_stand_out_from_the_noise_are_said():
+    """Eigenvalues of topics fall with their number; those of noise fall with more documents."""
+    corpus = topic_corpus(1000, 500, 5, random_state=0)
+    told = "too small to tell 40 topics apart"
+    assert any(told in note for note in find_topics(corpus.counts, 40, certify=False).notes)
+    for number in (3, 5):
+        notes = find_topics(corpus.counts, number, certify=False).notes
+        assert not any("too small to tell" in note for note in notes)
