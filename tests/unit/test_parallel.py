@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from provenmf import HALS
 from provenmf.budget import bytes_of, resources, threads_of
 from provenmf.errors import InvalidInput
 from provenmf.parallel import (
@@ -268,3 +269,27 @@ def test_computing_for_one_object_holds_up_no_other():
         finally:
             held.go.set()
         assert first.result(timeout=30) == 7
+
+
+def threads_of_a_fit(seed):
+    """The most threads of BLAS and of our own that a fit in this process may take."""
+    seen = [available_threads(), *blas_threads()]
+
+    def note(row):
+        seen.extend([available_threads(), *blas_threads()])
+
+    X = np.random.default_rng(seed).random((200, 30))
+    HALS(3, random_state=0, max_iter=3, certify=False, callback=note).fit(X)
+    return max(seen)
+
+
+def test_joblib_processes_share_the_cores(monkeypatch):
+    joblib = pytest.importorskip("joblib")
+    for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    cores = joblib.cpu_count()
+    with joblib.parallel_config(backend="loky"):
+        seen = joblib.Parallel(n_jobs=cores)(
+            joblib.delayed(threads_of_a_fit)(seed) for seed in range(cores + 1)
+        )
+    assert seen == [1] * (cores + 1)

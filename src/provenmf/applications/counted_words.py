@@ -12,10 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.applications.anchor_words import turn_to_diagonal
+from provenmf.blocks.disk import BLOCK_BYTES, PART_BYTES
+from provenmf.budget import block_bytes, room_for_parts
 from provenmf.errors import InvalidInput
+from provenmf.estimators.memory import check_budget
 from provenmf.io.notes import counted
+from provenmf.parallel import available_threads
 from provenmf.solvers.topics.counts import WordCounts
 from provenmf.solvers.topics.spectrum import (
+    EXTRA,
     MOST_REPEATS,
     MOST_TOPICS,
     WordSpectrum,
@@ -32,6 +37,8 @@ from provenmf.solvers.topics.words import (
 
 GAP = 1.1  # by which the last topic's eigenvalue exceeds the next where topics stand out
 MOST_REDRAWN = 5_000_000  # entries
+# Arrays as large as the eigenvectors, and numbers for each document, that are held at once.
+WORD_VECTORS, DOCUMENT_NUMBERS = 14, 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +55,7 @@ def count_problem(
     counts: WordCounts, n_topics: int, min_anchor_documents: int | None = None
 ) -> CountProblem:
     """The matrix that separable NMF works on."""
+    check_topic_memory(counts, n_topics)
     spectrum = word_spectrum(counts, n_topics)
     words = word_points(spectrum)
     if not np.isfinite(words.errors).any() and not counts.whole:
@@ -77,6 +85,20 @@ def count_problem(
     if np.any(normal):
         points = points @ turn_to_diagonal(normal)
     return CountProblem(points, candidates, spectrum, words)
+
+
+def check_topic_memory(counts: WordCounts, n_topics: int) -> None:
+    """Refuse topics that exceed the budget: weights of documents, and vectors over the words."""
+    n_documents, n_words = counts.shape
+    by_document = 8.0 * n_documents * (n_topics + DOCUMENT_NUMBERS)
+    by_word = 8.0 * n_words * (n_topics + EXTRA) * (WORD_VECTORS + available_threads())
+    parts = min(16.0 * n_documents * n_topics, room_for_parts(PART_BYTES))
+    check_budget(
+        f"find_topics needs for {n_documents} documents, {n_words} words and {n_topics} topics",
+        by_document + by_word + parts,
+        16.0 * block_bytes(BLOCK_BYTES),
+        16.0 * BLOCK_BYTES,
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from provenmf.blocks.base import Block, Blocks, Progress
-from provenmf.blocks.disk import ArrayBlocks, from_memmap, open_npy
+from provenmf.blocks.disk import ArrayBlocks, from_hdf5, from_memmap, open_npy
 from provenmf.blocks.memory import MemoryBlocks
 from provenmf.blocks.scale import at_safe_scale
 from provenmf.blocks.sparse_disk import open_npz
@@ -57,6 +57,8 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
         from provenmf.blocks.cluster import ClusterBlocks
 
         return ClusterBlocks(X, **options)
+    if _library(X) == "h5py":
+        return from_hdf5(X, **options)
     if is_outside_memory(X):
         return ArrayBlocks(X, **options)
     matrix = X if sp.issparse(X) else np.asarray(X)

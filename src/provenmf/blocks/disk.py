@@ -81,6 +81,25 @@ def read_ahead(blocks: Blocks) -> Iterator[tuple[int, int, Block]]:
             yield *place, block
 
 
+class _Hdf5Rows:
+    """Rows of an HDF5 data set whose file nobody else may change."""
+
+    def __init__(self, dataset: Any) -> None:
+        self._dataset, self.shape, self.dtype = dataset, dataset.shape, dataset.dtype
+        writing = dataset.file.mode != "r"  # by whoever opened it, whose writes are buffered
+        self._state = None if writing else FileState(Path(dataset.file.filename))
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        if self._state is not None:
+            self._state.check()
+        return np.asarray(self._dataset[rows])
+
+
+def from_hdf5(dataset: Any, **options: Any) -> ArrayBlocks:
+    """Blocks of an h5py data set."""
+    return ArrayBlocks(_Hdf5Rows(dataset), **options)
+
+
 class FileState:
     """Size and time of a file when it was opened: what is written to it later is noticed."""
 

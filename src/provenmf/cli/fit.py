@@ -39,7 +39,7 @@ def fit(
     checkpoint: options.CheckpointFolder = None,
     checkpoint_seconds: options.CheckpointSeconds = 30.0,
     memory: options.Memory = None,
-    jobs: options.Threads = None,
+    jobs: options.Jobs = None,
     no_certify: options.NoCertify = False,
     no_report: options.NoReport = False,
     h5ad: Annotated[

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from provenmf.budget import threads_of
 from provenmf.errors import InvalidInput
 from provenmf.estimators import CATALOGUE
 from provenmf.parallel import available_threads
@@ -118,9 +119,14 @@ Memory = Annotated[
         "--memory", metavar="SIZE", help="Memory that may be used, such as 2GB; less is refused."
     ),
 ]
-Threads = Annotated[
+Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", metavar="N", help="Threads; -1 for all cores, which is the default."),
+    typer.Option(
+        "--jobs",
+        metavar="N",
+        help="Cores to use; -1 for all, which is the default. Words of texts are counted in so "
+        "many processes, everything else runs in so many threads.",
+    ),
 ]
 Resamples = Annotated[
     int,
@@ -129,10 +135,6 @@ Resamples = Annotated[
         metavar="N",
         help="Find the answer again in N draws of the data, for its standard errors; 0 for none.",
     ),
-]
-Jobs = Annotated[
-    int | None,
-    typer.Option("--jobs", metavar="N", help="Processes that count words. By default every core."),
 ]
 Shape = Annotated[
     str | None, typer.Option("--shape", metavar="RxC", help="Size of the image, such as 95x95.")
@@ -151,8 +153,4 @@ def parse_shape(text: str | None) -> tuple[int, int] | None:
 
 def number_of_jobs(jobs: int | None) -> int:
     """Processes to use: those asked for, or one for each core."""
-    if jobs is None:
-        return available_threads()
-    if jobs < 1:
-        raise InvalidInput(f"--jobs {jobs} is no number of processes: give 1 or more")
-    return jobs
+    return available_threads() if jobs is None else threads_of(jobs)

@@ -97,6 +97,7 @@ def topics(
     stop_words: StopWords = "english",
     skip_unreadable: SkipUnreadable = False,
     mail: options.Mail = False,
+    memory: options.Memory = None,
     jobs: options.Jobs = None,
     by: By = None,
     reduce_to: ReduceTo = None,
@@ -130,12 +131,12 @@ def topics(
       provenmf topics posts.csv -k 8 --method spa -o spa.npz --json
     """
     kept = command_checkpoint("topics", locals())
-    from provenmf.applications import find_topics
+    from provenmf import find_topics, resources
 
     target = plan(
         output, data, vocabulary, with_report=not no_report, tables=csv, frames=frame, force=force
     )
-    with reading(data) as progress:
+    with resources(memory=memory, n_jobs=jobs), reading(data) as progress:
         counts = read_corpus(
             data,
             field=field,
@@ -154,7 +155,8 @@ def topics(
         groups = None if by is None else read_groups(data, by, counts, encoding)
     documents = [counts]
     del counts
-    with kept, fitting(data, method, rank, max_iter) as fit:
+    limits = resources(memory=memory, n_jobs=jobs)
+    with kept, limits, fitting(data, method, rank, max_iter) as fit:
         result = find_topics(
             documents.pop(),  # nobody else holds the counts of words that are left out
             rank,

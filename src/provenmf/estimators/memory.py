@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from provenmf.blocks import Blocks
 from provenmf.budget import BLOCKS_IN_BUDGET, memory_budget
 from provenmf.errors import TooLarge, warn_user
@@ -23,23 +25,45 @@ def check_memory(name: str, blocks: Blocks, k: int, *, gathered: float, certify:
     gathered : bytes that the method holds of the data at once, 0 where blocks are enough.
     certify : whether a certificate is wanted, which takes another array (n_rows, k).
     """
-    budget = memory_budget()
     by_row = blocks.n_rows * (k * (blocks.dtype.itemsize + 8 * (1 + certify)) + 8 * VECTORS)
-    at_work = 16.0 * blocks.block_rows * blocks.n_columns * blocks.dtype.itemsize
-    needed = PYTHON + by_row + gathered + min(at_work, 16 * budget / BLOCKS_IN_BUDGET)
-    if needed > budget:
-        what = f", {gathered / 1e9:.2g} GB of it for the data at once" if gathered else ""
-        raise TooLarge(
-            f"is less than the {needed / 1e9:.2g} GB that {name} needs for {blocks.n_rows} rows "
-            f"and {k} components{what}",
-            argument="memory",
-            value=f"{budget / 1e9:.3g}GB",
-            remedy="raise it"
-            + (", use a method that reads block by block, such as SPA or HALS" if gathered else "")
-            + (", or do without the certificate ({:certify=False})" if certify else ""),
-        )
+    row_bytes = blocks.n_columns * blocks.dtype.itemsize
+    what = f", {gathered / 1e9:.2g} GB of it for the data at once" if gathered else ""
+    check_budget(
+        f"{name} needs for {blocks.n_rows} rows and {k} components{what}",
+        by_row + gathered,
+        16.0 * blocks.block_rows * row_bytes,
+        16.0 * blocks.n_rows * row_bytes,
+        "raise it"
+        + (", use a method that reads block by block, such as SPA or HALS" if gathered else "")
+        + (", or do without the certificate ({:certify=False})" if certify else ""),
+    )
     if not blocks.in_memory:
         announce_gathering(name, blocks.shape, gathered)
+
+
+def check_budget(
+    what: str, held: float, at_work: float, most_at_work: float, remedy: str = "raise it"
+) -> None:
+    """Refuse what needs more memory than the budget.
+
+    Parameters
+    ----------
+    what : who needs it, and for what.
+    held : bytes that are held all the time, beside those of Python.
+    at_work : bytes that blocks take, as large as they are now.
+    most_at_work : the same for blocks of any size; with the budget they grow up to its half.
+    remedy : what to do.
+    """
+    budget, fixed = memory_budget(), PYTHON + held
+    share = 16 / BLOCKS_IN_BUDGET
+    if fixed + min(at_work, share * budget) > budget:
+        needed = min(fixed / (1 - share), fixed + most_at_work)
+        raise TooLarge(
+            f"is less than the {np.ceil(needed / 1e7) / 100:g} GB that {what}",
+            argument="memory",
+            value=f"{budget / 1e9:.3g}GB",
+            remedy=remedy,
+        )
 
 
 def announce_gathering(name: str, shape: tuple[int, ...], size: float) -> None:

@@ -112,3 +112,17 @@ class TestParquet:
         path.write_bytes(path.read_bytes()[:-20])
         with pytest.raises(UnreadableFile, match="not a Parquet file"):
             as_blocks(path)
+
+
+def test_an_hdf5_file_that_changes_is_noticed(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "X.h5"
+    with h5py.File(path, "w") as file:
+        file["X"] = np.random.default_rng(0).random((60, 5))
+    with h5py.File(path, "r") as file:
+        blocks = as_blocks(file["X"], block_rows=20)
+        assert blocks.map_reduce(np.sum) > 0
+        with open(path, "ab") as other:
+            other.write(b"more")
+        with pytest.raises(UnreadableFile, match="X.h5 changed while it was read"):
+            blocks.map_reduce(np.sum)

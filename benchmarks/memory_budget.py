@@ -1,0 +1,115 @@
+"""Does a fit stay within `memory=`? Peak memory of each method with a budget, on data on disk.
+
+A matrix of separable rows is written a block at a time, larger than the smaller budgets, and each
+fit runs in a process of its own, certificate included. Its peak is what the kernel counted (VmHWM,
+Linux only; ru_maxrss would include the memory of the process that started it). A budget that is too
+small must be refused before the fit starts. Topics run on counts in a file of sparse rows.
+
+    python benchmarks/memory_budget.py --quick
+    python benchmarks/memory_budget.py --megabytes 1000 --budgets 600MB 1GB
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from provenmf.budget import bytes_of
+from provenmf.datasets.corpora import more_documents, topic_corpus
+from provenmf.io.sparse_rows import write_sparse_rows
+
+METHODS = ["spa", "xray", "fast_anchor", "cones", "merit", "hals", "anls", "and_descent"]
+METHODS += ["purification", "poisson", "fast_gradient", "topics"]
+LIMITED = {"hals", "anls", "and_descent", "purification", "poisson"}  # ten iterations are enough
+CHILD = """
+import json, sys, time
+from pathlib import Path
+from provenmf import ProvenmfError, factorize, find_topics, resources
+path, method, budget, k, more = json.loads(sys.argv[1])
+said = ""
+try:
+    with resources(memory=budget, n_jobs=1):
+        if method == "topics":
+            find_topics(Path(path), k, random_state=0)
+        else:
+            factorize(path, k, method=method, random_state=0, **more)
+except ProvenmfError as error:
+    said = str(error)
+status = Path("/proc/self/status").read_text()
+peak = 1024 * int(status.split("VmHWM:")[1].split()[0])
+print(json.dumps({"peak": peak, "seconds": round(time.process_time(), 1), "refused": said}))
+"""
+
+
+def write_matrix(path: Path, megabytes: int, columns: int = 1000, k: int = 8) -> None:
+    """Rows that mix k pure ones, and these among them, in single precision."""
+    rng = np.random.default_rng(0)
+    n_rows = megabytes * 1_000_000 // (4 * columns)
+    parts = rng.random((k, columns))
+    out = np.lib.format.open_memmap(path, "w+", np.float32, (n_rows, columns))
+    for start in range(0, n_rows, 20_000):
+        stop = min(start + 20_000, n_rows)
+        weights = rng.dirichlet(np.full(k, 0.5), stop - start)
+        if start == 0:
+            weights[:k] = np.eye(k)
+        out[start:stop] = weights @ parts
+    out.flush()
+
+
+def write_counts(path: Path, megabytes: int) -> None:
+    """Documents of eight topics over 5000 words, some 100 entries of 6 bytes each."""
+    first = topic_corpus(2, 5000, 8, word_concentration=0.02, zipf=1.0, random_state=0)
+    blocks = (
+        more_documents(first, 10_000, words_per_document=150.0, random_state=number)
+        for number in range(max(1, megabytes // 6))
+    )
+    write_sparse_rows(path, (block.counts.astype(np.uint16) for block in blocks), 5000)
+
+
+def measured(path: Path, method: str, budget: str, k: int) -> dict[str, object]:
+    """Run one fit in a process of its own."""
+    more = {"max_iter": 10} if method in LIMITED else {}
+    arguments = json.dumps([str(path), method, budget, k, more])
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", CHILD, arguments], capture_output=True, text=True
+    )
+    if done.returncode:
+        return {"method": method, "budget": budget, "failed": done.stderr.strip()[-300:]}
+    found = json.loads(done.stdout.splitlines()[-1])
+    row = {"method": method, "budget": budget, "peak MB": round(found["peak"] / 1e6)}
+    if found["refused"]:
+        return {**row, "refused": found["refused"]}
+    kept = bool(found["peak"] <= bytes_of(budget))
+    return {**row, "kept": kept, "processor seconds": found["seconds"]}
+
+
+def main() -> None:
+    """One JSON object a line for each method and budget."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="100 MB")
+    parser.add_argument("--megabytes", type=int, default=1000, help="size of the data")
+    parser.add_argument("--budgets", nargs="+", default=["600MB", "1GB"])
+    parser.add_argument("--methods", nargs="+", default=METHODS)
+    chosen = parser.parse_args()
+    megabytes = 100 if chosen.quick else chosen.megabytes
+    with tempfile.TemporaryDirectory(prefix="provenmf-") as folder:
+        matrix, counts = Path(folder) / "data.npy", Path(folder) / "counts.npz"
+        write_matrix(matrix, megabytes)
+        if "topics" in chosen.methods:
+            write_counts(counts, megabytes)
+        sizes = {path.name: f"{path.stat().st_size / 1e6:.0f} MB" for path in (matrix, counts)}
+        print(json.dumps(sizes), flush=True)
+        for method in chosen.methods:
+            for budget in chosen.budgets:
+                path = counts if method == "topics" else matrix
+                print(json.dumps(measured(path, method, budget, 8)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
