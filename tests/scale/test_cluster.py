@@ -83,9 +83,27 @@ def test_passes_on_a_cluster_equal_passes_in_memory(client):
     state = np.arange(200.0)
     sums = [blocks.map_reduce(lambda b, s: (b.T @ b, b.T @ s), state) for blocks in (near, far)]
     for a, b in zip(*sums):
-        np.testing.assert_array_equal(a, b)
+        np.testing.assert_allclose(a, b, rtol=1e-14)
     assert near.arg_reduce(lambda b: b[:, 0]) == far.arg_reduce(lambda b: b[:, 0])
     np.testing.assert_array_equal(far.take(np.array([150, 3])), matrix[[150, 3]])
+
+
+@pytest.mark.parametrize("chunk_rows", [7, 12, 40])
+def test_sums_do_not_depend_on_the_number_of_workers(client, chunk_rows, monkeypatch):
+    """Nor on how many chunks a task takes: a worker that is lost or joins changes no bit."""
+    X = da.from_array(np.random.default_rng(0).random((200, 8)), chunks=(chunk_rows, 8))
+
+    def found(tasks):
+        monkeypatch.setattr("provenmf.blocks.cluster.TASKS_PER_THREAD", tasks)
+        blocks = as_blocks(X)
+        kept = blocks.keep(lambda b: b[:, :2])
+        last, states = blocks.fold(lambda s, b, p: (s + p.sum(), p[:, 0] + s), 0.0, kept)
+        total = blocks.map_reduce(lambda b, p: (b.T @ b, b.T @ p), kept)
+        single = [kept[number] for number in range(len(kept))]
+        return *total, last, states.rows(), np.concatenate(single)
+
+    for few, many in zip(found(0), found(100)):
+        np.testing.assert_array_equal(few, many)
 
 
 @pytest.mark.parametrize("method", METHODS)

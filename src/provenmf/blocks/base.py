@@ -24,6 +24,8 @@ from provenmf.storage import Matrix
 Block: TypeAlias = Matrix
 # One value for each row, or what was kept of each block.
 RowArray: TypeAlias = NDArray[Any] | Parts
+# What a pass may be given for its rows: their numbers too.
+ByRow: TypeAlias = RowArray | range
 Progress = Callable[[int, int], None]
 
 
@@ -104,7 +106,7 @@ class Blocks(ABC):
             yield start, stop, self.read(start, stop)
 
     def each(
-        self, function: Callable[..., Any], *row_arrays: RowArray
+        self, function: Callable[..., Any], *row_arrays: ByRow
     ) -> Iterator[tuple[int, int, Any]]:
         """Apply `function(block, *slices)` to every block; yields (start, stop, result)."""
         for number, (start, stop, block) in enumerate(self.in_order()):
@@ -114,7 +116,7 @@ class Blocks(ABC):
                 self.progress(stop, self.n_rows)
             yield start, stop, result
 
-    def keep(self, function: Callable[..., Any], *row_arrays: RowArray) -> Parts:
+    def keep(self, function: Callable[..., Any], *row_arrays: ByRow) -> Parts:
         """What `function(block, *slices)` returns for each block, kept where the block is."""
         parts = LocalParts(self.room_for_parts)
         for _, _, part in self.each(function, *row_arrays):
@@ -122,7 +124,7 @@ class Blocks(ABC):
         return parts
 
     def fold(
-        self, function: Callable[..., Any], state: Any, *row_arrays: RowArray
+        self, function: Callable[..., Any], state: Any, *row_arrays: ByRow
     ) -> tuple[Any, Parts]:
         """One block after the other: `function(state, block, *slices)` -> (next state, part).
 
@@ -137,7 +139,7 @@ class Blocks(ABC):
                 self.progress(stop, self.n_rows)
         return state, parts
 
-    def map_rows(self, function: Callable[..., Any], *row_arrays: RowArray) -> NDArray[Any]:
+    def map_rows(self, function: Callable[..., Any], *row_arrays: ByRow) -> NDArray[Any]:
         """One result per row, in row order: `function` returns an array as long as its block."""
         out: NDArray[Any] | None = None
         for start, stop, result in self.each(function, *row_arrays):
@@ -150,12 +152,12 @@ class Blocks(ABC):
         assert out is not None  # there is always a block: empty data are refused on entry
         return out
 
-    def map_reduce(self, function: Callable[..., Any], *row_arrays: RowArray) -> Any:
+    def map_reduce(self, function: Callable[..., Any], *row_arrays: ByRow) -> Any:
         """Sum over the blocks of what `function` returns: a number, an array, or a tuple."""
         return added(result for _, _, result in self.each(function, *row_arrays))
 
     def arg_reduce(
-        self, function: Callable[..., Any], *row_arrays: RowArray, largest: bool = True
+        self, function: Callable[..., Any], *row_arrays: ByRow, largest: bool = True
     ) -> tuple[int, float]:
         """Row with the largest (or smallest) score and that score; ties go to the lowest row."""
         best_row, best = -1, -np.inf
@@ -165,7 +167,7 @@ class Blocks(ABC):
         return best_row, best if largest else -best
 
 
-def of_block(rows: RowArray, number: int, start: int, stop: int) -> Any:
+def of_block(rows: ByRow, number: int, start: int, stop: int) -> Any:
     """What belongs to one block: its part, or its rows."""
     return rows[number] if isinstance(rows, Parts) else rows[start:stop]
 

@@ -2,13 +2,16 @@
 
 This is the only module that imports dask. It uses whatever scheduler is active: threads on this
 machine, or the cluster of the current `distributed.Client`. On a cluster a pass is one graph: the
-function with all that it has to know goes there once, sums are added up on the workers in the order
-of the blocks, and the client gets one of them.
+function with all that it has to know goes there once, a task takes several neighbouring chunks,
+sums are added up on the workers, and the client gets one of them. Chunks are added up in pairs,
+pairs of pairs and so on, so that the sum does not depend on how many of them a task takes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from operator import getitem
 from typing import Any
 from weakref import ref
 from zlib import crc32
@@ -19,14 +22,17 @@ from dask.base import compute
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
-from provenmf.blocks.base import Block, Blocks, Progress, RowArray, added, of_block
+from provenmf.blocks.base import Block, Blocks, ByRow, Progress, added, of_block
 from provenmf.blocks.parts import LocalParts, Part, Parts
 from provenmf.errors import InvalidInput
 from provenmf.parallel import at_most
 from provenmf.storage import float_type, own_rows
 
-# How many neighbouring sums are added up by one task.
+# How many neighbouring sums are added up by one task: a power of two, as pairs are added.
 FOLDED = 8
+# Tasks of a pass for each thread of the workers: a few, since each costs the scheduler time, and
+# more than one, so that a worker that joins late finds work.
+TASKS_PER_THREAD = 2
 # Arrays from so many bytes on stay on the workers for later passes, and so many of them.
 WORTH_KEEPING, ARRAYS_KEPT = 1 << 20, 3
 
@@ -48,6 +54,7 @@ class ClusterBlocks(Blocks):
         self.is_sparse = sp.issparse(array._meta)
         rows = _in_rows(array, self.is_sparse, block_rows)
         self._array, self._chunks = rows, list(rows.to_delayed()[:, 0])
+        self._together = 1  # chunks that a task takes
         super().__init__(rows.shape, rows.dtype, max(rows.chunks[0]), progress)
         self._sent = SentArrays()
         if self._client is not None:
@@ -61,10 +68,15 @@ class ClusterBlocks(Blocks):
 
     def _settle(self, given: Any) -> None:
         """Keep the chunks on the workers if they fit, so that no pass makes them again."""
-        from provenmf.blocks.workers import chunks_kept
+        from provenmf.blocks.workers import chunks_kept, threads_of_workers
 
         kept = chunks_kept(self._client, given, self._array)
-        self._chunks = self._chunks if kept is None else kept
+        if kept is None:
+            return
+        self._chunks = kept
+        tasks = TASKS_PER_THREAD * threads_of_workers(self._client)
+        while len(kept) >= 2 * self._together * max(1, tasks):
+            self._together *= 2
 
     def in_blocks_of(self, rows: int) -> ClusterBlocks:
         """These: chunks stay as they are."""
@@ -105,16 +117,16 @@ class ClusterBlocks(Blocks):
         return ClusterBlocks(self._array.astype(np.float64), progress=self.progress)
 
     def each(
-        self, function: Callable[..., Any], *row_arrays: RowArray
+        self, function: Callable[..., Any], *row_arrays: ByRow
     ) -> Iterator[tuple[int, int, Any]]:
         """Apply `function` to all chunks in parallel; results come back in row order."""
-        results = self._results(self._tasks(function, row_arrays))
+        results = chain.from_iterable(self._results(self._tasks(_listed, function, row_arrays)))
         for (start, stop), result in zip(self.ranges(), results):
             if self.progress is not None:
                 self.progress(stop, self.n_rows)
             yield start, stop, result
 
-    def map_rows(self, function: Callable[..., Any], *row_arrays: RowArray) -> NDArray[Any]:
+    def map_rows(self, function: Callable[..., Any], *row_arrays: ByRow) -> NDArray[Any]:
         """One result per row, brought here; should it be given to a later pass, it is there."""
         if self._client is None:
             return super().map_rows(function, *row_arrays)
@@ -122,81 +134,91 @@ class ClusterBlocks(Blocks):
         found = parts.rows()
         if isinstance(parts, ClusterParts):
             self._sent.remember(found, parts)
-        if self.progress is not None:
-            self.progress(self.n_rows, self.n_rows)
         return found
 
-    def map_reduce(self, function: Callable[..., Any], *row_arrays: RowArray) -> Any:
+    def map_reduce(self, function: Callable[..., Any], *row_arrays: ByRow) -> Any:
         """Sum over the blocks; neighbours are added up where they are."""
         if self._client is None:
             return super().map_reduce(function, *row_arrays)
-        tasks = self._tasks(function, row_arrays)
+        tasks = self._tasks(_added, function, row_arrays)
         while len(tasks) > 1:
-            groups = [tasks[i : i + FOLDED] for i in range(0, len(tasks), FOLDED)]
-            tasks = [delayed(added, pure=False)(group) for group in groups]
+            tasks = [delayed(added_in_pairs, pure=False)(group) for group in _split(tasks, FOLDED)]
         [total] = self._results(tasks)
         if self.progress is not None:
             self.progress(self.n_rows, self.n_rows)
         return total
 
-    def _tasks(self, function: Callable[..., Any], row_arrays: Sequence[RowArray]) -> list[Any]:
-        """One task for each chunk; the function travels on its own."""
-        shared: Any = function
-        if self._client is not None:
-            shared = self._client.submit(_itself, function, pure=False)
+    def _tasks(
+        self,
+        collect: Callable[..., Any],
+        function: Callable[..., Any],
+        row_arrays: Sequence[ByRow],
+    ) -> list[Any]:
+        """Tasks for all chunks, a few each: `collect(function, chunks, slices of each array)`."""
+        shared = self._shared(function)
+        chunks = _split(self._chunks, self._together)
         return [
-            delayed(_applied, pure=False)(shared, chunk, *slices)
-            for chunk, slices in zip(self._chunks, self._slices(row_arrays))
+            delayed(_in_one_thread, pure=False)(collect, shared, *together)
+            for together in zip(chunks, *self._slices(row_arrays))
         ]
 
-    def _slices(self, row_arrays: Sequence[RowArray]) -> Iterator[list[Any]]:
-        """What belongs to each chunk; parts on the workers are only named."""
-        if self._client is not None:
-            row_arrays = [self._placed(a) for a in row_arrays]
-        for number, (start, stop) in enumerate(self.ranges()):
-            yield [
-                a.future(number)
-                if isinstance(a, ClusterParts)
-                else of_block(a, number, start, stop)
-                for a in row_arrays
-            ]
+    def _shared(self, function: Callable[..., Any]) -> Any:
+        """The function, on its way to the workers by itself."""
+        if self._client is None:
+            return function
+        return self._client.submit(_itself, function, pure=False)
 
-    def _placed(self, rows: RowArray) -> RowArray:
+    def _slices(self, row_arrays: Sequence[ByRow]) -> list[list[Any]]:
+        """Of each array a list with what every task needs of it; parts there are only named."""
+        found = []
+        for rows in row_arrays:
+            placed = rows if self._client is None else self._placed(rows)
+            if isinstance(placed, ClusterParts):
+                found.append(placed.futures)
+                continue
+            each = [of_block(placed, i, a, b) for i, (a, b) in enumerate(self.ranges())]
+            found.append(_split(each, self._together))
+        return found
+
+    def _placed(self, rows: ByRow) -> ByRow:
         """A large array as parts on the workers: those of an earlier pass, if it is the same."""
-        if isinstance(rows, Parts) or rows.ndim < 2 or rows.nbytes < WORTH_KEEPING:
+        if isinstance(rows, Parts | range) or rows.nbytes < WORTH_KEEPING:
             return rows
         known = self._sent.parts_of(rows)
         if known is None:
-            tasks = [delayed(_itself, pure=False)(rows[a:b]) for a, b in self.ranges()]
-            known = ClusterParts(self._client, self._client.compute(tasks))
+            each = _split([rows[a:b] for a, b in self.ranges()], self._together)
+            known = self._parts([delayed(_itself, pure=False)(together) for together in each])
             self._sent.remember(rows, known)
         return known
 
-    def keep(self, function: Callable[..., Any], *row_arrays: RowArray) -> Parts:
+    def _parts(self, tasks: list[Any]) -> ClusterParts:
+        """What the tasks return, lists of parts, kept on the workers."""
+        futures = self._client.compute(tasks)
+        return ClusterParts(self._client, futures, len(self._chunks), self._together)
+
+    def keep(self, function: Callable[..., Any], *row_arrays: ByRow) -> Parts:
         """What `function` returns for each chunk, kept on the workers."""
-        tasks = self._tasks(function, row_arrays)
-        if self._client is None:
-            return _local(self._results(tasks))
-        return ClusterParts(self._client, self._client.compute(tasks))
+        tasks = self._tasks(_listed, function, row_arrays)
+        kept = _local(self._results(tasks)) if self._client is None else self._parts(tasks)
+        if self.progress is not None:
+            self.progress(self.n_rows, self.n_rows)
+        return kept
 
     def fold(
-        self, function: Callable[..., Any], state: Any, *row_arrays: RowArray
+        self, function: Callable[..., Any], state: Any, *row_arrays: ByRow
     ) -> tuple[Any, Parts]:
         """One chunk after the other, each where it is; the state travels between the workers."""
-        shared: Any = function
-        if self._client is not None:
-            shared = self._client.submit(_itself, function, pure=False)
-        parts = []
-        for chunk, slices in zip(self._chunks, self._slices(row_arrays)):
-            both = delayed(_applied, pure=False, nout=2)(shared, state, chunk, *slices)
+        shared, parts = self._shared(function), []
+        for together in zip(_split(self._chunks, self._together), *self._slices(row_arrays)):
+            both = delayed(_in_one_thread, pure=False, nout=2)(_in_turn, shared, state, *together)
             state, part = both
             parts.append(part)
         if self._client is None:
             state, *found = compute(state, *parts)
             return state, _local(found)
-        last, *kept = self._client.compute([state, *parts])
+        kept, last = self._parts(parts), self._client.compute(state)
         [state] = self._results([last])
-        return state, ClusterParts(self._client, kept)
+        return state, kept
 
     def _results(self, tasks: list[Any]) -> Sequence[Any]:
         if self._client is None:
@@ -208,36 +230,41 @@ class ClusterBlocks(Blocks):
 
 
 class ClusterParts(Parts):
-    """Parts on the workers; should one die, they are computed again from what they came from."""
+    """Parts on the workers; should one die, they are computed again from what they came from.
 
-    def __init__(self, client: Any, futures: list[Any]) -> None:
-        self._client, self._futures = client, futures
+    Parameters
+    ----------
+    futures : lists of parts, `together` in each but the last.
+    number : of all parts.
+    """
+
+    def __init__(self, client: Any, futures: list[Any], number: int, together: int) -> None:
+        self._client, self.futures = client, futures
+        self._number, self._together = number, together
 
     def __len__(self) -> int:
-        return len(self._futures)
-
-    def future(self, number: int) -> Any:
-        """The part of one chunk, wherever it is."""
-        return self._futures[number]
+        return self._number
 
     def __getitem__(self, number: int) -> Part:
         """The part of one chunk, brought here."""
-        [part] = self._gathered([self._futures[number]])
+        place = divmod(number, self._together)
+        [part] = self._gathered([delayed(getitem, pure=False)(self.futures[place[0]], place[1])])
         brought: Part = part
         return brought
 
     def each(self, function: Callable[[Any], Any]) -> Iterator[Any]:
         """Apply `function` on the workers; only results travel."""
-        return iter(self._gathered(self._tasks(function, ())))
+        return chain.from_iterable(self._gathered(self._tasks(function, ())))
 
     def mapped(self, function: Callable[..., Any], *others: Parts) -> ClusterParts:
         """What the function returns for each chunk, kept on the workers."""
-        return ClusterParts(self._client, self._client.compute(self._tasks(function, others)))
+        futures = self._client.compute(self._tasks(function, others))
+        return ClusterParts(self._client, futures, self._number, self._together)
 
     def _tasks(self, function: Callable[..., Any], others: Sequence[Parts]) -> list[Any]:
         shared = self._client.submit(_itself, function, pure=False)
-        together = zip(self._futures, *(_futures_of(other) for other in others))
-        return [delayed(_applied, pure=False)(shared, *parts) for parts in together]
+        lists = zip(self.futures, *(_futures_of(other) for other in others))
+        return [delayed(_in_one_thread, pure=False)(_listed, shared, *parts) for parts in lists]
 
     def _gathered(self, tasks: list[Any]) -> Sequence[Any]:
         from provenmf.blocks.workers import gathered
@@ -256,7 +283,7 @@ class SentArrays:
 
     def remember(self, rows: NDArray[Any], parts: ClusterParts) -> None:
         """Keep the parts as long as the array lives and no newer ones take their place."""
-        if rows.ndim == 2 and rows.nbytes >= WORTH_KEEPING:
+        if rows.nbytes >= WORTH_KEEPING:
             self._known = [*self._known, (ref(rows), _checksum(rows), parts)][-ARRAYS_KEPT:]
 
     def parts_of(self, rows: NDArray[Any]) -> ClusterParts | None:
@@ -273,12 +300,12 @@ def _checksum(rows: NDArray[Any]) -> int:
 def _futures_of(parts: Parts) -> list[Any]:
     if not isinstance(parts, ClusterParts):
         raise TypeError("parts on the workers and parts in this process do not go together")
-    return [parts.future(number) for number in range(len(parts))]
+    return parts.futures
 
 
 def _local(found: Sequence[Any]) -> Parts:
     parts = LocalParts()
-    for part in found:
+    for part in chain.from_iterable(found):
         parts.append(part)
     return parts
 
@@ -316,10 +343,43 @@ def _itself(value: Any) -> Any:
     return value
 
 
-def _applied(function: Callable[..., Any], *arguments: Any) -> Any:
+def _in_one_thread(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call the function in one thread: the scheduler keeps the cores busy with other chunks."""
     with at_most(1):
         return function(*arguments)
+
+
+def _listed(function: Callable[..., Any], *lists: Sequence[Any]) -> list[Any]:
+    """What the function returns for each chunk and what belongs to it."""
+    return [function(*arguments) for arguments in zip(*lists)]
+
+
+def _added(function: Callable[..., Any], *lists: Sequence[Any]) -> Any:
+    """The sum of what the function returns for the chunks."""
+    return added_in_pairs(_listed(function, *lists))
+
+
+def _in_turn(
+    function: Callable[..., Any], state: Any, *lists: Sequence[Any]
+) -> tuple[Any, list[Any]]:
+    """The chunks one after the other: the last state, and what belongs to each chunk."""
+    parts = []
+    for arguments in zip(*lists):
+        state, part = function(state, *arguments)
+        parts.append(part)
+    return state, parts
+
+
+def added_in_pairs(results: list[Any]) -> Any:
+    """The sum of neighbours, of neighbouring sums, and so on."""
+    while len(results) > 1:
+        results = [added(pair) for pair in _split(results, 2)]
+    return results[0]
+
+
+def _split(values: list[Any], size: int) -> list[list[Any]]:
+    """Neighbours in lists of the given size; the last one may be shorter."""
+    return [values[i : i + size] for i in range(0, len(values), size)]
 
 
 def _taken(block: Block, rows: NDArray[np.intp]) -> Block:

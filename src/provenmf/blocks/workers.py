@@ -60,6 +60,12 @@ def room_on_workers(client: Any) -> float:
     return float(sum(limits)) if all(limits) else float("inf")
 
 
+def threads_of_workers(client: Any) -> int:
+    """How many tasks run at a time."""
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    return max(1, sum(int(worker["nthreads"]) for worker in workers))
+
+
 def gathered(client: Any, tasks: list[Any]) -> Sequence[Any]:
     """The results of all tasks, or an error that says what was lost."""
     from concurrent.futures import CancelledError

@@ -50,13 +50,13 @@ def measure(
 ) -> Measurement:
     """Measure in one pass; `products` asks for cross and weights_data, `gram` for XᵀX."""
 
-    def of_block(block: Block, w: Floats, row: NDArray[np.intp]) -> tuple[Any, ...]:
+    def of_block(block: Block, w: Floats, row: range) -> tuple[Any, ...]:
         rows = _sparse_rows if sp.issparse(block) else _dense_rows
         with np.errstate(over="ignore", invalid="ignore"):
             return (
                 *rows(block, w, components, products),
                 _range(block),
-                entry_hashes(block, int(row[0])),
+                entry_hashes(block, row.start),
                 gram_of_columns(block) if gram else None,
             )
 
@@ -65,7 +65,7 @@ def measure(
     cross = np.empty((n, k) if products else (0, k))
     weights_data, matrix = np.zeros(components.shape), None
     lowest, highest, hashes = 0.0, 0.0, np.zeros(2, dtype=np.uint64)
-    for start, stop, found in blocks.each(of_block, weights, np.arange(n)):
+    for start, stop, found in blocks.each(of_block, weights, range(n)):
         by_row[:, start:stop] = found[0]
         if products:
             cross[start:stop] = found[1]

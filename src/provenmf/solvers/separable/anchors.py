@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks import Blocks
+from provenmf.blocks import Block, Blocks
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.linalg.norms import row_sums
 from provenmf.linalg.scaling import inverse_where_positive
@@ -32,9 +32,9 @@ def dense_row(blocks: Blocks, row: int) -> NDArray[np.float64]:
     return np.asarray(dense_rows(blocks, [row])[0].astype(np.float64))
 
 
-def row_scales(blocks: Blocks) -> NDArray[np.float64]:
+def row_scales(block: Block) -> NDArray[np.float64]:
     """One over the sum of each row; zero for rows that sum to zero, which then never win."""
-    return inverse_where_positive(blocks.map_rows(row_sums))
+    return inverse_where_positive(row_sums(block))
 
 
 def number_to_try(blocks: Blocks, n_components: int | None, most: int | None = None) -> int:

@@ -156,7 +156,7 @@ def _points(
     rng: np.random.Generator | None,
 ) -> tuple[Blocks, NDArray[np.float64]]:
     """Rows among which anchors are looked for, and the factor of each."""
-    scales = row_scales(blocks) if scale_rows else np.ones(blocks.n_rows)
+    scales = blocks.map_rows(row_scales) if scale_rows else np.ones(blocks.n_rows)
     if n_projections is None:
         return blocks, scales
     rng = np.random.default_rng(rng)

@@ -11,20 +11,23 @@ Euclidean length this is.
     W = M(:, J)                     components = data[anchors]
     R, the projected matrix         never formed: only the squared length of each of its rows
 
-One pass per anchor; besides the data the memory is O(n + k d), and sparse data stay sparse.
+One pass per anchor; besides the data the memory is O(n + k d), and sparse data stay sparse. What is
+known of the rows stays where they are.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from provenmf.blocks import Blocks
+from provenmf.blocks import Block, Blocks
+from provenmf.blocks.parts import Part
 from provenmf.linalg.norms import squared_row_norms
 from provenmf.linalg.orthogonal import (
     ROUNDING,
-    first_largest,
     orthogonal_part,
     without_rounding,
 )
@@ -32,11 +35,13 @@ from provenmf.records import Solution, StopReason
 from provenmf.solvers.run import Callback, Run
 from provenmf.solvers.separable.anchors import (
     anchor_solution,
-    dense_row,
     number_to_try,
     row_scales,
     settle_number,
 )
+from provenmf.solvers.separable.leaders import first_chosen, leaders, leaders_in
+
+Floats = NDArray[np.float64]
 
 
 def spa(
@@ -61,45 +66,69 @@ def spa(
     Solution whose trace has, per anchor tried, the `residual` length with which it was chosen,
     and whose AnchorState has `drop`: the ratio of the last anchor's residual to the next one.
     """
-    scales = row_scales(blocks) if scale_rows else np.ones(blocks.n_rows)
-    lengths = blocks.map_rows(squared_row_norms) * scales**2
-    residual = lengths.copy()
-    basis = np.empty((0, blocks.n_columns))
-    anchors: list[int] = []
-    chosen_with: list[float] = []
+
+    def begin(block: Block, rows: range, *known: Floats) -> Part:
+        scales = row_scales(block) if scale_rows else np.ones(1)
+        lengths = squared_row_norms(block) * scales**2
+        return judged(block, rows, scales, lengths, *(known or (lengths,)))
 
     number = number_to_try(blocks, n_components, blocks.n_columns)
     run = Run(number, callback=callback, verbose=verbose, name="SPA")
+    basis, known = np.empty((0, blocks.n_columns)), []
+    anchors: list[int] = []
+    chosen_with: list[float] = []
     if run.saved is not None:
-        residual, basis = run.saved["residual"], run.saved["basis"]
+        basis, known = run.saved["basis"], [run.saved["residual"]]
         anchors, chosen_with = run.saved["anchors"], run.saved["chosen_with"]
+    numbers = range(blocks.n_rows)
+    state = blocks.keep(begin, numbers, *known)
     run.keeps(
         lambda: {
-            "residual": residual,
+            "residual": state.rows(lambda part: part[2]),
             "basis": basis,
             "anchors": anchors,
             "chosen_with": chosen_with,
         }
     )
+    chosen = first_chosen(state.each(leaders_in))
     for _ in run:
-        anchor = first_largest(residual, 10 * ROUNDING * lengths)
-        if residual[anchor] == 0:
+        if chosen.score == 0:
             run.stop(StopReason.NOTHING_TO_PROJECT)
             continue
-        chosen_with.append(math.sqrt(residual[anchor]))
+        chosen_with.append(math.sqrt(chosen.score))
         run.record(residual=chosen_with[-1])
-        direction = orthogonal_part(dense_row(blocks, anchor) * scales[anchor], basis)
+        direction = orthogonal_part(chosen.asked[:-1] * chosen.asked[-1], basis)
         direction /= np.linalg.norm(direction)
         basis = np.vstack([basis, direction])
-        anchors.append(anchor)
-        along = blocks.map_rows(lambda block, u=direction: block @ u) * scales
-        residual = without_rounding(residual - along**2, lengths)
-        residual[anchor] = 0.0
+        anchors.append(chosen.row)
+        state = blocks.keep(projecting(direction, chosen.row), state, numbers)
+        chosen = first_chosen(state.each(leaders_in))
 
-    left = math.sqrt(residual.max())
+    left = math.sqrt(chosen.largest)
     if len(anchors) == min(blocks.shape):
         # The whole space is spanned, so nothing is left whatever the data: no evidence. Then only
         # a tenfold drop further up says that the anchors behind it are noise.
         left = chosen_with[-1] / 10
     anchors, drop = settle_number(anchors, [*chosen_with, left], n_components, run)
     return anchor_solution(blocks, anchors, drop, run)
+
+
+def projecting(direction: Floats, anchor: int) -> Callable[[Block, Part, range], Part]:
+    """The pass that projects a direction out of all rows; the anchor keeps nothing."""
+
+    def project(block: Block, part: Part, rows: range) -> Part:
+        scales, lengths, residual = part[:3]
+        along = (block @ direction) * scales
+        residual = without_rounding(residual - along**2, lengths)
+        if anchor in rows:
+            residual[anchor - rows.start] = 0.0
+        return judged(block, rows, scales, lengths, residual)
+
+    return project
+
+
+def judged(block: Block, rows: range, scales: Floats, lengths: Floats, residual: Floats) -> Part:
+    """What is kept of a block: factor, squared length and residual of each row, the leaders."""
+    factors = np.broadcast_to(scales, len(rows))
+    found = leaders(block, rows, residual, 10 * ROUNDING * lengths, factors)
+    return scales, lengths, residual, *found

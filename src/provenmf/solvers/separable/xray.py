@@ -21,19 +21,24 @@ of the cone of the data. The variants differ in the exterior row:
 Projection: exact nonnegative least squares of every row on the anchors.
 
 "rand" and "max" make two passes per anchor; "dist" and "greedy" compare all pairs of rows,
-O(n² d) operations per anchor. All keep the n × k weights besides the data; sparse data stay sparse.
+O(n² d) operations per anchor. All keep the n × k weights beside the data, for "max" where the rows
+are; sparse data stay sparse.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
+from provenmf.blocks.base import ByRow
+from provenmf.blocks.parts import Part, Parts
 from provenmf.linalg.nnls import nonnegative_least_squares
 from provenmf.linalg.norms import row_sums, squared_residual_rows, squared_row_norms
 from provenmf.linalg.orthogonal import ROUNDING, first_largest, without_rounding
@@ -46,8 +51,10 @@ from provenmf.solvers.separable.anchors import (
     number_to_try,
     settle_number,
 )
+from provenmf.solvers.separable.leaders import Chosen, Leaders, first_chosen, leaders, leaders_in
 from provenmf.storage import as_dense
 
+Floats = NDArray[np.float64]
 Variant = Literal["rand", "max", "dist", "greedy"]
 
 # Rows compared with all others at a time by "dist" and "greedy".
@@ -76,110 +83,154 @@ def xray(
     Solution with the weights of the anchors if all those found are kept, the largest `residual`
     before each anchor in the trace, and `drop` in its state.
     """
-    lengths = blocks.map_rows(squared_row_norms)
-    sums = blocks.map_rows(row_sums)
     rng = np.random.default_rng(rng)
-    anchors: list[int] = []
-    components = np.empty((0, blocks.n_columns))
-    weights = np.empty((blocks.n_rows, 0))
-    residual = lengths
-    chosen_with: list[float] = []
-
     number = number_to_try(blocks, n_components)
     run = Run(number, callback=callback, verbose=verbose, name="XRAY")
+    anchors: list[int] = []
+    components = np.empty((0, blocks.n_columns))
+    chosen_with: list[float] = []
+    known: list[Floats] = []
     if run.saved is not None:
-        weights, residual = run.saved["weights"], run.saved["residual"]
+        known = [run.saved["weights"], run.saved["residual"]]
         anchors, chosen_with = run.saved["anchors"], run.saved["chosen_with"]
         components = dense_rows(blocks, anchors).astype(np.float64)
         rng.bit_generator.state = run.saved["random"]
+    numbers = range(blocks.n_rows)
+    state = blocks.keep(_begin, numbers, *known)
     run.keeps(
         lambda: {
-            "weights": weights,
-            "residual": residual,
+            "weights": state.rows(lambda part: part[2]),
+            "residual": state.rows(lambda part: part[3]),
             "anchors": anchors,
             "chosen_with": chosen_with,
             "random": rng.bit_generator.state,
         }
     )
+    farthest = first_chosen(state.each(leaders_in))
     for _ in run:
-        if residual.max() == 0:
+        if farthest.largest == 0:
             run.stop(StopReason.NOTHING_OUTSIDE)
             continue
-        chosen_with.append(math.sqrt(residual.max()))
+        chosen_with.append(math.sqrt(farthest.largest))
         run.record(residual=chosen_with[-1])
         if variant == "greedy":
-            energy = _positive_energy(blocks, weights, _products(blocks, components))
-            scores = energy / np.where(lengths > 0, lengths, np.inf)
+            scoring = _greedily(blocks, state, components)
         else:
-            exterior = _exterior_row(blocks, weights, components, residual, lengths, variant, rng)
-            ray = dense_row(blocks, exterior) - weights[exterior] @ components
-            scores = _per_sum(blocks.map_rows(lambda block, r=ray: block @ r), sums)
-        scores[anchors] = -np.inf
-        anchors.append(first_largest(scores, 1e-10 * abs(scores.max())))
-        components = dense_rows(blocks, anchors).astype(np.float64)
-        weights, residual = _projected(blocks, components, weights)
-        residual = without_rounding(residual, 10 * lengths)
-        residual[anchors] = 0.0
+            row, weights = _exterior_row(blocks, state, components, farthest, variant, rng)
+            scoring = _along(row - weights @ components), state
+        best = first_chosen(_candidates(blocks, *scoring, anchors))
+        anchors.append(best.row)
+        components = np.vstack([components, best.asked])
+        state = blocks.keep(_projecting(components, anchors), state, numbers)
+        farthest = first_chosen(state.each(leaders_in))
 
-    left = math.sqrt(residual.max())
+    left = math.sqrt(farthest.largest)
     kept, drop = settle_number(anchors, [*chosen_with, left], n_components, run)
     solution = anchor_solution(blocks, kept, drop, run)
     if kept != anchors:
         return solution
-    return replace(solution, weights=np.ascontiguousarray(weights))
+    return replace(solution, weights=np.ascontiguousarray(state.rows(lambda part: part[2])))
+
+
+def _begin(block: Block, rows: range, *known: Floats) -> Part:
+    """What is kept of a block, before the first anchor or as it was known."""
+    lengths, sums = squared_row_norms(block), row_sums(block)
+    return _judged(block, rows, lengths, sums, *(known or (np.empty((len(rows), 0)), lengths)))
+
+
+def _judged(
+    block: Block, rows: range, lengths: Floats, sums: Floats, weights: Floats, residual: Floats
+) -> Part:
+    """Squared length, sum, weights and squared residual of each row, and the exterior rows."""
+    found = leaders(block, rows, residual, 10 * ROUNDING * lengths, weights)
+    return lengths, sums, weights, residual, *found
+
+
+def _projecting(components: Floats, anchors: list[int]) -> Callable[[Block, Part, range], Part]:
+    """Nonnegative least squares on the anchors, and the squared length of what they leave.
+
+    The weights before the last anchor was added guide.
+    """
+    gram = components @ components.T
+
+    def project(block: Block, part: Part, rows: range) -> Part:
+        lengths, sums, known = part[:3]
+        guess = np.column_stack([known, np.ones(len(known))])
+        cross = np.asarray(block @ components.T, dtype=np.float64)
+        weights = nonnegative_least_squares(gram, cross, start=guess)
+        left = squared_residual_rows(block, weights, components)
+        residual = without_rounding(left, 10 * lengths)
+        residual[_places(anchors, rows)] = 0.0
+        return _judged(block, rows, lengths, sums, weights, residual)
+
+    return project
+
+
+def _candidates(
+    blocks: Blocks, scores_of: Callable[..., Floats], given: ByRow, anchors: list[int]
+) -> Iterator[Leaders]:
+    """Rows of every block that may be the next anchor; those before are none."""
+
+    def best_of(block: Block, of_block: Any, rows: range) -> Leaders:
+        scores = scores_of(block, of_block)
+        scores[_places(anchors, rows)] = -np.inf
+        return leaders(block, rows, scores, 1e-10 * abs(scores.max()))
+
+    return (found for _, _, found in blocks.each(best_of, given, range(blocks.n_rows)))
+
+
+def _places(anchors: list[int], rows: range) -> list[int]:
+    """Where the anchors are among the rows of a block."""
+    return [anchor - rows.start for anchor in anchors if anchor in rows]
+
+
+def _along(ray: Floats) -> Callable[[Block, Part], Floats]:
+    """Scores of rows along the residual of an exterior row."""
+    return lambda block, part: _per_sum(block @ ray, part[1])
+
+
+def _greedily(
+    blocks: Blocks, state: Parts, components: Floats
+) -> tuple[Callable[[Block, Floats], Floats], Floats]:
+    """Scores of rows by what they explain of all residuals, and how to look them up."""
+    lengths, weights = (state.rows(itemgetter(place)) for place in (0, 2))
+    energy = _positive_energy(blocks, weights, _products(blocks, components))
+    return (lambda _, scores: scores.copy()), energy / np.where(lengths > 0, lengths, np.inf)
 
 
 def _exterior_row(
     blocks: Blocks,
-    weights: NDArray[np.float64],
-    components: NDArray[np.float64],
-    residual: NDArray[np.float64],
-    lengths: NDArray[np.float64],
+    state: Parts,
+    components: Floats,
+    farthest: Chosen,
     variant: Variant,
     rng: np.random.Generator,
-) -> int:
-    """A row outside the cone of the anchors, chosen by the variant's rule."""
-    if variant == "rand":
-        return int(rng.choice(np.flatnonzero(residual > 0)))
+) -> tuple[Floats, Floats]:
+    """A row outside the cone of the anchors, chosen by the variant's rule, and its weights."""
+    d = blocks.n_columns
     if variant == "max":
-        return first_largest(residual, 10 * ROUNDING * lengths)
-    energy = _positive_energy(blocks, _products(blocks, components), weights)
-    energy[residual == 0] = 0.0
-    return first_largest(energy, 1e-10 * energy.max())
+        return farthest.asked[:d], farthest.asked[d:]
+    weights, residual = (state.rows(itemgetter(place)) for place in (2, 3))
+    if variant == "rand":
+        row = int(rng.choice(np.flatnonzero(residual > 0)))
+    else:
+        energy = _positive_energy(blocks, _products(blocks, components), weights)
+        energy[residual == 0] = 0.0
+        row = first_largest(energy, 1e-10 * energy.max())
+    return dense_row(blocks, row), weights[row]
 
 
-def _per_sum(products: NDArray[np.float64], sums: NDArray[np.float64]) -> NDArray[np.float64]:
+def _per_sum(products: Floats, sums: Floats) -> Floats:
     """r·x_j / p·x_j; a row without mass is no ray and never wins."""
     return np.asarray(np.divide(products, sums, out=np.full(len(sums), -np.inf), where=sums > 0))
 
 
-def _projected(
-    blocks: Blocks, components: NDArray[np.float64], before: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Nonnegative least squares on the anchors, and the squared length of what they leave.
-
-    One pass; the weights before the last anchor was added guide.
-    """
-    gram = components @ components.T
-
-    def project(block: Block, known: NDArray[np.float64]) -> NDArray[np.float64]:
-        guess = np.column_stack([known, np.ones(len(known))])
-        cross = np.asarray(block @ components.T, dtype=np.float64)
-        weights = nonnegative_least_squares(gram, cross, start=guess)
-        return np.column_stack([weights, squared_residual_rows(block, weights, components)])
-
-    both = blocks.map_rows(project, before)
-    return both[:, :-1], both[:, -1].copy()
-
-
-def _products(blocks: Blocks, components: NDArray[np.float64]) -> NDArray[np.float64]:
+def _products(blocks: Blocks, components: Floats) -> Floats:
     """Inner products of every row with every component."""
     return blocks.map_rows(lambda block: np.asarray(block @ components.T, dtype=np.float64))
 
 
-def _positive_energy(
-    blocks: Blocks, left: NDArray[np.float64], right: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _positive_energy(blocks: Blocks, left: Floats, right: Floats) -> Floats:
     """Σ_i max(x_i·x_j − left_i·right_j, 0)² for each row j; no n × n matrix is kept."""
     out = np.empty(blocks.n_rows)
     for start in range(0, blocks.n_rows, PAIR_ROWS):
