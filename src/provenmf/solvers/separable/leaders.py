@@ -32,7 +32,7 @@ class Chosen(NamedTuple):
 
 
 def leaders(
-    block: Block, rows: range, scores: Floats, slack: Floats | float, *columns: Floats
+    block: Block, rows: range, scores: Floats, slack: Floats | float, *columns: NDArray[Any]
 ) -> Leaders:
     """Rows of a block of which `first_chosen` may choose one; `rows` are their numbers.
 
@@ -70,3 +70,8 @@ def leaders_in(part: tuple[Any, ...]) -> Leaders:
     """The leaders at the end of what a pass kept of a block."""
     numbers, scores, raised, asked, largest = part[-5:]
     return numbers, scores, raised, asked, largest
+
+
+def places_in(rows: range, numbers: Iterable[int]) -> list[int]:
+    """Where the rows of the given numbers are among those of a block."""
+    return [number - rows.start for number in numbers if number in rows]

@@ -39,7 +39,7 @@ from provenmf.solvers.separable.anchors import (
     row_scales,
     settle_number,
 )
-from provenmf.solvers.separable.leaders import first_chosen, leaders, leaders_in
+from provenmf.solvers.separable.leaders import first_chosen, leaders, leaders_in, places_in
 
 Floats = NDArray[np.float64]
 
@@ -120,8 +120,7 @@ def projecting(direction: Floats, anchor: int) -> Callable[[Block, Part, range],
         scales, lengths, residual = part[:3]
         along = (block @ direction) * scales
         residual = without_rounding(residual - along**2, lengths)
-        if anchor in rows:
-            residual[anchor - rows.start] = 0.0
+        residual[places_in(rows, [anchor])] = 0.0
         return judged(block, rows, scales, lengths, residual)
 
     return project

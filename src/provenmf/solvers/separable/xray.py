@@ -51,7 +51,14 @@ from provenmf.solvers.separable.anchors import (
     number_to_try,
     settle_number,
 )
-from provenmf.solvers.separable.leaders import Chosen, Leaders, first_chosen, leaders, leaders_in
+from provenmf.solvers.separable.leaders import (
+    Chosen,
+    Leaders,
+    first_chosen,
+    leaders,
+    leaders_in,
+    places_in,
+)
 from provenmf.storage import as_dense
 
 Floats = NDArray[np.float64]
@@ -113,12 +120,14 @@ def xray(
             continue
         chosen_with.append(math.sqrt(farthest.largest))
         run.record(residual=chosen_with[-1])
+        scores_of: Callable[..., Floats]
+        given: ByRow = state
         if variant == "greedy":
-            scoring = _greedily(blocks, state, components)
+            scores_of, given = _greedily(blocks, state, components)
         else:
             row, weights = _exterior_row(blocks, state, components, farthest, variant, rng)
-            scoring = _along(row - weights @ components), state
-        best = first_chosen(_candidates(blocks, *scoring, anchors))
+            scores_of = _along(row - weights @ components)
+        best = first_chosen(_candidates(blocks, scores_of, given, anchors))
         anchors.append(best.row)
         components = np.vstack([components, best.asked])
         state = blocks.keep(_projecting(components, anchors), state, numbers)
@@ -139,7 +148,12 @@ def _begin(block: Block, rows: range, *known: Floats) -> Part:
 
 
 def _judged(
-    block: Block, rows: range, lengths: Floats, sums: Floats, weights: Floats, residual: Floats
+    block: Block,
+    rows: range,
+    lengths: Floats,
+    sums: Floats,
+    weights: NDArray[np.floating],
+    residual: Floats,
 ) -> Part:
     """Squared length, sum, weights and squared residual of each row, and the exterior rows."""
     found = leaders(block, rows, residual, 10 * ROUNDING * lengths, weights)
@@ -160,7 +174,7 @@ def _projecting(components: Floats, anchors: list[int]) -> Callable[[Block, Part
         weights = nonnegative_least_squares(gram, cross, start=guess)
         left = squared_residual_rows(block, weights, components)
         residual = without_rounding(left, 10 * lengths)
-        residual[_places(anchors, rows)] = 0.0
+        residual[places_in(rows, anchors)] = 0.0
         return _judged(block, rows, lengths, sums, weights, residual)
 
     return project
@@ -173,15 +187,10 @@ def _candidates(
 
     def best_of(block: Block, of_block: Any, rows: range) -> Leaders:
         scores = scores_of(block, of_block)
-        scores[_places(anchors, rows)] = -np.inf
+        scores[places_in(rows, anchors)] = -np.inf
         return leaders(block, rows, scores, 1e-10 * abs(scores.max()))
 
     return (found for _, _, found in blocks.each(best_of, given, range(blocks.n_rows)))
-
-
-def _places(anchors: list[int], rows: range) -> list[int]:
-    """Where the anchors are among the rows of a block."""
-    return [anchor - rows.start for anchor in anchors if anchor in rows]
 
 
 def _along(ray: Floats) -> Callable[[Block, Part], Floats]:
