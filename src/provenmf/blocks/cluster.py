@@ -33,6 +33,8 @@ FOLDED = 8
 # Tasks of a pass for each thread of the workers: a few, since each costs the scheduler time, and
 # more than one, so that a worker that joins late finds work.
 TASKS_PER_THREAD = 2
+# What a pass has to know travels with its tasks up to so many bytes in all of them.
+BYTES_IN_TASKS = 1 << 20
 # Arrays from so many bytes on stay on the workers for later passes, and so many of them.
 WORTH_KEEPING, ARRAYS_KEPT = 1 << 20, 3
 
@@ -163,10 +165,10 @@ class ClusterBlocks(Blocks):
         ]
 
     def _shared(self, function: Callable[..., Any]) -> Any:
-        """The function, on its way to the workers by itself."""
+        """The function as tasks take it."""
         if self._client is None:
             return function
-        return self._client.submit(_itself, function, pure=False)
+        return on_its_way(self._client, function, len(self._chunks) // self._together)
 
     def _slices(self, row_arrays: Sequence[ByRow]) -> list[list[Any]]:
         """Of each array a list with what every task needs of it; parts there are only named."""
@@ -262,7 +264,7 @@ class ClusterParts(Parts):
         return ClusterParts(self._client, futures, self._number, self._together)
 
     def _tasks(self, function: Callable[..., Any], others: Sequence[Parts]) -> list[Any]:
-        shared = self._client.submit(_itself, function, pure=False)
+        shared = on_its_way(self._client, function, len(self.futures))
         lists = zip(self.futures, *(_futures_of(other) for other in others))
         return [delayed(_in_one_thread, pure=False)(_listed, shared, *parts) for parts in lists]
 
@@ -336,6 +338,15 @@ def _as_rows(chunk: object, dtype: np.dtype[Any], sparse: bool) -> Block:
             "meta=scipy.sparse.csr_array((0, 0))"
         )
     return own_rows(chunk) if sparse else np.asarray(chunk, dtype=dtype)
+
+
+def on_its_way(client: Any, function: Callable[..., Any], tasks: int) -> Any:
+    """A small function as it is, to travel with each task; a large one goes there by itself."""
+    from distributed.protocol.pickle import dumps
+
+    if len(dumps(function)) * tasks <= BYTES_IN_TASKS:
+        return function
+    return client.submit(_itself, function, pure=False)
 
 
 def _itself(value: Any) -> Any:

@@ -91,7 +91,7 @@ def _dense_rows(
 ) -> tuple[Floats, Floats, Floats]:
     """(lengths, sums, residuals), XCᵀ and WᵀX of a dense block."""
     by_row = np.empty((3, len(block)))
-    cross = np.empty(weights.shape) if products else weights
+    cross = np.empty(weights.shape if products else (0, len(components)))
     weights_data = np.zeros(components.shape)
     step = max(1, SLICE_ENTRIES // block.shape[1])
     for start in range(0, len(block), step):
@@ -113,7 +113,7 @@ def _sparse_rows(
     residuals = np.sqrt(squared_residual_rows(wide, weights, components))
     by_row = np.stack([row_lengths(wide), row_sums(wide), residuals])
     if not products:
-        return by_row, weights, components
+        return by_row, np.empty((0, len(components))), np.zeros(components.shape)
     cross = product(wide, np.ascontiguousarray(components.T))
     return by_row, cross, transposed_product(wide, weights).T
 
