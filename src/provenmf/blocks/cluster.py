@@ -342,9 +342,10 @@ def _as_rows(chunk: object, dtype: np.dtype[Any], sparse: bool) -> Block:
 
 def on_its_way(client: Any, function: Callable[..., Any], tasks: int) -> Any:
     """A small function as it is, to travel with each task; a large one goes there by itself."""
-    from distributed.protocol.pickle import dumps
+    from distributed.protocol import pickle
 
-    if len(dumps(function)) * tasks <= BYTES_IN_TASKS:
+    library: Any = pickle  # it says nothing about types
+    if len(library.dumps(function)) * tasks <= BYTES_IN_TASKS:
         return function
     return client.submit(_itself, function, pure=False)
 
