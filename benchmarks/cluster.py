@@ -6,9 +6,9 @@ The same rows three times: an array of this process (one thread), persisted on a
 process, and on one of two. Each method is fitted once to a few rows, so that everything is
 compiled, then in turn at the three places, `--repeats` times; the best time of each counts.
 "speed-up" is one worker against two, "overhead" one worker against memory, each by the clock and,
-in brackets, by processor seconds that must come one after the other: client, scheduler and the
-busiest worker. These hardly depend on what else the machine does; with two cores they leave out
-that client and scheduler take time from the workers. Bytes are those of a fit on two workers.
+in brackets, by processor seconds that must come one after the other: those of the client and of
+the busiest worker's tasks. These hardly depend on what else the machine does; they leave out what
+the scheduler and the messages take, some 30 ms a pass. Bytes are those of a fit on two workers.
 """
 
 from __future__ import annotations

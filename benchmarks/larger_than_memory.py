@@ -3,47 +3,32 @@
     python benchmarks/larger_than_memory.py [--gigabytes 10] [--columns 1000] [--where disk cluster]
 
 The matrix (single precision) is written in blocks and removed at the end. For each method: seconds
-of wall and processor time, gigabytes that the passes read, their speed beside that of reading the
-file once with nothing to compute in the same run, peak memory of every process, bytes that came to
-and left the client, and whether the first rows, which fit into memory, get the same answer from
-memory as from where they are. Scheduler and workers are processes of their own, one thread each;
-give the workers too little memory to hold half of the matrix, so that every pass reads it.
+of wall and processor time, passes, how fast they read beside reading the file once with nothing to
+compute in the same run, peak memory of every process, bytes that came to and left the client, and
+whether the first rows, which fit into memory, get the same answer as an array as from the file or
+the cluster. Scheduler and workers are processes of their own, one thread each; give the workers too
+little memory to hold half of the matrix, so that every pass reads it.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 import time
-import warnings
 from contextlib import ExitStack
 from pathlib import Path
 
-os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
+from clusters import METHODS, Traffic, cluster, fitted, used, work_so_far
 
-import dask.array as da
+import dask.array as da  # isort: skip  (after the threads are set)
 import numpy as np
-from cluster import Traffic, cpu_of_workers
 from dask.delayed import delayed
-from distributed import Client, SubprocessCluster
 
 from provenmf import resources
 from provenmf.blocks import as_blocks
-from provenmf.estimators import make_estimator
 from provenmf.reproduce.memory import high_water_mark
 
-METHODS = {
-    "spa": {},
-    "xray": {},
-    "fast_anchor": {},
-    "cones": {},
-    "and_descent": {"max_iter": 3},
-    "purification": {"max_iter": 3},
-    "hals": {"max_iter": 3, "tol": 0.0},
-    "anls": {"max_iter": 3, "tol": 0.0},
-    "merit": {},
-}
+ITERATIONS = 3  # what a pass takes does not depend on how many there are
 PART_ROWS = 40_000  # of the part that fits into memory: enough for MERIT to leave rows in place
 
 
@@ -117,7 +102,7 @@ def main() -> None:
     parser.add_argument("--where", nargs="*", default=["disk", "cluster"])
     parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--folder", default=None)
-    parser.add_argument("--no-certify", action="store_true")
+    parser.add_argument("--certify", action="store_true")
     a = parser.parse_args()
     n = int(a.gigabytes * 1e9 / (4 * a.columns))
     print(f"{n} x {a.columns} float32, {4e-9 * n * a.columns:.2f} GB, rank {a.rank}")
@@ -125,63 +110,51 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=a.folder) as folder, ExitStack() as stack:
         path = Path(folder) / "X.npy"
         write(path, n, a.columns, a.rank)
-        print(f"bare read {bare_read(path):.2f} GB/s", flush=True)
+        print(f"bare read {bare_read(path):.2f} GB/s (what is in the page cache included)")
         print(
             f"{'method':14}{'where':>9}{'passes':>8}{'wall s':>8}{'CPU s':>8}{'GB/s':>7}"
-            f"{'peak MB of client, workers':>30}{'MB in':>8}{'MB out':>8}{'same':>6}"
+            f"{'peak MB of client, workers, scheduler':>38}{'MB in':>8}{'MB out':>8}{'same':>6}"
         )
         client = None
         if "cluster" in a.where:
-            options = {"nthreads": 1, "memory_limit": a.worker_memory}
-            cluster = stack.enter_context(
-                SubprocessCluster(n_workers=2, worker_kwargs=options, silence_logs=40)
-            )
-            client = stack.enter_context(Client(cluster))
-            client.wait_for_workers(2)
+            client = stack.enter_context(cluster(2, memory_limit=a.worker_memory))
         part = np.load(path, mmap_mode="r")[: min(PART_ROWS, n)].copy()
+        np.save(path.with_name("part.npy"), part)
         for where in a.where:
             for method in a.methods:
-                line(path, n, part, method, where, client, traffic, a)
+                with used(client if where == "cluster" else None):
+                    line(path, n, part, method, where, client, traffic, a)
 
 
 def line(path, n, part, method, where, client, traffic, a) -> None:
     """Fit, measure, print."""
-    high_water_mark(restart=True)
-    if client is not None:
-        client.run(lambda: high_water_mark(restart=True))
-    with (
-        warnings.catch_warnings(),
-        resources(memory=a.memory, n_jobs=1),
-    ):
-        warnings.simplefilter("ignore")
-
-        def fitted(rows):
-            options = METHODS[method] | {"certify": not a.no_certify}
-            return make_estimator(method, a.rank, random_state=0, **options).fit(rows)
-
-        near = fitted(part)
-        blocks = as_blocks(path if where == "disk" else chunked(path, n, a.chunk_rows))
+    far = client if where == "cluster" else None
+    options = {"certify": a.certify} | {
+        name: ITERATIONS for name in METHODS[method] if name == "max_iter"
+    }
+    with resources(memory=a.memory, n_jobs=1):
+        near = fitted(method, a.rank, part, **options)
+        few = path.with_name("part.npy") if far is None else chunked(path, len(part), a.chunk_rows)
+        agrees = same(near, fitted(method, a.rank, as_blocks(few), **options))
+        high_water_mark(restart=True)
+        if far is not None:
+            far.run(lambda: high_water_mark(restart=True))
+        blocks = as_blocks(path if far is None else chunked(path, n, a.chunk_rows))
         counted = passes_of(blocks)
-        before = traffic.read, traffic.written, time.process_time()
-        workers = cpu_of_workers(client) if where == "cluster" else 0.0
-        began = time.perf_counter()
-        fitted(blocks)
-        wall = time.perf_counter() - began
-        cpu = time.process_time() - before[2]
-        moved = [(traffic.read - before[0]) / 1e6, (traffic.written - before[1]) / 1e6]
-        peaks = [high_water_mark()]
-        if where == "cluster":
-            cpu += cpu_of_workers(client) - workers
-            peaks += client.run(high_water_mark).values()
-            few = as_blocks(chunked(path, len(part), a.chunk_rows))
-        else:
-            few = as_blocks(part, block_rows=3000)
-        agrees = same(near, fitted(few))
+        traffic.read = traffic.written = 0
+        before, began = work_so_far(far), time.perf_counter()
+        fitted(method, a.rank, blocks, **options)
+        wall, work = time.perf_counter() - began, work_so_far(far).since(before)
+        moved = traffic.read / 1e6, traffic.written / 1e6
+    peaks = [high_water_mark(), *(far.run(high_water_mark).values() if far else ())]
+    if far is not None:
+        peaks.append(far.run_on_scheduler(high_water_mark))
     passes = counted[0]
     speed = passes * 4e-9 * n * a.columns / wall
+    cpu = work.client + work.scheduler + sum(work.workers)
     print(
         f"{method:14}{where:>9}{passes:8}{wall:8.0f}{cpu:8.0f}{speed:7.2f}"
-        f"{', '.join(f'{peak:.0f}' for peak in peaks):>30}{moved[0]:8.1f}{moved[1]:8.1f}"
+        f"{', '.join(f'{peak:.0f}' for peak in peaks):>38}{moved[0]:8.1f}{moved[1]:8.1f}"
         f"{'yes' if agrees else 'NO':>6}",
         flush=True,
     )

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from provenmf.blocks.base import Block, Blocks, ByRow, Progress, added, of_block
 from provenmf.blocks.parts import LocalParts, Part, Parts
-from provenmf.errors import InvalidInput
+from provenmf.errors import InvalidInput, warn_user
 from provenmf.parallel import at_most
 from provenmf.storage import float_type, own_rows
 
@@ -51,6 +51,13 @@ class ClusterBlocks(Blocks):
             raise InvalidInput(
                 f"X is a Dask array of shape {array.shape} and type {array.dtype}; a real matrix "
                 "of known shape is needed (see dask.array.Array.compute_chunk_sizes)"
+            )
+        if len(array.chunks[1]) > 1:
+            warn_user(
+                RuntimeWarning(
+                    f"X's columns are in {len(array.chunks[1])} chunks: they are joined to whole "
+                    "rows, which moves them between workers; make X with chunks=(rows, -1)"
+                )
             )
         self._client = active_client()
         self.is_sparse = sp.issparse(array._meta)

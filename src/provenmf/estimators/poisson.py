@@ -16,6 +16,7 @@ from provenmf.guarantees.fit import Fit
 from provenmf.records import Certificate, Solution
 from provenmf.solvers.alternating.starts import Init
 from provenmf.solvers.interruption import OnInterrupt
+from provenmf.solvers.poisson.counts import held
 from provenmf.solvers.poisson.rows import encode_counts
 from provenmf.solvers.poisson.solver import poisson_nmf
 from provenmf.solvers.run import Callback
@@ -68,7 +69,7 @@ class PoissonNMF(Factorizer):
     True
     """
 
-    traits = Traits(random="with options", block_by_block=False)
+    traits = Traits(random="with options")
     _method = "poisson"
     _parameter_constraints: ClassVar[dict[str, object]] = {
         **Factorizer._parameter_constraints,
@@ -101,7 +102,7 @@ class PoissonNMF(Factorizer):
         self.on_interrupt = on_interrupt
 
     def _gathered_bytes(self, blocks: Blocks) -> float:
-        return 16.0 * blocks.stored_entries  # by rows and by columns
+        return 16.0 * blocks.stored_entries if held(blocks) else 0.0  # by rows and by columns
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         return poisson_nmf(

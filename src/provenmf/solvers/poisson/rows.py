@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -79,7 +80,14 @@ def improve_rows(
 
 
 def encode_counts(blocks: Blocks, components: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Weights w >= 0 of each row that minimise D(x || w @ components), one pass.
+    """Weights w >= 0 of each row that minimise D(x || w @ components), one pass."""
+    return blocks.map_rows(weights_encoder(components, blocks.dtype))
+
+
+def weights_encoder(
+    components: NDArray[np.floating], dtype: np.dtype[Any]
+) -> Callable[[Block], NDArray[np.floating]]:
+    """The function that finds the weights of a block's rows.
 
     Entries in columns where every component is zero cannot be explained and are left out.
     """
@@ -95,9 +103,9 @@ def encode_counts(blocks: Blocks, components: NDArray[np.floating]) -> NDArray[n
         even = sums / total if total > 0 else 0.0 * sums
         start = np.repeat(even[:, None], features.shape[1], axis=1)
         rows = improve_rows(counts, features, start, sweeps=MOST_SWEEPS, floor=0.0, tol=SOLVED)
-        return rows.weights.astype(blocks.dtype, copy=False)
+        return rows.weights.astype(dtype, copy=False)
 
-    return blocks.map_rows(weights_of)
+    return weights_of
 
 
 def as_counts(block: Block) -> Block:

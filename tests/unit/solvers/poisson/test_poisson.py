@@ -6,7 +6,6 @@ import scipy.sparse as sp
 from sklearn.decomposition import NMF
 
 from provenmf.blocks import as_blocks
-from provenmf.errors import TooLarge
 from provenmf.linalg.divergence import excess
 from provenmf.solvers.poisson.rows import as_counts, encode_counts
 from provenmf.solvers.poisson.solver import poisson_nmf
@@ -72,11 +71,19 @@ def test_counts_that_no_component_explains_are_left_out():
     np.testing.assert_allclose(weights, [[3.0]])
 
 
-def test_large_data_on_disk_are_refused_by_name(tmp_path, counts, monkeypatch):
-    np.save(tmp_path / "x.npy", counts)
-    monkeypatch.setattr("provenmf.solvers.poisson.solver.MOST_BYTES", 1000.0)
-    with pytest.raises(TooLarge, match="use HALS"):
-        poisson_nmf(as_blocks(tmp_path / "x.npy"), 3)
+@pytest.mark.parametrize("store", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("density", [0.2, 1.0])
+def test_blocks_give_the_answer_of_memory(counts, store, density, monkeypatch):
+    """Sums over blocks, one coordinate a pass, are the sweep over the columns."""
+    rng = np.random.default_rng(0)
+    X = counts * (rng.random(counts.shape) < density)
+    blocks = as_blocks(store(X), block_rows=23)
+    options = {"max_iter": 12, "tol": 0.0, "init": "random"}
+    near = poisson_nmf(blocks, 4, **options)
+    monkeypatch.setattr("provenmf.solvers.poisson.counts.held", lambda blocks: False)
+    far = poisson_nmf(blocks, 4, **options)
+    np.testing.assert_allclose(far.trace["divergence"], near.trace["divergence"], rtol=1e-10)
+    np.testing.assert_allclose(far.components, near.components, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("share", [0.3, 0.5, 1.0])

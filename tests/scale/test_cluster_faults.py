@@ -1,0 +1,106 @@
+"""What a Dask cluster loses or gains in the middle of a fit, and chunks that are not in order."""
+
+import numpy as np
+import pytest
+
+from provenmf import HALS, SPA, Checkpoint, ClusterLost, InvalidInput
+from provenmf.estimators import make_estimator
+
+dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*max_iter")
+
+
+@pytest.fixture
+def cluster():
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    with distributed.Client(cluster) as client:
+        yield client
+
+
+def data():
+    rng = np.random.default_rng(0)
+    return rng.dirichlet(np.ones(3), 60) @ rng.random((3, 10)) + 0.01 * rng.random((60, 10))
+
+
+def hals(callback=None):
+    return HALS(3, init="spa", coarse=False, tol=0, max_iter=6, callback=callback, certify=False)
+
+
+def at_iteration(number, event):
+    """A callback that lets the event happen once."""
+    rows = []
+
+    def callback(row):
+        rows.append(row)
+        if len(rows) == number:
+            event()
+
+    return callback
+
+
+def test_a_worker_that_leaves_and_one_that_joins_change_no_bit(cluster, client):
+    X = da.from_array(data(), chunks=(8, 10))
+    plain = hals().fit(X)
+    fewer = hals(at_iteration(2, lambda: cluster.scale(1))).fit(X)
+    more = hals(at_iteration(2, lambda: cluster.scale(3))).fit(X)
+    for found in (fewer, more):
+        np.testing.assert_array_equal(found.components_, plain.components_)
+        np.testing.assert_array_equal(found.factorization_.weights, plain.factorization_.weights)
+
+
+def test_chunks_that_nobody_can_make_again_are_named(cluster, client):
+    held = client.scatter([data()[:30], data()[30:]])
+    parts = [da.from_delayed(dask.delayed(np.asarray)(part), (30, 10), float) for part in held]
+    X = da.concatenate(parts)
+    for worker in list(cluster.workers.values()):
+        cluster.sync(worker.close)
+    with pytest.raises(ClusterLost, match="lost a part of X.*make the array again"):
+        SPA(3).fit(X)
+
+
+def test_a_scheduler_that_goes_away_leaves_the_checkpoint_whole(tmp_path):
+    options = {"n_workers": 1, "processes": False, "dashboard_address": None}
+    kept = Checkpoint(tmp_path, seconds=0)
+    X = da.from_array(data(), chunks=(8, 10))
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
+        plain = hals().fit(X)
+        gone = at_iteration(3, lambda: cluster.sync(cluster.scheduler.close))
+        with pytest.raises(ClusterLost, match="with the checkpoint of this fit it goes on"):
+            hals(gone).fit(X, checkpoint=kept)
+    iterations = []
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
+        again = hals(iterations.append).fit(X, checkpoint=kept)
+    assert len(iterations) <= 4
+    np.testing.assert_array_equal(again.components_, plain.components_)
+
+
+@pytest.mark.parametrize("method", ["spa", "purification"])
+def test_an_entry_that_is_no_number_is_found_by_row_and_block(method):
+    X = data()
+    X[41, 3] = np.nan
+    array = da.from_array(X, chunks=((7, 20, 3, 30), 10))
+    with (
+        dask.config.set(scheduler="synchronous"),
+        pytest.raises(
+            InvalidInput, match=r"NaN in 1 entries, the first of them in row 41 \(block 3"
+        ),
+    ):
+        make_estimator(method, 3).fit(array)
+
+
+def test_chunks_that_split_columns_are_joined_with_a_word():
+    X = data()
+    with dask.config.set(scheduler="synchronous"):
+        with pytest.warns(RuntimeWarning, match=r"columns are in 3 chunks.*chunks=\(rows, -1\)"):
+            far = SPA(3).fit(da.from_array(X, chunks=(11, 4)))
+    np.testing.assert_array_equal(far.anchors_, SPA(3).fit(X).anchors_)
