@@ -5,7 +5,7 @@
 Two workers in processes of their own. One of them is killed (SIGKILL) at a random moment of the
 time that an undisturbed fit takes, chosen among the workers that are computing; its nanny starts
 another one, which joins late. A run whose kill came after the end of the fit does not count and is
-repeated, until each method was hit `--hits` times. With --late the cluster begins with one worker,
+repeated with a new cluster, until each method was hit `--hits` times. With --late the cluster begins with one worker,
 and a second one joins at a random moment. The table counts the fits whose weights and components
 have the bits of the undisturbed one.
 """
@@ -49,13 +49,6 @@ def kill_one(cluster: LocalCluster, client: Client, rng: np.random.Generator) ->
     return False
 
 
-def whole(client: Client, workers: int, lost: set[str]) -> None:
-    """Wait until the scheduler has noticed what was lost, and has all workers again."""
-    while lost & set(client.scheduler_info(n_workers=-1)["workers"]):
-        time.sleep(0.1)
-    client.wait_for_workers(workers)
-
-
 class Disturbance(threading.Thread):
     """What happens to the cluster after a while."""
 
@@ -82,41 +75,40 @@ def main() -> None:
     parser.add_argument("--late", action="store_true")
     a = parser.parse_args()
     rng = np.random.default_rng(0)
-    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    first = 1 if a.late else 2
     total = agree = 0
-    with LocalCluster(n_workers=first, silence_logs=50, **options) as cluster:
-        with Client(cluster) as client:
-            X = matrix(a.rows, 30, 5, 8)
-            print(
-                f"{'method':14}{'tries':>6}{'hits':>6}{'same bits':>11}{'seconds':>9}", flush=True
-            )
-            for method in a.methods:
-                factors(method, X)  # compiled
-                began = time.perf_counter()
-                expected = factors(method, X)
-                seconds = time.perf_counter() - began
-                tries = hits = same = 0
-                while hits < a.hits and tries < MOST_TRIES * a.hits:
-                    before = set(client.scheduler_info(n_workers=-1)["workers"])
-                    after = float(rng.uniform(0.05, 0.9) * seconds)
-                    disturbance = Disturbance(cluster, client, rng, after, a.late)
-                    disturbance.start()
-                    found = factors(method, X)
-                    disturbance.fit_over = True
-                    disturbance.join()
-                    tries, hits = tries + 1, hits + disturbance.happened
-                    same += disturbance.happened and found == expected
-                    if a.late:
-                        cluster.scale(1)
-                        while len(client.scheduler_info(n_workers=-1)["workers"]) > 1:
-                            time.sleep(0.1)
-                    elif disturbance.happened:
-                        alive = {nanny.worker_address for nanny in cluster.workers.values()}
-                        whole(client, 2, before - alive)
-                total, agree = total + hits, agree + same
-                print(f"{method:14}{tries:6}{hits:6}{same:11}{seconds:9.1f}", flush=True)
+    print(f"{'method':14}{'tries':>6}{'hits':>6}{'same bits':>11}{'seconds':>9}", flush=True)
+    for method in a.methods:
+        tries = hits = same = 0
+        while hits < a.hits and tries < MOST_TRIES * a.hits:
+            tries += 1
+            seconds, hit, agreed = one_run(method, a.rows, rng, late=a.late)
+            hits, same = hits + hit, same + (hit and agreed)
+        total, agree = total + hits, agree + same
+        print(f"{method:14}{tries:6}{hits:6}{same:11}{seconds:9.1f}", flush=True)
     print(f"{agree} of {total} disturbed fits have the bits of the undisturbed one")
+
+
+def one_run(
+    method: str, rows: int, rng: np.random.Generator, *, late: bool
+) -> tuple[float, bool, bool]:
+    """Seconds of an undisturbed fit, whether the next was disturbed, and whether both agree."""
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with (
+        LocalCluster(n_workers=1 if late else 2, silence_logs=50, **options) as cluster,
+        Client(cluster) as client,
+    ):
+        X = matrix(rows, 30, 5, 8)
+        factors(method, X)  # compiled
+        began = time.perf_counter()
+        expected = factors(method, X)
+        seconds = time.perf_counter() - began
+        after = float(rng.uniform(0.05, 0.9) * seconds)
+        disturbance = Disturbance(cluster, client, rng, after, late)
+        disturbance.start()
+        found = factors(method, X)
+        disturbance.fit_over = True
+        disturbance.join()
+    return seconds, disturbance.happened, found == expected
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks.base import Block, Blocks, RowArray
+from provenmf.blocks.base import Block, Blocks, ByRow
 from provenmf.blocks.parts import Parts
 
 
@@ -71,26 +71,26 @@ class MappedBlocks(Blocks):
         return partial(_applied, function, self._function)
 
     def each(
-        self, function: Callable[..., Any], *row_arrays: RowArray
+        self, function: Callable[..., Any], *row_arrays: ByRow
     ) -> Iterator[tuple[int, int, Any]]:
         """Apply `function` to every block where it lives."""
         return self._blocks.each(self._on_mapped(function), *row_arrays)
 
-    def keep(self, function: Callable[..., Any], *row_arrays: RowArray) -> Parts:
+    def keep(self, function: Callable[..., Any], *row_arrays: ByRow) -> Parts:
         """What `function` returns for each block, kept where the block is."""
         return self._blocks.keep(self._on_mapped(function), *row_arrays)
 
     def fold(
-        self, function: Callable[..., Any], state: Any, *row_arrays: RowArray
+        self, function: Callable[..., Any], state: Any, *row_arrays: ByRow
     ) -> tuple[Any, Parts]:
         """One block after the other; see `Blocks.fold`."""
         return self._blocks.fold(partial(_folded, function, self._function), state, *row_arrays)
 
-    def map_rows(self, function: Callable[..., Any], *row_arrays: RowArray) -> NDArray[Any]:
+    def map_rows(self, function: Callable[..., Any], *row_arrays: ByRow) -> NDArray[Any]:
         """One result per row."""
         return self._blocks.map_rows(self._on_mapped(function), *row_arrays)
 
-    def map_reduce(self, function: Callable[..., Any], *row_arrays: RowArray) -> Any:
+    def map_reduce(self, function: Callable[..., Any], *row_arrays: ByRow) -> Any:
         """Sum over the blocks."""
         return self._blocks.map_reduce(self._on_mapped(function), *row_arrays)
 
