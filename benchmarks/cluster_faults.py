@@ -5,9 +5,9 @@
 Two workers in processes of their own. One of them is killed (SIGKILL) at a random moment of the
 time that an undisturbed fit takes, chosen among the workers that are computing; its nanny starts
 another one, which joins late. A run whose kill came after the end of the fit does not count and is
-repeated with a new cluster, until each method was hit `--hits` times. With --late the cluster begins with one worker,
-and a second one joins at a random moment. The table counts the fits whose weights and components
-have the bits of the undisturbed one.
+repeated with a new cluster, until each method was hit `--hits` times. With --late the cluster
+begins with one worker, and a second one joins at a random moment. The table counts the fits whose
+weights and components have the bits of the undisturbed one.
 """
 
 from __future__ import annotations
