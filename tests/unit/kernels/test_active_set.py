@@ -1,25 +1,13 @@
 """The exact active sets of small quadratic programs against every support there is."""
 
-from functools import lru_cache
 from itertools import chain, combinations
 
-import numba
 import numpy as np
 import pytest
 
 from provenmf.kernels.least_squares import active_set as kernels
 
 FLOOR, ROUNDING = 1e-13, 2.3e-16
-
-
-@lru_cache
-def _outer(inner):
-    return numba.njit(lambda *given: inner(*given))
-
-
-def call(inner, *arguments):
-    """The answer of a function that only compiled ones can call."""
-    return _outer(inner)(*arguments)
 
 
 def problem(seed, k=5, d=8):
@@ -59,7 +47,7 @@ def scratch(k):
     return np.empty((k, k)), np.empty(k, dtype=np.int64), np.empty((4, k))
 
 
-def test_append_column():
+def test_append_column(call):
     gram, _ = problem(0)
     lower, order, _ = scratch(5)
     for size, column in enumerate([3, 0, 4]):
@@ -69,7 +57,7 @@ def test_append_column():
     np.testing.assert_allclose(np.tril(lower[:3, :3]), expected[:3, :3], atol=1e-12)
 
 
-def test_append_column_refuses_a_dependent_one():
+def test_append_column_refuses_a_dependent_one(call):
     components = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 1.0]])
     gram = components @ components.T
     lower, order, _ = scratch(3)
@@ -80,7 +68,7 @@ def test_append_column_refuses_a_dependent_one():
 
 
 @pytest.mark.parametrize("gone", [[0], [1, 3], [0, 1, 2, 3], []])
-def test_drop_positions(gone):
+def test_drop_positions(call, gone):
     gram, _ = problem(1)
     columns = np.array([2, 4, 0, 1])
     lower, order, _ = factor(gram, columns), np.append(columns, 9), None
@@ -93,7 +81,7 @@ def test_drop_positions(gone):
     np.testing.assert_allclose(np.tril(lower[:size, :size]), expected, atol=1e-12)
 
 
-def test_solve_with_factor():
+def test_solve_with_factor(call):
     gram, row = problem(2)
     columns = [1, 4, 2]
     right = np.append(row[columns], 7.0)
@@ -103,7 +91,7 @@ def test_solve_with_factor():
 
 
 @pytest.mark.parametrize("sum_to_one", [False, True])
-def test_solve_on_support(sum_to_one):
+def test_solve_on_support(call, sum_to_one):
     """The stationary point of the Lagrangian on the support, and its multiplier."""
     gram, row = problem(3)
     columns = np.array([0, 3, 1])
@@ -131,7 +119,7 @@ def test_solve_on_support(sum_to_one):
     np.testing.assert_allclose(solution[:3], expected, atol=1e-11)
 
 
-def test_descent():
+def test_descent(call):
     gram, row = problem(4)
     columns, solution, descent = np.array([2, 0]), np.array([0.5, -1.5, 9.0]), np.empty(5)
     zero = call(kernels.descent_in_place, gram, row, -0.25, columns, 2, solution, ROUNDING, descent)
@@ -141,7 +129,7 @@ def test_descent():
     assert zero == pytest.approx(8 * ROUNDING * (np.abs(row).max() + 2.25))
 
 
-def test_best_vertex():
+def test_best_vertex(call):
     for seed in range(10):
         gram, row = problem(seed)
         assert call(kernels.best_vertex, gram, row) == np.argmin(0.5 * np.diag(gram) - row)
@@ -149,7 +137,7 @@ def test_best_vertex():
 
 @pytest.mark.parametrize("sum_to_one", [False, True])
 @pytest.mark.parametrize("seed", range(15))
-def test_pivot_row(seed, sum_to_one):
+def test_pivot_row(call, seed, sum_to_one):
     """From any guess: the minimiser, or an honest -1."""
     gram, row = problem(seed)
     expected = best_weights(gram, row, sum_to_one)
@@ -179,7 +167,7 @@ def test_pivot_row(seed, sum_to_one):
 
 @pytest.mark.parametrize("sum_to_one", [False, True])
 @pytest.mark.parametrize("seed", range(15))
-def test_descend_row(seed, sum_to_one):
+def test_descend_row(call, seed, sum_to_one):
     """The rarely used fallback solves every row by itself."""
     gram, row = problem(seed)
     lower, order, work = scratch(5)

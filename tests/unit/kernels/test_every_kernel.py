@@ -8,7 +8,7 @@ import pytest
 import provenmf.kernels
 
 KERNELS = Path(provenmf.kernels.__file__).parent
-COMPILERS = {"njit", "kernel", "inner", "reordering_kernel", "reordering"}
+COMPILERS = {"njit", "kernel", "inner", "inlined", "reordering_kernel", "reordering"}
 
 
 def compiled_functions():

@@ -14,8 +14,8 @@ from provenmf.kernels.topics.documents import (
 
 
 @pytest.mark.parametrize("x", [0.01, 0.1, 0.7, 1.0, 3.9, 4.0, 50.0])
-def test_exponential_of_digamma(x):
-    assert digamma_exponential(x) == pytest.approx(np.exp(psi(x)), rel=1e-6)
+def test_exponential_of_digamma(call, x):
+    assert call(digamma_exponential, x) == pytest.approx(np.exp(psi(x)), rel=1e-6)
 
 
 def plain_parameters(counts, topics, prior):
@@ -40,7 +40,7 @@ def test_documents_equal_the_plain_loop():
     np.testing.assert_allclose(found, expected, atol=0.03)  # 0.02 occurrences count as none
 
 
-def test_sharing_out_occurrences_equals_the_plain_rounds():
+def test_sharing_out_occurrences_equals_the_plain_rounds(call):
     rng = np.random.default_rng(5)
     words, counts = rng.random((9, 4)), rng.integers(1, 6, 9).astype(float)
     words[2] = 0  # a word that no topic has
@@ -52,7 +52,7 @@ def test_sharing_out_occurrences_equals_the_plain_rounds():
         expected = prior + counts @ np.divide(
             shares, norms, out=np.zeros_like(shares), where=norms > 0
         )
-    share_out_in_place(words, counts, 7, 0.0, prior, gamma)
+    call(share_out_in_place, words, counts, 7, 0.0, prior, gamma)
     np.testing.assert_allclose(gamma, expected, rtol=1e-6)
 
 
@@ -90,15 +90,15 @@ def test_every_document_may_have_a_prior_and_a_start_of_its_own():
     np.testing.assert_array_equal(together, alone)
 
 
-def test_chosen_columns_move_to_the_front_of_the_store():
+def test_chosen_columns_move_to_the_front_of_the_store(call):
     rng = np.random.default_rng(2)
     words, rows = rng.random((20, 40)), np.array([3, 0, 19, 3])
     store = np.full(4 * 64 + 5, np.nan)
-    part = gathered(words, rows, store)
-    assert part.shape == (4, padded(40)) == (4, 64)
+    part = call(gathered, words, rows, store)
+    assert part.shape == (4, call(padded, 40)) == (4, 64)
     np.testing.assert_array_equal(part, np.pad(words[rows], ((0, 0), (0, 24))))
     for topics in (np.arange(0, 40, 3), np.arange(40)):
-        part = gathered(words, rows, store)
-        narrow = narrowed_in_place(part, topics, store)
+        part = call(gathered, words, rows, store)
+        narrow = call(narrowed_in_place, part, topics, store)
         expected = np.pad(words[rows][:, topics], ((0, 0), (0, -len(topics) % 32)))
         np.testing.assert_array_equal(narrow, expected)
