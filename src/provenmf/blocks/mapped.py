@@ -22,6 +22,8 @@ class MappedBlocks(Blocks):
         Whose blocks they are, and who makes the passes: on disk, in memory or on a cluster.
     function : callable
         Changes no rows but their entries and columns. Goes to the workers of a cluster.
+    rows : array of shape (n_rows, …), optional
+        The function is given the part that belongs to the block as its second argument.
     dtype : dtype, default that of the blocks
     n_columns : int, default that of the blocks
     is_sparse : bool, default that of the blocks
@@ -30,8 +32,9 @@ class MappedBlocks(Blocks):
     def __init__(
         self,
         blocks: Blocks,
-        function: Callable[[Any], Block],
+        function: Callable[..., Block],
         *,
+        rows: NDArray[Any] | None = None,
         dtype: np.dtype[Any] | None = None,
         n_columns: int | None = None,
         is_sparse: bool | None = None,
@@ -40,6 +43,7 @@ class MappedBlocks(Blocks):
         dtype = blocks.dtype if dtype is None else dtype
         super().__init__((blocks.n_rows, columns), dtype, blocks.block_rows, blocks.progress)
         self._blocks, self._function = blocks, function
+        self._own = () if rows is None else (rows,)
         self.is_sparse = blocks.is_sparse if is_sparse is None else is_sparse
         self.in_memory, self.elsewhere = blocks.in_memory, blocks.elsewhere
         self.room_for_parts = blocks.room_for_parts
@@ -61,54 +65,63 @@ class MappedBlocks(Blocks):
 
     def read(self, start: int, stop: int) -> Block:
         """Rows start … stop−1."""
-        return self._function(self._blocks.read(start, stop))
+        return self._function(
+            self._blocks.read(start, stop), *(own[start:stop] for own in self._own)
+        )
 
     def take(self, rows: NDArray[np.intp]) -> Block:
         """The given rows."""
-        return self._function(self._blocks.take(rows))
+        own = (every[rows] for every in self._own)
+        return self._function(self._blocks.take(rows), *own)
 
     def _on_mapped(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        return partial(_applied, function, self._function)
+        return partial(_applied, function, self._function, len(self._own))
 
     def each(
         self, function: Callable[..., Any], *row_arrays: ByRow
     ) -> Iterator[tuple[int, int, Any]]:
         """Apply `function` to every block where it lives."""
-        return self._blocks.each(self._on_mapped(function), *row_arrays)
+        return self._blocks.each(self._on_mapped(function), *self._own, *row_arrays)
 
     def keep(self, function: Callable[..., Any], *row_arrays: ByRow) -> Parts:
         """What `function` returns for each block, kept where the block is."""
-        return self._blocks.keep(self._on_mapped(function), *row_arrays)
+        return self._blocks.keep(self._on_mapped(function), *self._own, *row_arrays)
 
     def fold(
         self, function: Callable[..., Any], state: Any, *row_arrays: ByRow
     ) -> tuple[Any, Parts]:
         """One block after the other; see `Blocks.fold`."""
-        return self._blocks.fold(partial(_folded, function, self._function), state, *row_arrays)
+        folded = partial(_folded, function, self._function, len(self._own))
+        return self._blocks.fold(folded, state, *self._own, *row_arrays)
 
     def map_rows(self, function: Callable[..., Any], *row_arrays: ByRow) -> NDArray[Any]:
         """One result per row."""
-        return self._blocks.map_rows(self._on_mapped(function), *row_arrays)
+        return self._blocks.map_rows(self._on_mapped(function), *self._own, *row_arrays)
 
     def map_reduce(self, function: Callable[..., Any], *row_arrays: ByRow) -> Any:
         """Sum over the blocks."""
-        return self._blocks.map_reduce(self._on_mapped(function), *row_arrays)
+        return self._blocks.map_reduce(self._on_mapped(function), *self._own, *row_arrays)
 
 
 def _applied(
-    function: Callable[..., Any], before: Callable[[Block], Block], block: Block, *slices: Any
+    function: Callable[..., Any],
+    before: Callable[..., Block],
+    n_own: int,
+    block: Block,
+    *slices: Any,
 ) -> Any:
-    return function(before(block), *slices)
+    return function(before(block, *slices[:n_own]), *slices[n_own:])
 
 
 def _folded(
     function: Callable[..., Any],
-    before: Callable[[Block], Block],
+    before: Callable[..., Block],
+    n_own: int,
     state: Any,
     block: Block,
     *slices: Any,
 ) -> Any:
-    return function(state, before(block), *slices)
+    return function(state, before(block, *slices[:n_own]), *slices[n_own:])
 
 
 def _in_double(block: Block) -> Block:

@@ -17,19 +17,21 @@ of M, which pairs of equal words add to, minus κ. Lengths count little beyond 1
 Words that repeat. If the trace exceeds κ `BURSTY` times, words repeat far more than topics explain,
 as in natural language, and counts above `MOST_REPEATS` are taken as that.
 
-Noise level. Words are redrawn at random, every document keeps its length and the corpus its word
-frequencies. Nothing but the first eigenvector is left of the signal; the second eigenvalue is the
+Noise level. Words are redrawn at random by the corpus's word frequencies, every document keeps its
+length. Nothing but the first eigenvector is left of the signal; the second eigenvalue is the
 noise edge.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.blocks.mapped import MappedBlocks
 from provenmf.linalg.block_lanczos import leading_eigenpairs_of
 from provenmf.linalg.spectral import Spectrum, with_fixed_signs
 from provenmf.solvers.topics.counts import WordCounts
@@ -43,6 +45,7 @@ ACCURACY = 0.03  # residuals, as a fraction of the k-th eigenvalue; noise is lar
 MOST_TOPICS = 100  # looked for when their number is not given
 BURSTY = 2.0
 MOST_REPEATS = 3.0
+GUIDE = 2**16  # steps of the table that leads to a drawn word
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +141,7 @@ def document_weights(counts: WordCounts, k: int, *, energy: float, burstiness: f
 def noise_edge(spectrum: WordSpectrum) -> float:
     """Second eigenvalue of the same corpus with its words redrawn."""
     rng = np.random.default_rng(1)
-    counts = sp.csr_array(spectrum.pairs.counts.blocks.everything())
-    drawn = WordPairs(WordCounts(redrawn(counts, rng)), spectrum.pairs.weights)
+    drawn = WordPairs(redrawn(spectrum.pairs.counts), spectrum.pairs.weights)
     start = rng.standard_normal((drawn.n_words, min(10, drawn.n_words)))
     values = _eigenpairs(drawn, start, min(2, drawn.n_words), accuracy=0.05).values
     return float(values[1]) if len(values) > 1 else 0.0
@@ -158,15 +160,30 @@ def number_of_topics(values: Floats, edge: float) -> int:
     return 2 + int(np.argmax(values[1:above] / following))
 
 
-def redrawn(counts: sp.csr_array, rng: np.random.Generator) -> sp.csr_array:
-    """All occurrences shuffled among the documents, whose lengths stay (fractions rounded up)."""
-    repeats = np.ceil(counts.data).astype(np.intp)
-    words = np.repeat(counts.indices, repeats)
-    rng.shuffle(words)
-    ends = np.concatenate([[0], np.cumsum(repeats)])[counts.indptr]
-    shuffled = sp.csr_array((np.ones(len(words)), words, ends), shape=counts.shape)
-    shuffled.sum_duplicates()
-    return shuffled
+def redrawn(counts: WordCounts) -> WordCounts:
+    """All occurrences drawn anew by the words' frequencies; documents keep their lengths.
+
+    Counts that are not whole are rounded up. Nothing is kept: every pass draws the same words.
+    """
+    cumulated = np.cumsum(counts.frequencies)
+    guide = np.searchsorted(cumulated, np.arange(GUIDE) / GUIDE, side="right").astype(np.int32)
+    draw = partial(drawn_words, cumulated, np.minimum(guide, len(cumulated) - 1))
+    return WordCounts(MappedBlocks(counts.blocks, draw, rows=np.arange(counts.shape[0])))
+
+
+def drawn_words(
+    cumulated: Floats,
+    guide: NDArray[np.int32],
+    block: sp.csr_array,
+    documents: NDArray[np.int64],
+) -> sp.csr_array:
+    """As many words for each document of a block as it has; a word may be there several times."""
+    from provenmf.kernels.topics.redrawing import draw_words_in_place
+
+    ends = np.concatenate([[0], np.cumsum(np.ceil(block.data))]).astype(np.int64)[block.indptr]
+    words = np.empty(ends[-1], dtype=np.int32)
+    draw_words_in_place(ends, documents, cumulated, guide, words)
+    return sp.csr_array((np.ones(len(words)), words, ends), shape=block.shape)
 
 
 def _eigenpairs(pairs: WordPairs, start: Floats, k: int, *, accuracy: float) -> Spectrum:

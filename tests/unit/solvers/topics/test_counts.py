@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from provenmf.blocks import as_blocks
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.metrics.topics import match_topics
 from provenmf.solvers.topics.counts import WordCounts
@@ -83,12 +84,26 @@ def test_the_number_is_where_eigenvalues_fall_most(values, number):
     assert number_of_topics(np.array(values, dtype=float), 0.1) == number
 
 
-def test_redrawn_words_keep_lengths_and_frequencies():
+def test_redrawn_words_keep_lengths_and_on_average_frequencies():
+    counts = corpus_of(2000).counts
+    drawn = redrawn(WordCounts(counts))
+    np.testing.assert_array_equal(drawn.lengths, counts.sum(axis=1))
+    expected, found = np.asarray(counts.sum(axis=0)), drawn.occurrences
+    often = expected > 20
+    assert np.mean((found - expected)[often] ** 2 / expected[often]) == pytest.approx(1, abs=0.2)
+    assert found.sum() == expected.sum()
+    assert (sp.csr_array(drawn.matrix) != counts).nnz > 0
+
+
+def test_redrawn_words_do_not_depend_on_the_blocks():
     counts = corpus_of(50).counts
-    drawn = redrawn(counts, np.random.default_rng(0))
-    np.testing.assert_array_equal(drawn.sum(axis=1), counts.sum(axis=1))
-    np.testing.assert_array_equal(drawn.sum(axis=0), counts.sum(axis=0))
-    assert (drawn != counts).nnz > 0
+    whole = redrawn(WordCounts(counts)).matrix
+    parts = redrawn(WordCounts(as_blocks(counts, block_rows=7)))
+    np.testing.assert_array_equal(parts.matrix.toarray(), whole.toarray())
+    chosen = np.array([3, 17, 41])
+    np.testing.assert_array_equal(parts.take(chosen).toarray(), whole.toarray()[chosen])
+    seen = np.vstack([block.toarray() for _, _, block in parts.blocks.each(lambda block: block)])
+    np.testing.assert_array_equal(seen, whole.toarray())
 
 
 def test_standard_errors_of_words_are_right_on_average():
