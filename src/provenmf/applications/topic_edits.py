@@ -21,7 +21,8 @@ from provenmf.applications.anchor_words import (
     unit_documents,
 )
 from provenmf.applications.fitting import fit_matrix
-from provenmf.applications.topics import Topics, measured, weights_in
+from provenmf.applications.topic_answer import Topics, weights_in
+from provenmf.applications.topic_measures import measured
 from provenmf.applications.words import counts_of_words, whole_matrix
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Corpus, Counts, TextFile

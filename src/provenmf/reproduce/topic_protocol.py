@@ -26,7 +26,8 @@ from provenmf.applications.anchor_words import (
     word_problem,
 )
 from provenmf.applications.fitting import fit_matrix
-from provenmf.applications.topics import Topics, find_topics
+from provenmf.applications.topic_answer import Topics
+from provenmf.applications.topics import find_topics
 from provenmf.linalg.scaling import unit_rows
 from provenmf.metrics.clustering import clustering_accuracy
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence

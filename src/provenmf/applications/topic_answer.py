@@ -1,0 +1,357 @@
+"""The answer of `find_topics`: topics, their anchor words, and the weights of documents.
+
+The Factorization is that of the solver: words (candidates for anchors) in projected coordinates, or
+documents × words for methods without anchors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.applications.anchor_words import document_weights, unit_documents, word_problem
+from provenmf.applications.counted_words import count_problem
+from provenmf.applications.topic_measures import top_columns_of
+from provenmf.applications.topic_ways import TopicSettings
+from provenmf.applications.words import counts_at, counts_of_words, is_count_matrix, whole_matrix
+from provenmf.errors import InvalidInput
+from provenmf.io.texts import Counts, TextFile
+from provenmf.parallel import computed_once
+from provenmf.records.answers import Answer, ReadOptions, Words, shares, stored_or_numbered
+from provenmf.records.shapes import NOT_SAVED, Shape
+from provenmf.solvers.topics.counts import WordCounts
+from provenmf.solvers.topics.documents import weights_of_documents
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Topics(Answer):
+    """Topics of a corpus, their anchor words, and the weights of the documents.
+
+    Words are those that can carry a topic; `word_columns` says where they are in the counts.
+
+    Parameters
+    ----------
+    factorization, notes, component_names
+        As in every `Answer`.
+    topics : ndarray of shape (k, words)
+        Share of each word in each topic; rows sum to one.
+    vocabulary : ndarray of shape (words,)
+        The words.
+    word_columns : ndarray of shape (words,)
+        Their columns in the given counts.
+    document_weights : ndarray of shape (documents, k)
+        Share of each topic in each document; rows sum to one, or are zero without any word.
+    coherence : ndarray of shape (k,)
+        Of the 20 top words of each topic, see `provenmf.metrics.topics`.
+    npmi : ndarray of shape (k,) or None
+        Normalised pointwise mutual information of the same words, from −1 to 1; a file of version
+        0.1 has none.
+    cv : ndarray of shape (k,) or None
+        Coherence c_v of the same words, from 0 to 1, with each document as one window (see
+        `provenmf.metrics.topics.cv_coherence`); a file of an earlier version has none.
+    similarity_count : int
+        How many words the topics' 20 top words share.
+    anchor_columns : ndarray of shape (k,) or None
+        The anchor words' places in the vocabulary; None if the method has no anchor words.
+    candidate_words : ndarray of shape (rows,) or None
+        The word behind each row of the factorization; likewise.
+    document_names : ndarray of shape (documents,) or None
+        Names of the documents, where they have names.
+    example_documents : ndarray of shape (k, examples) or None
+        Documents that show each topic best (weight and length), −1 where there are no more.
+    example_texts : ndarray of shape (k, examples) or None
+        Their first characters, where texts are known.
+    rarity : ndarray of shape (words,) or None
+        Logarithm of documents over those with the word, if the weights are fitted to tf-idf.
+    prior : ndarray of shape (k,) or None
+        Parameters of the Dirichlet distribution of the documents' weights, if topics come from
+        counts.
+    word_frequency : ndarray of shape (words,) or None
+        Share of each word among all occurrences; likewise.
+    eigenvalues : ndarray of shape (values,) or None
+        Of the words' co-occurrence, largest first; likewise.
+    noise_edge : float
+        The eigenvalue that words drawn at random reach, if the number of topics was to be found;
+        otherwise NaN.
+    settings : TopicSettings
+        How the matrix was made.
+    document_groups : ndarray of shape (documents,) or None
+        A year, an author or the like for each document, see `grouped`.
+    grouped_by : str
+        What the groups are called.
+    corpus : Counts or None
+        What the topics were found in, as long as they are in memory; it is not saved.
+
+    See Also
+    --------
+    find_topics : Makes one from documents.
+
+    Examples
+    --------
+    >>> from provenmf.applications import find_topics
+    >>> sea, kitchen = "ship sail harbour wave", "bread flour oven yeast"
+    >>> texts = [sea, kitchen, "sail wave ship", "oven bread yeast", "harbour wave", "flour oven"]
+    >>> topics = find_topics(texts, 2)
+    >>> topics
+    Topics(2 topics of 6 documents, method='spa')
+    >>> topics.transform(["a ship on a wave", "bread and yeast"]).argmax(axis=1).tolist() == (
+    ...     topics.document_weights[:2].argmax(axis=1).tolist()
+    ... )
+    True
+    """
+
+    kind: ClassVar[str] = "topics"
+    words: ClassVar[Words] = Words("Topics", "topic", "document", "word", "top words")
+
+    topics: Annotated[NDArray[np.float64], Shape("k", "words")]
+    vocabulary: Annotated[NDArray[np.str_], Shape("words")]
+    word_columns: Annotated[NDArray[np.intp], Shape("words")]
+    document_weights: Annotated[NDArray[np.float64], Shape("documents", "k")]
+    coherence: Annotated[NDArray[np.float64], Shape("k")]
+    similarity_count: int
+    anchor_columns: Annotated[NDArray[np.intp], Shape("k", below="words")] | None = None
+    candidate_words: Annotated[NDArray[np.intp], Shape("rows", below="words")] | None = None
+    document_names: Annotated[NDArray[np.str_], Shape("documents")] | None = None
+    example_documents: Annotated[NDArray[np.intp], Shape("k", "examples")] | None = None
+    example_texts: Annotated[NDArray[np.str_], Shape("k", "examples")] | None = None
+    rarity: Annotated[NDArray[np.float64], Shape("words")] | None = None
+    npmi: Annotated[NDArray[np.float64], Shape("k")] | None = None
+    cv: Annotated[NDArray[np.float64], Shape("k")] | None = None
+    prior: Annotated[NDArray[np.float64], Shape("k")] | None = None
+    word_frequency: Annotated[NDArray[np.float64], Shape("words")] | None = None
+    eigenvalues: Annotated[NDArray[np.float64], Shape("values")] | None = None
+    noise_edge: float = np.nan
+    settings: TopicSettings = TopicSettings()
+    document_groups: Annotated[NDArray[np.str_], Shape("documents")] | None = None
+    grouped_by: str = ""
+    corpus: Counts | None = field(default=None, compare=False, metadata=NOT_SAVED)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The same as `document_weights`."""
+        return self.document_weights
+
+    @property
+    def components(self) -> NDArray[np.float64]:
+        """The same as `topics`."""
+        return self.topics
+
+    @computed_once
+    def row_names(self) -> Sequence[str]:
+        """Names of the documents."""
+        return stored_or_numbered(self.document_names, "document", len(self.document_weights))
+
+    @property
+    def column_names(self) -> Sequence[str]:
+        """The vocabulary."""
+        return [str(word) for word in self.vocabulary]
+
+    @property
+    def anchor_words(self) -> tuple[str, ...]:
+        """The anchor word of each topic; empty if the method has none."""
+        if self.anchor_columns is None:
+            return ()
+        return tuple(str(word) for word in self.vocabulary[self.anchor_columns])
+
+    @computed_once
+    def share(self) -> NDArray[np.float64]:
+        """How much of the collection is about each topic; sums to 1."""
+        return shares(self.document_weights)
+
+    def top_words(self, n_words: int = 10) -> list[list[str]]:
+        """The words that say most about each topic, first things first; see `top_columns`."""
+        return [self.vocabulary[row].tolist() for row in self.top_columns(n_words)]
+
+    def top_columns(self, n_words: int = 10) -> NDArray[np.intp]:
+        """Places in the vocabulary of each topic's top words (k, n_words).
+
+        Topics from counts rank words by relevance (see `provenmf.metrics.topics.relevance`), other
+        topics by weight.
+        """
+        return top_columns_of(self.topics, self.word_frequency, n_words)
+
+    def largest(self, n: int = 10) -> list[list[str]]:
+        """The top words of each topic."""
+        return self.top_words(n)
+
+    def anchor_name(self, component: int) -> str:
+        """The anchor word of a topic, or nothing."""
+        return self.anchor_words[component] if self.anchor_words else ""
+
+    def scores(self) -> dict[str, float]:
+        """Coherence and shared words."""
+        scores = {"top words shared between topics (fewer is better)": float(self.similarity_count)}
+        if self.npmi is not None and np.isfinite(self.npmi).any():
+            if self.cv is not None:
+                meaning = "mean coherence c_v (from 0 to 1, each document as one window)"
+                scores = {meaning: float(np.nanmean(self.cv)), **scores}
+            meaning = "mean coherence of the topics (NPMI, from -1 to 1; higher is better)"
+            return {meaning: float(np.nanmean(self.npmi)), **scores}
+        if np.isfinite(self.coherence).any():
+            mean = float(np.nanmean(self.coherence))
+            scores = {"mean coherence of the topics (closer to 0 is better)": mean, **scores}
+        return scores
+
+    def grouped(self, values: Sequence[object], name: str = "group") -> Topics:
+        """The same topics with a year, an author or the like for each document.
+
+        The report then shows the topics over it, and `group_shares` gives the numbers.
+
+        Examples
+        --------
+        >>> from provenmf.applications import find_topics
+        >>> texts = ["ship sail wave", "bread oven yeast", "sail wave ship", "oven bread yeast"]
+        >>> topics = find_topics(texts, 2).grouped([1914, 1914, 1914, 1915], "year")
+        >>> groups, shares = topics.group_shares()
+        >>> groups, shares.sum(axis=1).round(6).tolist()
+        (['1914', '1915'], [1.0, 1.0])
+        """
+        if len(values) != len(self.document_weights):
+            raise InvalidInput(
+                f"{len(values)} values for {len(self.document_weights)} documents: give one each"
+            )
+        groups = np.array([str(value) for value in values], dtype=np.str_)
+        return replace(self, document_groups=groups, grouped_by=name)
+
+    def group_shares(self) -> tuple[list[str], NDArray[np.float64]]:
+        """Names of the groups, sorted, and the share of each topic in each (groups, k)."""
+        if self.document_groups is None:
+            raise InvalidInput("the documents have no groups: give them with grouped(values)")
+        names, place = np.unique(self.document_groups, return_inverse=True)
+        sums = np.zeros((len(names), self.n_components))
+        np.add.at(sums, place, self.document_weights)
+        totals = sums.sum(axis=1, keepdims=True)
+        found = np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)
+        return [str(name) for name in names], found
+
+    def tables(self) -> dict[str, pandas.DataFrame]:
+        """The tables of every answer, and the share of each topic in each group of documents."""
+        tables = super().tables()
+        if self.document_groups is not None:
+            import pandas
+
+            names, found = self.group_shares()
+            index = pandas.Index(names, name=self.grouped_by)
+            columns = list(self.component_names)
+            tables["topics_by_group"] = pandas.DataFrame(found, index=index, columns=columns)
+        return tables
+
+    def merge(self, numbers: Sequence[int], documents: object = None) -> Topics:
+        """One topic in place of several; weights are refitted and the certificate is new.
+
+        Parameters
+        ----------
+        numbers : sequence of int
+            The topics to merge, counted from 1 as in their names.
+        documents : texts, Counts or matrix of counts, optional
+            What the topics were found in; needed for topics that were loaded from a file.
+
+        Returns
+        -------
+        Topics
+            Without anchor words: the certificate is that of documents of unit length factorized
+            with these topics. Default names are numbered anew, names of one's own stay.
+
+        Examples
+        --------
+        >>> from provenmf.applications import find_topics
+        >>> texts = ["ship sail wave", "bread oven yeast", "ship wave harbour", "oven bread"] * 3
+        >>> topics = find_topics(texts, 2).labelled({1: "one", 2: "two"})
+        >>> topics.merge([1, 2]).component_names
+        ('one + two',)
+        """
+        from provenmf.applications.topic_edits import merge
+
+        return merge(self, numbers, documents)
+
+    def drop(self, numbers: Sequence[int], documents: object = None) -> Topics:
+        """The topics without some of them; see `merge` for the rest."""
+        from provenmf.applications.topic_edits import drop
+
+        return drop(self, numbers, documents)
+
+    def split(self, number: int, documents: object = None, *, random_state: Any = 0) -> Topics:
+        """Two topics in place of one, found in the words that it explains; see `merge`."""
+        from provenmf.applications.topic_edits import split
+
+        return split(self, number, documents, random_state=random_state)
+
+    def reduced_to(self, n_topics: int, documents: object = None) -> Topics:
+        """Merge topics until `n_topics` are left, each time those that differ least; see `merge`.
+
+        The loss of a merger is the information about words that is lost (Slonim & Tishby 1999).
+        """
+        from provenmf.applications.topic_edits import reduce_to
+
+        return reduce_to(self, n_topics, documents)
+
+    def factorized(self) -> str:
+        """Words as points, or documents of unit length."""
+        rows, columns = len(self.factorization.weights), self.factorization.components.shape[1]
+        if self.anchor_columns is None:
+            return f"{rows:,} documents of unit length over {columns:,} words"
+        how = ", moved in by as much as noise may have moved it out"
+        return (
+            f"{rows:,} words as points, each the scaled co-occurrence of a word in {columns} "
+            f"coordinates{how if self.settings.features == 'counts' else ''}"
+        )
+
+    def matrix_of(self, data: object) -> Any:
+        """Words as points, or documents of unit length, from texts or counts."""
+        counts, missing = counts_of_words(data, self.vocabulary)
+        if missing:
+            raise InvalidInput(
+                f"{len(missing)} words of the result, such as {missing[0]!r}, are not in the data: "
+                "give the corpus and vocabulary that the result was made from"
+            )
+        if self.anchor_columns is None:
+            return unit_documents(whole_matrix(counts, "certify"))
+        settings = self.settings
+        if settings.features == "counts":
+            number = settings.n_topics or self.n_components
+            return count_problem(counts, number, settings.min_anchor_documents).points
+        matrix = whole_matrix(counts, "certify")
+        return word_problem(matrix, settings.n_topics, settings.min_anchor_documents).points
+
+    def read(self, path: Path, options: ReadOptions) -> Any:
+        """Texts, or counts where the path names a matrix of counts."""
+        if is_count_matrix(path, options.vocabulary):
+            return counts_at(path, options.vocabulary, options.key)
+        return TextFile(path, options.field, mail=options.mail)
+
+    def transform(self, data: object) -> NDArray[np.float64]:
+        """Share of each topic in new documents.
+
+        Parameters
+        ----------
+        data : texts, counts with their vocabulary, or a matrix of counts
+            A matrix without names has the columns of the counts that the topics were found in.
+            Words that are not in `vocabulary` say nothing and are left out.
+
+        Returns
+        -------
+        ndarray of shape (documents, k)
+            Rows sum to one; a document without any word of the vocabulary has zeros.
+        """
+        counts, _ = counts_of_words(data, self.vocabulary, self.word_columns)
+        return weights_in(counts, self.topics, self.prior, self.rarity)
+
+
+def weights_in(
+    counts: WordCounts,
+    topics: NDArray[np.float64],
+    prior: NDArray[np.float64] | None,
+    rarity: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    """Weights of documents, by likelihood where there is a prior, otherwise by least squares."""
+    if prior is not None:
+        return weights_of_documents(counts, topics, prior)
+    return document_weights(counts, topics, rarity)

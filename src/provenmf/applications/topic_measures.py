@@ -1,0 +1,74 @@
+"""How good topics are, which of their words say most, and which documents show them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.io.texts import TextFile
+from provenmf.metrics.topics import coherences, relevance, similarity_count, top_words
+from provenmf.solvers.topics.counts import WordCounts
+
+N_TOP_WORDS = 20
+N_EXAMPLES = 3
+SNIPPET = 400
+
+
+def measured(
+    topics: NDArray[np.float64],
+    frequency: NDArray[np.float64] | None,
+    weights: NDArray[np.float64],
+    counts: WordCounts,
+    texts: Sequence[str] | TextFile | None,
+) -> dict[str, Any]:
+    """How good topics are and which documents show them: fields of `Topics`."""
+    best = top_columns_of(topics, frequency, N_TOP_WORDS)
+    examples = _example_documents(weights, counts.lengths)
+    return {
+        **coherences(best, counts.blocks),
+        "similarity_count": int(similarity_count(best)),
+        "example_documents": examples,
+        "example_texts": _example_texts(texts, examples),
+    }
+
+
+def top_columns_of(
+    topics: NDArray[np.float64], frequency: NDArray[np.float64] | None, n_words: int
+) -> NDArray[np.intp]:
+    """Places of each topic's top words: by relevance where frequencies are known, or by weight."""
+    return top_words(topics if frequency is None else relevance(topics, frequency), n_words)
+
+
+def _example_documents(
+    weights: NDArray[np.float64], lengths: NDArray[np.float64]
+) -> NDArray[np.intp]:
+    """The documents that show each topic best, −1 where it is in no more.
+
+    Weight times n / (n + median n) for a document of n words: hundreds of short documents have a
+    weight of one, and what a few words say is uncertain.
+    """
+    typical = float(np.median(lengths)) or 1.0
+    certain = lengths / (lengths + typical)
+    found = np.full((weights.shape[1], min(N_EXAMPLES, len(weights))), -1, dtype=np.intp)
+    for examples, weight in zip(found, weights.T):  # a topic at a time: documents may be millions
+        score = weight * certain
+        least = np.partition(score, -len(examples))[-len(examples)]
+        near = np.flatnonzero((score >= least) & (weight > 0))
+        best = near[np.argsort(-score[near], kind="stable")][: len(examples)]
+        examples[: len(best)] = best
+    return found
+
+
+def _example_texts(
+    known: Sequence[str] | TextFile | None, examples: NDArray[np.intp]
+) -> NDArray[np.str_] | None:
+    """The first characters of the examples, where the texts are known."""
+    if known is None:
+        return None
+    places = examples[examples >= 0].tolist()
+    texts = known.at(places) if isinstance(known, TextFile) else {i: known[i] for i in places}
+    shown = [[texts.get(i, "")[:SNIPPET] for i in row] for row in examples]
+    return np.array(shown, dtype=np.str_)
