@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf import Checkpoint
+from provenmf import Checkpoint, find_topics
 from provenmf.blocks import as_blocks
-from provenmf.blocks.cluster import ClusterParts
+from provenmf.blocks.cluster import ClusterBlocks, ClusterParts
+from provenmf.datasets.corpora import topic_corpus
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.errors import InvalidInput
 from provenmf.estimators import CATALOGUE, estimator_class, make_estimator
@@ -169,6 +170,26 @@ def test_merit_on_a_cluster_is_merit_in_memory(client, monkeypatch):
 
 
 # The chunks need no cluster to be tried: the scheduler of this thread does.
+def test_topics_on_a_cluster_are_topics_in_memory(client, monkeypatch):
+    """Refined and without their number: every step is a pass; the counts never come here."""
+    corpus = topic_corpus(1100, 200, 3, word_concentration=0.1, random_state=0)
+    rows = da.from_array(corpus.counts.toarray(), chunks=((300, 500, 100, 200), 200))
+    rows = rows.map_blocks(sp.csr_array, meta=sp.csr_array((0, 0)))
+    monkeypatch.setattr("provenmf.estimators.memory.MOST_GATHERED", 0.0)
+    kept = []
+    keep = ClusterBlocks.keep
+    monkeypatch.setattr(ClusterBlocks, "keep", lambda *given: kept.append(keep(*given)) or kept[-1])
+    near = find_topics(corpus.counts, random_state=0)
+    far = find_topics(rows, random_state=0)
+    assert any(isinstance(parts, ClusterParts) for parts in kept)  # the weights of the folds
+    assert far.n_components == near.n_components == 3
+    assert far.anchor_words == near.anchor_words
+    np.testing.assert_allclose(far.topics, near.topics, atol=1e-5)
+    np.testing.assert_allclose(far.document_weights, near.document_weights, atol=1e-3)
+    np.testing.assert_allclose(far.transform(rows), far.document_weights, atol=1e-6)
+    assert far.certificate.to_dict().keys() == near.certificate.to_dict().keys()
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", ["csc", "coo", "empty", "by columns", "whole numbers", "frame"])
 def test_chunks_of_every_kind(method, kind):
