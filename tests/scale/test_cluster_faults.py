@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from provenmf import HALS, SPA, Checkpoint, ClusterLost, InvalidInput
 from provenmf.estimators import make_estimator
@@ -9,6 +10,8 @@ from provenmf.estimators import make_estimator
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
+
+from provenmf.blocks.cluster import aligned  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*max_iter")
 
@@ -56,6 +59,26 @@ def test_a_worker_that_leaves_and_one_that_joins_change_no_bit(cluster, client):
     for found in (fewer, more):
         np.testing.assert_array_equal(found.components_, plain.components_)
         np.testing.assert_array_equal(found.factorization_.weights, plain.factorization_.weights)
+
+
+def unaligned(array):
+    """A copy whose numbers begin in the middle of one, as after a message between workers."""
+    buffer = np.zeros(array.nbytes + 4, dtype=np.uint8)
+    moved = buffer[4:].view(array.dtype).reshape(array.shape)
+    moved[...] = array
+    return moved
+
+
+def test_what_came_from_another_worker_is_aligned_again():
+    X = unaligned(data())
+    rows = sp.csr_array(data())
+    rows.data = unaligned(rows.data)
+    assert not X.flags.aligned and not rows.data.flags.aligned
+    for value in (X, rows, (X, rows)):
+        found = aligned(value)
+        for each, given in zip(*((v if isinstance(v, tuple) else (v,)) for v in (found, value))):
+            assert (each if isinstance(each, np.ndarray) else each.data).flags.aligned
+            assert (each != given).sum() == 0
 
 
 def test_chunks_that_nobody_can_make_again_are_named(cluster, client):

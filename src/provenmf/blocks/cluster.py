@@ -370,7 +370,7 @@ def _in_one_thread(function: Callable[..., Any], *arguments: Any) -> Any:
 
 def _listed(function: Callable[..., Any], *lists: Sequence[Any]) -> list[Any]:
     """What the function returns for each chunk and what belongs to it."""
-    return [function(*arguments) for arguments in zip(*lists)]
+    return [function(*map(aligned, arguments)) for arguments in zip(*lists)]
 
 
 def _added(function: Callable[..., Any], *lists: Sequence[Any]) -> Any:
@@ -384,9 +384,26 @@ def _in_turn(
     """The chunks one after the other: the last state, and what belongs to each chunk."""
     parts = []
     for arguments in zip(*lists):
-        state, part = function(state, *arguments)
+        state, part = function(state, *map(aligned, arguments))
         parts.append(part)
     return state, parts
+
+
+def aligned(value: Any) -> Any:
+    """Arrays whose numbers begin where the processor wants them.
+
+    Those that came from another worker may begin anywhere in its message, and compiled loops then
+    round differently: without this a lost worker would change the last bits of an answer.
+    """
+    if isinstance(value, np.ndarray):
+        return np.require(value, requirements="A")
+    if isinstance(value, tuple):
+        return tuple(aligned(each) for each in value)
+    if sp.issparse(value):
+        arrays = value.data, value.indices, value.indptr
+        if not all(array.flags.aligned for array in arrays):
+            return type(value)(aligned(arrays), shape=value.shape)
+    return value
 
 
 def added_in_pairs(results: list[Any]) -> Any:
