@@ -222,3 +222,32 @@ def test_wrong_declarations_are_named():
     rows = chunked(data())
     with pytest.raises(InvalidInput, match="compute_chunk_sizes"):
         make("spa").fit(rows[rows[:, 0] > 0])
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        (
+            lambda: data()[:25],
+            r"chunk \(1, 0\) of X.* shape \(25, 10\) .* declared \(30, 10\)",
+        ),
+        (lambda: data()[:30, :7], r"has shape \(30, 7\)"),
+        (lambda: data()[0], r"has shape \(10,\)"),
+        (lambda: None, "no array of numbers|has shape"),
+        (lambda: "words", r"chunk \(1, 0\) of X, a Dask array, is no array of numbers"),
+    ],
+)
+def test_chunks_that_are_not_as_declared_are_named(second, message):
+    chunks = [lambda: data()[:30], second]
+    array = da.concatenate(
+        [da.from_delayed(dask.delayed(chunk)(), (30, 10), dtype=float) for chunk in chunks]
+    )
+    with dask.config.set(scheduler="synchronous"), pytest.raises(InvalidInput, match=message):
+        make("hals").fit(array)
+
+
+def test_what_is_no_matrix_is_refused():
+    bag = pytest.importorskip("dask.bag").from_sequence([1, 2])
+    for X in (dask.delayed(data)(), bag):
+        with pytest.raises(InvalidInput, match="give a Dask array or frame"):
+            make("spa").fit(X)

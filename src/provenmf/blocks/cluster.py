@@ -19,7 +19,7 @@ from zlib import crc32
 import numpy as np
 import scipy.sparse as sp
 from dask.base import compute
-from dask.delayed import delayed
+from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from provenmf.blocks.base import Block, Blocks, ByRow, Progress, added, of_block
@@ -45,7 +45,13 @@ class ClusterBlocks(Blocks):
     def __init__(
         self, array: Any, *, block_rows: int | None = None, progress: Progress | None = None
     ) -> None:
-        if not hasattr(array, "chunks"):  # a frame: its columns are the features
+        frame = hasattr(array, "to_dask_array")
+        if isinstance(array, Delayed) or not (frame or hasattr(array, "chunks")):
+            raise InvalidInput(
+                f"X is a Dask {type(array).__name__}: give a Dask array or frame (see "
+                "dask.array.from_delayed)"
+            )
+        if frame:  # its columns are the features
             array = array.to_dask_array(lengths=True)
         if array.ndim != 2 or array.dtype.kind not in "fiub" or np.isnan(array.shape).any():
             raise InvalidInput(
@@ -336,7 +342,7 @@ def _in_rows(array: Any, sparse: bool, block_rows: int | None) -> Any:
     return array.rechunk({0: block_rows or some or array.chunks[0], 1: -1})
 
 
-def _as_rows(chunk: object, dtype: np.dtype[Any], sparse: bool) -> Block:
+def _as_rows(chunk: object, dtype: np.dtype[Any], sparse: bool, block_info: Any = None) -> Block:
     """A chunk as blocks are: an array of numbers, or sparse rows in order."""
     if sparse != sp.issparse(chunk):
         raise InvalidInput(
@@ -344,7 +350,19 @@ def _as_rows(chunk: object, dtype: np.dtype[Any], sparse: bool) -> Block:
             f"{'sparse' if sparse else 'dense'}: give the array the right meta, for sparse chunks "
             "meta=scipy.sparse.csr_array((0, 0))"
         )
-    return own_rows(chunk) if sparse else np.asarray(chunk, dtype=dtype)
+    place, shape = block_info[0]["chunk-location"], block_info[None]["chunk-shape"]
+    try:
+        rows = own_rows(chunk) if sparse else np.asarray(chunk, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"chunk {place} of X, a Dask array, is no array of numbers ({error}): see what makes it"
+        ) from error
+    if rows.shape != shape:
+        raise InvalidInput(
+            f"chunk {place} of X, a Dask array, has shape {rows.shape} and is declared {shape}: "
+            "give the array the right chunks"
+        )
+    return rows
 
 
 def on_its_way(client: Any, function: Callable[..., Any], tasks: int) -> Any:
