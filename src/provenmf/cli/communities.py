@@ -26,7 +26,11 @@ def communities(
     output: options.Output = None,
     energy: Annotated[
         float,
-        typer.Option("--energy", metavar="SHARE", help="Share of the nodes' squared norms kept."),
+        typer.Option(
+            "--energy",
+            metavar="SHARE",
+            help="Seek pure nodes among those with this share of the squared length.",
+        ),
     ] = 0.99,
     truth: Annotated[
         Path | None,
@@ -51,11 +55,11 @@ def communities(
     """Find how much each node of a graph belongs to each community.
 
     Memberships are real mixtures: rows that sum to one.
-    Directions and loops are dropped, and said so.
+    Edge directions and self-loops are dropped; a note says so.
 
     \b
     Examples:
-      provenmf communities friends.txt                    two names a line
+      provenmf communities friends.txt                    two names per line
       provenmf communities graph.graphml -k 3 --method spa
       provenmf communities adjacency.npz -k 6 --truth memberships.npz --json
     """

@@ -15,6 +15,7 @@ from provenmf.cli.target import plan
 
 if TYPE_CHECKING:
     from provenmf.io import Table
+    from provenmf.records import Factorization
 
 
 def fit(
@@ -71,7 +72,6 @@ def fit(
       provenmf fit big.npy -k 20 --method spa --no-report --json
     """
     from provenmf import Checkpoint, factorize, resources
-    from provenmf.advisor.diagnose import turned_note
     from provenmf.blocks import Blocks
     from provenmf.estimators import estimator_class
     from provenmf.io import read_table
@@ -98,15 +98,22 @@ def fit(
             **more,
             **fit.options,
         )
-    names: dict[str, Any] = table.names
-    hint = "" if transpose else turned_note(table.matrix.shape)
-    notes = (*result.notes, *([" ".join(hint.split())] if hint else []))
-    result = replace(result, **names, notes=notes)
+    result = described(result, table, transposed=transpose)
     if h5ad is not None:
         from provenmf.io.annotated import write_h5ad
 
         write_h5ad(result, data, h5ad)
     finish(result, target, as_json=as_json)
+
+
+def described(result: Factorization, table: Table, *, transposed: bool) -> Factorization:
+    """The result with the names of the table, and a hint if its columns may be the data points."""
+    from provenmf.advisor.diagnose import turned_note
+
+    names: dict[str, Any] = table.names
+    hint = " ".join(turned_note(table.matrix.shape).split())
+    notes = result.notes if transposed or not hint else (*result.notes, hint)
+    return replace(result, **names, notes=notes)
 
 
 def check_h5ad(path: Path, data: Path, transpose: bool, force: bool) -> None:

@@ -72,7 +72,9 @@ def provenmf(
         False, "--debug", help="Show the full traceback of an error (works in any place)."
     ),
     no_limits: bool = typer.Option(
-        False, "--no-limits", help="Trust files that unfold to far more than their size."
+        False,
+        "--no-limits",
+        help="Also read compressed files that expand to far more than their size.",
     ),
 ) -> None:
     """Options for every command."""

@@ -64,7 +64,7 @@ NoReport = Annotated[
     bool, typer.Option("--no-report", metavar="", help="Do not write the HTML report.")
 ]
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print the result as JSON.")]
-Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", help="Seed of the random numbers.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", help="Random seed.")]
 NoCertify = Annotated[
     bool,
     typer.Option("--no-certify", metavar="", help="Skip the certificate (what is guaranteed)."),
@@ -102,7 +102,7 @@ CheckpointFolder = Annotated[
     typer.Option(
         "--checkpoint",
         metavar="DIR",
-        help="Write the state of the iterations to DIR; the same command goes on from there.",
+        help="Save the state to DIR; the same command resumes from there.",
     ),
 ]
 CheckpointSeconds = Annotated[
@@ -110,13 +110,15 @@ CheckpointSeconds = Annotated[
     typer.Option(
         "--checkpoint-seconds",
         metavar="S",
-        help="Time between two checkpoints; 0: every iteration.",
+        help="Seconds between checkpoints; 0 saves after every iteration.",
     ),
 ]
 Memory = Annotated[
     str | None,
     typer.Option(
-        "--memory", metavar="SIZE", help="Memory that may be used, such as 2GB; less is refused."
+        "--memory",
+        metavar="SIZE",
+        help="Memory budget, such as 2GB. A fit that needs more is refused before it starts.",
     ),
 ]
 Jobs = Annotated[
@@ -124,8 +126,8 @@ Jobs = Annotated[
     typer.Option(
         "--jobs",
         metavar="N",
-        help="Cores to use; -1 for all, which is the default. Words of texts are counted in so "
-        "many processes, everything else runs in so many threads.",
+        help="Cores to use; -1 (the default) for all. Words are counted in this many processes; "
+        "everything else runs in this many threads.",
     ),
 ]
 Resamples = Annotated[
@@ -133,7 +135,7 @@ Resamples = Annotated[
     typer.Option(
         "--resamples",
         metavar="N",
-        help="Find the answer again in N draws of the data, for its standard errors; 0 for none.",
+        help="Repeat on N resamples of the data for standard errors; 0 for none.",
     ),
 ]
 Shape = Annotated[

@@ -32,7 +32,7 @@ def parts(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Find component images, and how much of each is in every image.
+    """Find the parts that images are made of, and how much of each is in every image.
 
     \b
     Examples:

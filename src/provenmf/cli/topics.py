@@ -123,7 +123,7 @@ def topics(
     \b
     Examples:
       provenmf topics letters/ -k 10                      a folder of text files
-      provenmf topics abstracts.txt -k 20                 one document a line
+      provenmf topics abstracts.txt -k 20                 one document per line
       provenmf topics posts.jsonl.xz -k 20 --field body --mail
       provenmf topics letters.csv -k 10 --by year         topics over time
       provenmf topics letters/ -k 30 --reduce-to 12       merge the most alike

@@ -50,7 +50,7 @@ def unmix(
 ) -> None:
     """Find the pure spectra in a hyperspectral image and how much of each is in every pixel.
 
-    Pixels with missing values and dead bands are masked, and said so.
+    Pixels with missing values and dead bands are masked; a note says how many.
 
     \b
     Examples:

@@ -191,11 +191,7 @@ def decoded(path: Path, content: bytes, encoding: str) -> str:
 def _check_text(path: Path, start: bytes, encoding: str) -> None:
     """Refuse a binary file by its first bytes."""
     if b"\x00" in start and not encoding.lower().startswith("utf-16"):
-        raise UnreadableFile(
-            f"{path} is a binary file, not text",
-            argument="skip_unreadable",
-            remedy="take it out of the corpus, or skip such files of a folder with {argument=True}",
-        )
+        raise UnreadableFile(f"{path} is a binary file, not text", remedy="give a text file")
 
 
 def _check_encoding(encoding: str) -> None:

@@ -166,9 +166,16 @@ def _from_folder(
         try:
             yield str(file.relative_to(folder)), decoded(file, read_bytes(file), encoding)
         except UnreadableFile as error:
-            if not skip:
+            if skip:
+                notes.append(f"left out: {error.problem}")
+                continue
+            if error.argument is not None:  # the encoding helps
                 raise
-            notes.append(f"left out: {error}")
+            raise UnreadableFile(
+                error.problem,
+                argument="skip_unreadable",
+                remedy="take it out of the folder, or skip such files with {argument=True}",
+            ) from error
 
 
 def _from_jsonl(path: Path, field: str, encoding: str) -> Iterator[tuple[str, str]]:

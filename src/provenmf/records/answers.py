@@ -20,7 +20,7 @@ from provenmf.errors import InvalidInput, MissingExtra
 from provenmf.records.certificate import Certificate
 from provenmf.records.error_bars import ErrorBars
 from provenmf.records.factorization import Factorization
-from provenmf.records.plotting import Backend, plot
+from provenmf.records.plotting import Plotted
 from provenmf.records.shapes import agree
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class ReadOptions:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Answer:
+class Answer(Plotted):
     """Base of all answers; by itself the answer of a plain matrix, which is its factorization.
 
     Parameters
@@ -303,22 +303,6 @@ class Answer:
         from provenmf.io import save
 
         save(self, path)
-
-    def plot(self, chart: str | None = None, *, backend: Backend = "plotly") -> Any:
-        """One chart of the report as a figure, for notebooks.
-
-        Parameters
-        ----------
-        chart : str, optional
-            Words of its title, such as "map" or "trace"; by default the components.
-        backend : {"plotly", "matplotlib"}, default "plotly"
-            Which package draws (extra `plot`).
-
-        Returns
-        -------
-        plotly.graph_objects.Figure or matplotlib.figure.Figure
-        """
-        return plot(self, chart, backend)
 
     def __eq__(self, other: object) -> bool:
         return agree(self, other) if isinstance(other, Answer) else NotImplemented

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from provenmf.records.certificate import Certificate
 from provenmf.records.error_bars import ErrorBars
 from provenmf.records.origin import Origin
-from provenmf.records.plotting import Backend, plot
+from provenmf.records.plotting import Plotted
 from provenmf.records.shapes import Shape, agree
 from provenmf.records.states import MethodState
 from provenmf.records.stop_reason import StopReason
@@ -40,7 +40,7 @@ class Solution:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Factorization:
+class Factorization(Plotted):
     """A fit as a record: data (n, d) ≈ weights (n, k) @ components (k, d).
 
     Parameters
@@ -113,22 +113,6 @@ class Factorization:
     def n_components(self) -> int:
         """How many components there are."""
         return len(self.components)
-
-    def plot(self, chart: str | None = None, *, backend: Backend = "plotly") -> Any:
-        """One chart of the report as a figure, for notebooks.
-
-        Parameters
-        ----------
-        chart : str, optional
-            Words of its title, such as "map" or "trace"; by default the components.
-        backend : {"plotly", "matplotlib"}, default "plotly"
-            Which package draws (extra `plot`).
-
-        Returns
-        -------
-        plotly.graph_objects.Figure or matplotlib.figure.Figure
-        """
-        return plot(self, chart, backend)
 
     def __repr__(self) -> str:
         return (

@@ -13,9 +13,24 @@ Backend = Literal["plotly", "matplotlib"]
 DRAWS = "provenmf.report.plots"
 
 
-def plot(result: Any, chart: str | None, backend: Backend) -> Any:
-    """A chart of a factorization or an answer."""
-    return import_module(DRAWS).plot(result, chart, backend)
+class Plotted:
+    """What has charts: a factorization, or an answer."""
+
+    def plot(self, chart: str | None = None, *, backend: Backend = "plotly") -> Any:
+        """One chart of the report as a figure, for notebooks.
+
+        Parameters
+        ----------
+        chart : str, optional
+            Words of its title, such as "map" or "trace"; by default the components.
+        backend : {"plotly", "matplotlib"}, default "plotly"
+            Which package draws (extra `plot`).
+
+        Returns
+        -------
+        plotly.graph_objects.Figure or matplotlib.figure.Figure
+        """
+        return import_module(DRAWS).plot(self, chart, backend)
 
 
 def plot_curves(panels: Any, x_label: str, title: str, backend: Backend, **more: Any) -> Any:

@@ -42,7 +42,7 @@ def test_help_speaks_of_seeds_and_numbers(run):
     text = " ".join(run("topics", "--help").out.split())
     for phrase in ("Left out: found out", "Start of the random numbers", "stands beside it"):
         assert phrase not in text
-    assert "Number of components" in text and "Seed of the random numbers" in text
+    assert "Number of components" in text and "Random seed" in text
 
 
 def test_wide_data_are_noticed(run, tmp_path):
