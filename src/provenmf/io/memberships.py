@@ -18,18 +18,27 @@ def read_memberships(
 ) -> NDArray[np.float64]:
     """Memberships (nodes, communities) from a matrix file, one row for each of the `nodes`.
 
-    Rows with names (a first column of a csv file, cells of h5ad) are matched by name. Without them
-    the nodes must be numbers that count the rows, from 0 or from 1; anything else is refused, for
-    rows in another order would be compared with the wrong nodes.
+    Rows with names (a first column of a csv file, cells of h5ad) are matched by name; the names may
+    be numbers. Without them the nodes must be numbers that count the rows, from 0 or from 1;
+    anything else is refused, for rows in another order would be compared with the wrong nodes.
     """
     table = read_table(path, key)
     matrix = as_dense(table.matrix).astype(np.float64)
     names = [str(name) for name in nodes]
     if table.row_names is not None:
         rows = _by_name(names, [str(name) for name in table.row_names], path)
+    elif matrix.shape[1] > 1 and _names_all(matrix[:, 0], names):
+        rows = _by_name(names, [f"{number:.0f}" for number in matrix[:, 0]], path)
+        matrix = matrix[:, 1:]
     else:
         rows = _by_number(names, len(matrix), path)
     return matrix[rows]
+
+
+def _names_all(column: NDArray[np.float64], nodes: list[str]) -> bool:
+    """Whether a column holds different whole numbers, those of all nodes among them."""
+    whole = bool((column == np.floor(column)).all()) and len(np.unique(column)) == len(column)
+    return whole and {f"{number:.0f}" for number in column}.issuperset(nodes)
 
 
 def _by_name(nodes: list[str], known: list[str], path: str | Path) -> list[int]:

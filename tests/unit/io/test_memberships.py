@@ -31,6 +31,14 @@ def test_rows_are_matched_by_name(tmp_path):
         read_memberships(tmp_path / "t.csv", ["a", "e"])
 
 
+def test_names_may_be_numbers(tmp_path):
+    """They were taken for memberships, and rows of another order compared with the wrong nodes."""
+    lines = [f"{name},{a},{b}" for name, (a, b) in zip([12, 2, 7, 1], TRUTH)]
+    (tmp_path / "t.csv").write_text("node,x,y\n" + "\n".join(lines) + "\n")
+    found = read_memberships(tmp_path / "t.csv", ["1", "2", "7", "12"])
+    np.testing.assert_array_equal(found, TRUTH[[3, 1, 2, 0]])
+
+
 @pytest.mark.parametrize(
     ("nodes", "rows"),
     [(["3", "0"], [3, 0]), (["1", "4"], [0, 3]), (list("0123"), range(4))],
