@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import collections
 import gzip
 import io
 import lzma
@@ -10,10 +11,10 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from provenmf.errors import ProvenmfError, UnreadableFile
-from provenmf.io.limits import check_unfolded, too_large
+from provenmf.io.limits import check_unfolded, is_unlimited, too_large
 
 STEP_BYTES = 2**24
 
@@ -116,18 +117,16 @@ def read_bytes(path: Path) -> bytes:
         if ending not in (".gz", ".xz"):
             return path.read_bytes()
         with gzip.open(path) if ending == ".gz" else lzma.open(path) as file:
-            return _read_within_limits(path, file)
+            return b"".join(_parts_within_limits(path, file))
 
 
-def _read_within_limits(path: Path, file: gzip.GzipFile | lzma.LZMAFile) -> bytes:
-    """All that a packed file holds, step by step, so that a bomb is noticed early."""
-    parts: list[bytes] = []
+def _parts_within_limits(path: Path, packed: gzip.GzipFile | lzma.LZMAFile) -> Iterator[bytes]:
+    """What a packed file holds, step by step, so that a bomb is noticed early."""
     size = 0
-    while part := file.read(STEP_BYTES):
-        parts.append(part)
+    while part := packed.read(STEP_BYTES):
         size += len(part)
         check_unfolded(path, size)
-    return b"".join(parts)
+        yield part
 
 
 def stream_lines(path: Path, encoding: str = "utf-8", *, ends: bool = False) -> Iterator[str]:
@@ -157,25 +156,12 @@ def open_stream(path: Path) -> Iterator[Any]:
             with open(path, "rb") as plain:
                 yield plain
             return
-        with packed(path) as inner, io.BufferedReader(_Unfolding(path, inner), 2**20) as file:
-            yield file
-
-
-class _Unfolding(io.RawIOBase):
-    """What a packed file unfolds to, refused as soon as it is too much."""
-
-    def __init__(self, path: Path, packed: IO[bytes]) -> None:
-        self._path, self._packed, self._size = path, packed, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        part = self._packed.read(len(buffer))
-        buffer[: len(part)] = part
-        self._size += len(part)
-        check_unfolded(self._path, self._size)
-        return len(part)
+        with packed(path) as inner:
+            if not is_unlimited():  # all of it first: parsing a bomb would take far longer
+                collections.deque(_parts_within_limits(path, inner), maxlen=0)
+                inner.seek(0)
+            with io.BufferedReader(inner, 2**20) as file:
+                yield file
 
 
 def decoded(path: Path, content: bytes, encoding: str) -> str:

@@ -18,6 +18,7 @@ from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput, TooLarge, UnreadableFile
 from provenmf.io import limits as limits_of_files
 from provenmf.io import read_cube, read_graph, read_images, read_matrix, read_texts, unlimited
+from provenmf.io.files import stream_lines
 from provenmf.io.guarded import read_in_child
 from provenmf.io.matrix_market import parse_matrix_market
 
@@ -174,6 +175,16 @@ def test_packed_bombs_are_refused_and_the_limit_can_be_lifted(tmp_path, monkeypa
         read_texts(path)
     with unlimited():
         assert len(read_texts(path).texts) == 1_000_000
+
+
+def test_a_bomb_is_refused_before_any_of_it_is_parsed(tmp_path, monkeypatch):
+    """Parsing a quarter of a gigabyte of text took a minute."""
+    monkeypatch.setattr(limits_of_files, "FREE_BYTES", 2**20)
+    path = tmp_path / "b.csv.gz"
+    path.write_bytes(gzip.compress(b"1,2,3\n" * 1_000_000))
+    lines = stream_lines(path)
+    with pytest.raises(TooLarge, match="unfolds to"):
+        next(lines)
 
 
 def test_a_small_npz_may_not_declare_a_huge_matrix(tmp_path):
