@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from importlib.util import find_spec
 from types import TracebackType
 from typing import Any
 
@@ -17,8 +18,8 @@ SECONDS_BETWEEN_LINES = 10.0
 class Progress:
     """Show how far a fit is; give `row` to an estimator as its callback.
 
-    Terminals and notebooks show a bar, anything else gets a line every ten seconds, whether or not
-    the solver has reported anything since.
+    Terminals, and notebooks with ipywidgets, show a bar; anything else gets a line every ten
+    seconds, whether or not the solver has reported anything since.
 
     Parameters
     ----------
@@ -181,8 +182,11 @@ def times_column(progress: Progress) -> Any:
 
 
 def in_notebook() -> bool:
-    """Whether output goes to a notebook; rich is asked only where IPython runs."""
-    if "IPython" not in sys.modules:
+    """Whether output goes to a notebook that has what a bar needs, ipywidgets.
+
+    rich is asked only where IPython runs.
+    """
+    if "IPython" not in sys.modules or find_spec("ipywidgets") is None:
         return False
     from rich.console import Console
 

@@ -57,4 +57,5 @@ def _component_table(answer: Answer) -> str:
 
 
 def _cells(tag: str, texts: Iterable[str]) -> str:
-    return "".join(f"<{tag}>{escape(text)}</{tag}>" for text in texts)
+    """Notebooks align cells to the right, which suits no list of words."""
+    return "".join(f'<{tag} style="text-align: left">{escape(text)}</{tag}>' for text in texts)

@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.ticker import MaxNLocator
 
 from provenmf.report.figures import (
     COLOURS,
@@ -44,7 +45,9 @@ class MatplotlibCanvas:
             axes.set_title(name, parse_math=False, fontsize="medium")
 
     def finished(self) -> Any:
-        """The figure."""
+        """The figure; a notebook that shows open figures by itself would show it twice."""
+        if "inline" in plt.get_backend():
+            plt.close(self.figure)
         return self.figure
 
     def draw(self, panel: int, figure: Figure) -> None:
@@ -67,6 +70,8 @@ class MatplotlibCanvas:
             axes.plot(list(x), list(y), style, color=colour, label=as_text(name))
         axes.set_xscale("log" if figure.log_x else axes.get_xscale())
         axes.set_yscale("log" if figure.log_y else axes.get_yscale())
+        if not figure.log_x and all(np.asarray(x).dtype.kind in "iu" for _, x, _ in figure.series):
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))  # 2.5 components are none
         axes.set_xlabel(figure.x_label, parse_math=False)
         axes.set_ylabel(figure.y_label, parse_math=False)
         if len(figure.series) > 1:

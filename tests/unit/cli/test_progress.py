@@ -1,4 +1,5 @@
 import sys
+from types import ModuleType
 
 import pytest
 
@@ -104,6 +105,9 @@ def test_notebooks_get_a_bar(monkeypatch):
     """rich draws its bar into the output of a cell."""
     monkeypatch.delitem(sys.modules, "IPython", raising=False)
     assert not in_notebook()
+    monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
+    monkeypatch.setattr("provenmf.progress.find_spec", lambda name: None)
+    assert not in_notebook()  # rich would warn and show nothing without ipywidgets
     monkeypatch.setattr("provenmf.progress.in_notebook", lambda: True)
     opened = []
     monkeypatch.setattr(Progress, "_open_bar", lambda self: opened.append(self.title))

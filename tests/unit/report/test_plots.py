@@ -56,3 +56,16 @@ def test_names_are_text_and_no_markup(results, closing):
     titles = {note.text for note in topics.plot().layout.annotations}
     assert "&lt;b>$x_1$ &amp; co&lt;/b>" in titles
     topics.plot(backend="matplotlib").draw_without_rendering()
+
+
+def test_axes_of_whole_numbers_have_no_halves_and_notebooks_show_a_figure_once(monkeypatch):
+    import matplotlib.pyplot as plt
+
+    from provenmf.report.figures import Lines
+    from provenmf.report.matplotlib_canvas import MatplotlibCanvas
+
+    canvas = MatplotlibCanvas(["error"], 1, "")
+    canvas.draw(0, Lines([("error", [1, 2, 3], [0.5, 0.2, 0.1])], "K", "error"))
+    assert all(tick == round(tick) for tick in canvas.panels[0].get_xticks())
+    monkeypatch.setattr(plt, "get_backend", lambda: "module://matplotlib_inline.backend_inline")
+    assert not plt.fignum_exists(canvas.finished().number)
