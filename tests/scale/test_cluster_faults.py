@@ -127,3 +127,15 @@ def test_chunks_that_split_columns_are_joined_with_a_word():
         with pytest.warns(RuntimeWarning, match=r"columns are in 3 chunks.*chunks=\(rows, -1\)"):
             far = SPA(3).fit(da.from_array(X, chunks=(11, 4)))
     np.testing.assert_array_equal(far.anchors_, SPA(3).fit(X).anchors_)
+
+
+def test_what_comes_to_this_process_is_said_before_the_start(client, monkeypatch):
+    monkeypatch.setattr("provenmf.estimators.memory.HINT", 100.0)
+    started = []
+    monkeypatch.setattr("provenmf.estimators.spa.spa", lambda *_, **__: started.append(1) or 1 / 0)
+    with (
+        pytest.warns(RuntimeWarning, match="SPA brings weights and lengths of 60 rows to this"),
+        pytest.raises(ZeroDivisionError),
+    ):
+        SPA(3).fit(da.from_array(data(), chunks=(20, 10)))
+    assert started

@@ -82,15 +82,16 @@ class ClusterBlocks(Blocks):
         return {name: getattr(self, name) for name in names}
 
     def _settle(self, given: Any) -> None:
-        """Keep the chunks on the workers if they fit, so that no pass makes them again."""
-        from provenmf.blocks.workers import chunks_kept, threads_of_workers
+        """Keep the chunks on the workers if they fit, so that no pass makes them again.
 
-        kept = chunks_kept(self._client, given, self._array)
-        if kept is None:
-            return
-        self._chunks = kept
+        A task takes several if there is room to bring those to its worker that are on another.
+        """
+        from provenmf.blocks.workers import chunks_kept, fits, threads_of_workers
+
+        roomy = fits(self._client, self._array)
+        self._chunks = chunks_kept(self._client, given, self._array, fit=roomy) or self._chunks
         tasks = TASKS_PER_THREAD * threads_of_workers(self._client)
-        while len(kept) >= 2 * self._together * max(1, tasks):
+        while roomy and len(self._chunks) >= 2 * self._together * max(1, tasks):
             self._together *= 2
 
     def in_blocks_of(self, rows: int) -> ClusterBlocks:

@@ -11,19 +11,23 @@ from provenmf.errors import ClusterLost, warn_user
 SHARE = 0.5
 
 
-def chunks_kept(client: Any, given: Any, rows: Any) -> list[Any] | None:
+def fits(client: Any, rows: Any) -> bool:
+    """Whether the chunks leave room on the workers."""
+    return stored_bytes(client, rows) <= SHARE * room_on_workers(client)
+
+
+def chunks_kept(client: Any, given: Any, rows: Any, *, fit: bool) -> list[Any] | None:
     """The chunks as futures that stay on the workers; None, with a warning, if they do not fit."""
-    if len(futures_in(given)) < given.npartitions:
-        size, room = stored_bytes(client, rows), room_on_workers(client)
-        if size > SHARE * room:
-            warn_user(
-                RuntimeWarning(
-                    f"X takes {size / 1e9:.2f} GB, and the workers have {room / 1e9:.2f} GB: its "
-                    "chunks are read or computed again in every pass. Add workers, or store X in a "
-                    "form that is quick to read"
-                )
+    if not fit and len(futures_in(given)) < given.npartitions:
+        room = room_on_workers(client)
+        warn_user(
+            RuntimeWarning(
+                f"X takes {stored_bytes(client, rows) / 1e9:.2f} GB, and the workers have "
+                f"{room / 1e9:.2f} GB: its chunks are read or computed again in every pass. Add "
+                "workers, or store X in a form that is quick to read"
             )
-            return None
+        )
+        return None
     kept = client.persist(rows)
     by_key = {future.key: future for future in futures_in(kept)}
     keys = [key for row in kept.__dask_keys__() for key in row]

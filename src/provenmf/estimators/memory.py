@@ -39,6 +39,14 @@ def check_memory(name: str, blocks: Blocks, k: int, *, gathered: float, certify:
     )
     if not blocks.in_memory:
         announce_gathering(name, blocks.shape, gathered)
+    if blocks.elsewhere and by_row > HINT:
+        warn_user(
+            RuntimeWarning(
+                f"{name} brings weights and lengths of {blocks.n_rows} rows to this process at the "
+                f"end, {by_row / 1e9:.2g} GB"
+                + (", half of it for the certificate (certify=False)" if certify else "")
+            )
+        )
 
 
 def check_budget(

@@ -47,6 +47,23 @@ def test_a_sweep_equals_the_plain_one_and_never_raises_the_objective(seed):
     assert objective(x, L, found) <= objective(x, L, w) + 1e-9
 
 
+def test_one_coordinate_of_many_rows_is_a_coordinate_of_their_sweeps():
+    rng = np.random.default_rng(0)
+    L = rng.gamma(0.5, 1, (4, 15)) + 1e-3
+    X = rng.poisson(rng.gamma(0.3, 3, (12, 4)) @ L).astype(float)
+    X[0], X[1:, 0] = 0, X[1:, 0] + 1
+    W = rng.gamma(0.3, 10.0, (12, 4)) + 1e-6
+    ratio = X / (W @ L)
+    pull, curvature = ratio @ L[0], (ratio / (W @ L)) @ L[0] ** 2
+    least = np.where(X > 0, X, np.inf).min(axis=1)
+    found = W[:, 0].copy()
+    kernels.step_coordinate_in_place(found, L[0].sum(), pull, curvature, 1e-9, 1 / np.sqrt(least))
+    expected = [w[0] if not x.any() else plain_sweep(x, L, w, 1e-9)[0] for x, w in zip(X, W)]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    values = W[1, 0], L[0].sum(), pull[1], curvature[1], 1e-9, 1 / np.sqrt(least[1])
+    assert kernels.stepped(*values) == found[1]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_entries_of_any_size_are_fitted(seed):
     """The sweep's damping follows the least entry; with it alone nothing moved."""

@@ -75,6 +75,41 @@ def mix_in_place(w: Floats, features: Floats, u: Floats) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def stepped(
+    value: float, total: float, pull: float, curvature: float, floor: float, inverse_root: float
+) -> float:
+    """A coordinate after its step; `total` is the sum of its feature, the others as above."""
+    slope = total - pull
+    if value <= floor and slope >= 0.0:
+        return value
+    if curvature <= 0.0:
+        return floor
+    decrement = inverse_root * abs(slope) / np.sqrt(curvature)
+    step = slope / curvature
+    if slope > 0.0 and decrement > FULL_STEP:
+        step /= 1.0 + decrement
+    if abs(value * slope / total) > abs(step):
+        return max(value * (pull / total), floor)
+    return max(value - step, floor)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def step_coordinate_in_place(
+    values: Floats,
+    total: float,
+    pull: Floats,
+    curvature: Floats,
+    floor: float,
+    inverse_roots: Floats,
+) -> None:
+    """The same coordinate of many rows; those without a positive entry have no inverse root."""
+    for j in range(len(values)):
+        if inverse_roots[j] > 0.0:
+            root = inverse_roots[j]
+            values[j] = stepped(values[j], total, pull[j], curvature[j], floor, root)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def sweep_in_place(
     x: Floats,
     features: Floats,
@@ -94,17 +129,8 @@ def sweep_in_place(
         if sums[i] <= 0.0:
             continue
         pull, curvature = pull_and_curvature(x, features[i], u)
-        slope = sums[i] - pull
-        if w[i] <= floor and slope >= 0.0:
-            continue
-        new, multiplicative = floor, w[i] * (pull / sums[i])
-        if curvature > 0.0:
-            decrement = inverse_root * abs(slope) / np.sqrt(curvature)
-            step = slope / curvature
-            if slope > 0.0 and decrement > FULL_STEP:
-                step /= 1.0 + decrement
-            longer = abs(w[i] * slope / sums[i]) > abs(step)
-            new = max(multiplicative if longer else w[i] - step, floor)
+        multiplicative = w[i] * (pull / sums[i])
+        new = stepped(w[i], sums[i], pull, curvature, floor, inverse_root)
         if new != w[i]:
             change = new - w[i]
             # A weight that keeps a share keeps that share of its part of u, and more of the whole.

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from provenmf.blocks import Block, Blocks
 from provenmf.blocks.base import RowArray
 from provenmf.blocks.parts import Parts
-from provenmf.kernels.poisson.rows import FULL_STEP
 from provenmf.linalg.divergence import products_at, sums_by
 from provenmf.solvers.poisson.rows import as_counts, encode_counts, improve_rows, weights_encoder
 from provenmf.storage import is_sparse
@@ -192,13 +191,15 @@ class CountsInBlocks(Counts):
 
     def better_features(self, weights: RowArray, start: Floats, floor: float) -> Features:
         """A pass for each coordinate, since each needs what the one before has changed."""
+        from provenmf.kernels.poisson.rows import step_coordinate_in_place
+
         features, sums = start.copy(), self._sums(weights)
         features[self._inverse_roots == 0] = 0.0  # columns without counts
         for _ in range(SWEEPS):
             for i in np.flatnonzero(sums > 0).tolist():
-                pull, curvature = self.blocks.map_reduce(_pulling(features, i), weights)
-                features[:, i] = newton_step(
-                    features[:, i], sums[i] - pull, curvature, floor, self._inverse_roots
+                pulls = self.blocks.map_reduce(_pulling(features, i), weights)
+                step_coordinate_in_place(
+                    features[:, i], sums[i], *pulls, floor, self._inverse_roots
                 )
         return Features(features, self.divergence(weights, features))
 
@@ -210,26 +211,6 @@ class CountsInBlocks(Counts):
             return float(found.divergences.sum())
 
         return float(self.blocks.map_reduce(of_block, weights))
-
-
-def newton_step(
-    values: Floats, slope: Floats, curvature: Floats, floor: float, inverse_roots: Floats
-) -> Floats:
-    """One coordinate of every column, as `kernels.poisson.rows.sweep_in_place` moves it.
-
-    Parameters
-    ----------
-    values : (d,), the coordinate. slope : the sum of the weights w that belong to it, less those
-        over the rows of x w / u. curvature : sums over the rows of x (w / u)^2.
-    inverse_roots : one over the root of the least positive count of each column; zero for none.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        step = slope / curvature
-        decrement = inverse_roots * np.abs(slope) / np.sqrt(curvature)
-    step = np.where((slope > 0) & (decrement > FULL_STEP), step / (1 + decrement), step)
-    new = np.where(curvature > 0, np.maximum(values - step, floor), floor)
-    stays = ((values <= floor) & (slope >= 0)) | (inverse_roots == 0)
-    return np.where(stays, values, new)
 
 
 def _pulling(features: Floats, coordinate: int) -> Callable[[Block, Floats], tuple[Floats, Floats]]:
