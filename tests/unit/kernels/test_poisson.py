@@ -47,6 +47,12 @@ def test_a_sweep_equals_the_plain_one_and_never_raises_the_objective(seed):
     assert objective(x, L, found) <= objective(x, L, w) + 1e-9
 
 
+@pytest.mark.parametrize("u", [[1.0, 1.0, 1.0], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [0.0, 0.0, 2.0]])
+def test_counts_are_left_out_where_they_have_no_mean(u):
+    x, u = np.array([0.0, 3.0, 2.0]), np.array(u)
+    assert kernels.leaves_out(x, u) == any(a > 0 and b == 0 for a, b in zip(x, u))
+
+
 def test_one_coordinate_of_many_rows_is_a_coordinate_of_their_sweeps():
     rng = np.random.default_rng(0)
     L = rng.gamma(0.5, 1, (4, 15)) + 1e-3
