@@ -7,10 +7,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
+from provenmf.__main__ import main as start
 from provenmf.estimators import CATALOGUE
 from provenmf.io import load
 
@@ -55,6 +57,18 @@ def test_interruption_before_an_answer_ends_with_130(tmp_path):
     assert "nothing was written" in err
     assert "Traceback" not in err
     assert not list(tmp_path.glob("*.html"))
+
+
+def test_interruption_while_libraries_are_loaded_is_one_line(monkeypatch, capsys):
+    class Interrupted(ModuleType):
+        def __getattr__(self, name):
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "provenmf.cli.main", Interrupted("provenmf.cli.main"))
+    with pytest.raises(SystemExit) as ended:
+        start()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 @pytest.mark.parametrize("method", CATALOGUE)
