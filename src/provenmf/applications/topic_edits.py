@@ -46,9 +46,8 @@ def reduce_to(answer: Topics, n_topics: int, documents: object = None) -> Topics
     """Merge the topics that lose least until so many are left; see `Topics.reduced_to`."""
     if not 1 <= n_topics <= answer.n_components:
         raise InvalidInput(
-            f"must be between 1 and the {answer.n_components} topics there are",
-            argument="n_topics",
-            value=n_topics,
+            f"cannot reduce {answer.n_components} topics to {n_topics}: give a number from 1 to "
+            f"{answer.n_components}"
         )
     counts = counts_behind(answer, documents)
     mass = words_of_topics(answer, counts.matrix)

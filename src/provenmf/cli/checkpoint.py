@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -47,7 +48,7 @@ def content_hash(path: Path) -> str:
     for file in files:
         if not file.is_file():
             continue
-        found.update(str(file.relative_to(path)).encode())
+        found.update(os.fsencode(file.relative_to(path)))  # a name may have no encoding
         with open(file, "rb") as stream:
             while piece := stream.read(1 << 20):
                 found.update(piece)

@@ -116,10 +116,17 @@ def write_tables(result: Factorization | Answer, folder: Path, ending: str = ".c
 
 def _write_table(table: pandas.DataFrame, ending: str, file: IO[bytes]) -> None:
     """Write a table as it goes: as one text, weights of a million documents take a gigabyte."""
+    texts = {name: table[name].map(_encodable) for name in table.select_dtypes("object")}
+    table = table.assign(**texts).rename(index=_encodable, columns=_encodable)
     if ending == ".csv":
         table.to_csv(file, mode="wb")
     else:
         table.to_parquet(file)
+
+
+def _encodable(value: Any) -> Any:
+    """Text that can be written: names of files need not have an encoding."""
+    return value.encode(errors="replace").decode() if isinstance(value, str) else value
 
 
 def as_dict(result: Factorization | Answer) -> dict[str, Any]:

@@ -137,4 +137,4 @@ def write_page(found: RankChoice, data: Path, path: Path) -> None:
         [Tab("rank", "Evidence", elements)],
         Top(origin_rows(origin_of(data), __version__), verdict=found.verdict),
     )
-    write_aside(path, lambda file: file.write(text.encode()))
+    write_aside(path, lambda file: file.write(text.encode(errors="replace")))

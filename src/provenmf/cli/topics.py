@@ -77,7 +77,9 @@ By = Annotated[
 ]
 ReduceTo = Annotated[
     int | None,
-    typer.Option("--reduce-to", metavar="N", help="Merge the most alike topics until N are left."),
+    typer.Option(
+        "--reduce-to", metavar="N", min=1, help="Merge the most alike topics until N are left."
+    ),
 ]
 
 

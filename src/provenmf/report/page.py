@@ -42,7 +42,7 @@ def write(result: Factorization | Answer, path: str | Path, *, title: str | None
     # A report stands beside its result, under the same name.
     beside = shlex.quote(Path(path).with_suffix(".npz").name)
     text = render(result, title=title, result_file=beside)
-    write_aside(path, lambda file: file.write(text.encode()))
+    write_aside(path, lambda file: file.write(text.encode(errors="replace")))
 
 
 def render(

@@ -79,7 +79,7 @@ class Keeper:
     def __init__(self, setting: Checkpoint, identity: Mapping[str, str]) -> None:
         if not setting.seconds >= 0:
             raise InvalidInput(
-                "is negative", argument="seconds", value=setting.seconds, remedy="give 0 or more"
+                "is no time", argument="seconds", value=setting.seconds, remedy="give 0 or more"
             )
         self.folder, self._seconds = Path(setting.folder), setting.seconds
         self.identity = dict(identity)

@@ -1,5 +1,7 @@
 """Files that a command writes: nothing is lost silently, nothing stale stays, tables leave."""
 
+import sys
+
 import numpy as np
 import pandas
 import pytest
@@ -133,3 +135,19 @@ def test_maps_of_a_cube(run, tmp_path):
     ran = run(*unmix, "--maps", "a.hdr")
     assert ran.code == 2 and "--maps" in ran.err and "--force" in ran.err
     assert "end it in .hdr" in " ".join(run(*unmix, "--maps", "a.png").err.split())
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its file systems want UTF-8")
+def test_names_without_an_encoding_are_written_all_the_same(run, tmp_path):
+    """Names of files may be any bytes; tables, checkpoints, reports ended in UnicodeEncodeError."""
+    (tmp_path / "letters").mkdir()
+    for i, text in enumerate(["ship sail wave", "bread oven flour"] * 4):
+        (tmp_path / "letters" / f"{i}\udcff.txt").write_text(text)
+    ran = run(
+        *("topics", "letters", "-k", 2, "-o", "t.npz", "--csv", "tables", "--frame", "frames"),
+        *("--checkpoint", "kept", "--json"),
+    )
+    assert ran.code == 0, ran
+    assert run("label", "t.npz", "1=\udcff").code == 0
+    assert run("report", "t.npz", "-o", "page.html").code == 0
+    assert any("0?.txt" in file.read_text() for file in (tmp_path / "tables").iterdir())
