@@ -411,8 +411,9 @@ def _in_turn(
 def aligned(value: Any) -> Any:
     """Arrays whose numbers begin where the processor wants them.
 
-    Those that came from another worker may begin anywhere in its message, and compiled loops then
-    round differently: without this a lost worker would change the last bits of an answer.
+    Those that came from another worker may begin anywhere in its message. W'W of such an array is
+    another routine of BLAS, which rounds differently: without this a lost worker would change the
+    last bits of an answer.
     """
     if isinstance(value, np.ndarray):
         return np.require(value, requirements="A")
