@@ -117,17 +117,19 @@ class NumberFound:
         return (
             f"{counted(self.number, 'topic')}: {counted(above, 'eigenvalue')}{more} of the words' "
             f"co-occurrence exceed {self.noise_edge:.3g}, the largest that words drawn at random "
-            f"give, and they fall most after the {self.number}th"
+            f"give, and they fall most after the {self.number}th; give the number if you know it"
         )
 
 
 def find_number(counts: WordCounts) -> NumberFound:
     """The number of topics, from the eigenvalues against those of words drawn at random."""
-    most = min(MOST_TOPICS, counts.shape[1] - 1, counts.shape[0])
+    # One more than can be taken: where the search ends, eigenvalues do not, and that is no fall.
+    most = min(MOST_TOPICS + 1, counts.shape[1] - 1, counts.shape[0])
     spectrum = word_spectrum(counts, max(most, 1))
     edge = noise_edge(spectrum)
-    values = spectrum.values[:most]
-    return NumberFound(number_of_topics(values, edge), values, edge)
+    values, beyond = np.split(spectrum.values[:most], [MOST_TOPICS])
+    number = number_of_topics(values, edge, following=float(beyond.sum()))
+    return NumberFound(number, values, edge)
 
 
 def notes_on_counts(counts: WordCounts, problem: CountProblem) -> list[str]:

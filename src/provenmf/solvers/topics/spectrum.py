@@ -147,17 +147,18 @@ def noise_edge(spectrum: WordSpectrum) -> float:
     return float(values[1]) if len(values) > 1 else 0.0
 
 
-def number_of_topics(values: Floats, edge: float) -> int:
+def number_of_topics(values: Floats, edge: float, following: float = 0.0) -> int:
     """Where the eigenvalues above the noise edge fall by the largest factor.
 
-    The edge stands for eigenvalues below it. The first eigenvalue is large whatever the corpus,
-    so that its own gap says nothing; one topic is the answer if no other is above the edge.
+    The edge stands for eigenvalues below it; ``following`` comes after the last value. The first
+    eigenvalue is large whatever the corpus, so that its own gap says nothing; one topic is the
+    answer if no other is above the edge.
     """
     above = int(np.count_nonzero(values > edge))
     if above < 2:
         return 1
-    following = np.maximum(np.append(values[2:], 0.0)[: above - 1], edge)
-    return 2 + int(np.argmax(values[1:above] / following))
+    after = np.fmax(np.append(values[2:], following)[: above - 1], edge)
+    return 2 + int(np.argmax(values[1:above] / after))
 
 
 def redrawn(counts: WordCounts) -> WordCounts:

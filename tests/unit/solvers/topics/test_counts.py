@@ -126,3 +126,10 @@ def formed_points(counts, spectrum):
     q = (dense * scale[:, None]).T @ dense - np.diag(dense.T @ scale)
     sums = np.maximum(q.sum(axis=1, keepdims=True), 1e-12)
     return q / sums @ (spectrum.pairs.scales[:, None] * spectrum.vectors)
+
+
+def test_the_end_of_the_search_is_no_fall():
+    """All values looked at are above the noise: the largest fall is between two of them."""
+    values = np.array([9.0, 4.0, 3.9, 2.0, 1.9, 1.8])
+    assert number_of_topics(values, 0.1, following=1.75) == 3
+    assert number_of_topics(values, 0.1) == 6  # nothing follows
