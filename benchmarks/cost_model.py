@@ -4,15 +4,15 @@
 
 Processor seconds hardly depend on what else a machine does, so the model speaks of them:
 
-    workers  =  passes * entry * rows * columns     (the threads that do the tasks)
+    workers  =  passes * (entry * rows * columns + task * tasks)   (the threads that do the tasks)
     orders   =  passes * (call + order * tasks)     (client and scheduler, one after the other)
 
-with `entry`, `call` and `order` for each method, by nonnegative least squares of relative errors.
-What the scheduler takes while nothing happens is measured first and subtracted. Passes are those
-that the blocks count; tasks are those of one pass. With W workers of one thread, TASKS for each, a
-pass takes about orders + workers / W seconds: it stops to gain where orders take as long as a
-worker's share of the data. What travels is not in the model: see docs/scale.md. The prediction for
-the configuration that was left out is printed beside what was measured there.
+with `entry`, `task`, `call` and `order` for each method, by nonnegative least squares of relative
+errors. What the scheduler takes while nothing happens is measured first and subtracted. Passes are
+those that the blocks count; tasks are those of one pass. With W workers of one thread, TASKS for
+each, a pass takes about orders + workers / W seconds: it stops to gain where orders take as long as
+a worker's share of the data. What travels is not in the model: see docs/scale.md. The prediction
+for the configuration that was left out is printed beside what was measured there.
 """
 
 from __future__ import annotations
@@ -80,10 +80,10 @@ def by_least_squares(columns: list[list[float]], totals: list[float]) -> np.ndar
     return nnls(design / scale, np.ones(len(totals)))[0] / scale
 
 
-def seconds_of_pass(entry: float, call: float, order: float, workers: int) -> float:
+def seconds_of_pass(entry: float, task: float, call: float, order: float, workers: int) -> float:
     """Of the target, on so many workers."""
     n, d = TARGET
-    return entry * n * d / workers + call + order * TASKS * workers
+    return entry * n * d / workers + task * TASKS + call + order * TASKS * workers
 
 
 def main() -> None:
@@ -104,23 +104,29 @@ def main() -> None:
             for method in a.methods:
                 runs[method].append(measured(client, method, X, idle))
                 print(*runs[method][-1], flush=True)
-    print(f"{'method':13}{'passes':>7}{'ns/entry':>9}{'ms/pass':>8}{'ms/task':>8}", end="")
+    report(runs, a.columns)
+
+
+def report(runs: dict[str, list[Run]], columns: int) -> None:
+    """Fit the model to all runs of a method but the last, and compare it with that one."""
+    print(f"{'method':13}{'passes':>7}{'ns/entry':>9}{'ms/task':>8}{'ms/pass, order':>16}", end="")
     print(
         f"{'workers s: model':>18}{'measured':>10}{'orders s: model':>17}{'measured':>10}", end=""
     )
     print(f"{'s a pass of the target on 1, 10, 100, 1000 workers':>54}{'best':>7}")
     for method, (*fit, left) in runs.items():
-        work = [run.passes * run.rows * a.columns for run in fit]
-        [entry] = by_least_squares([work], [run.workers for run in fit])
+        entries = [float(run.passes * run.rows * columns) for run in fit]
         passes = [float(run.passes) for run in fit]
         tasks = [float(run.passes * run.tasks) for run in fit]
+        entry, task = by_least_squares([entries, tasks], [run.workers for run in fit])
         call, order = by_least_squares([passes, tasks], [run.orders for run in fit])
-        model = left.passes * entry * left.rows * a.columns
+        model = left.passes * (entry * left.rows * columns + task * left.tasks)
         orders = left.passes * (call + order * left.tasks)
-        times = [seconds_of_pass(entry, call, order, w) for w in (1, 10, 100, 1000)]
+        times = [seconds_of_pass(entry, task, call, order, w) for w in (1, 10, 100, 1000)]
         best = np.sqrt(entry * TARGET[0] * TARGET[1] / max(TASKS * order, 1e-9))
         print(
-            f"{method:13}{left.passes:7}{1e9 * entry:9.2f}{1e3 * call:8.1f}{1e3 * order:8.2f}"
+            f"{method:13}{left.passes:7}{1e9 * entry:9.2f}{1e3 * task:8.2f}"
+            f"{1e3 * call:10.1f},{1e3 * order:5.2f}"
             f"{model:18.2f}{left.workers:10.2f}{orders:17.2f}{left.orders:10.2f}"
             f"{', '.join(f'{seconds:.2f}' for seconds in times):>54}{best:7.0f}"
         )
