@@ -1,10 +1,15 @@
 """The command `provenmf`, also as `python -m provenmf`."""
 
+import _thread
 import sys
+import threading
+
+LATER = 0.1  # seconds
 
 
 def main() -> None:
     """Run the command; Ctrl-C while libraries are still being loaded ends it with one line too."""
+    sys.unraisablehook = interrupt_again
     try:
         from provenmf.cli.main import main as run
 
@@ -12,6 +17,19 @@ def main() -> None:
     except KeyboardInterrupt:
         print("Interrupted before there was an answer; nothing was written.", file=sys.stderr)
         sys.exit(130)
+
+
+def interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
+    """Repeat a Ctrl-C that came while a library called back, where Python drops exceptions.
+
+    Later, because Python drops what is raised in here too.
+    """
+    if issubclass(lost.exc_type, KeyboardInterrupt):
+        again = threading.Timer(LATER, _thread.interrupt_main)
+        again.daemon = True
+        again.start()
+    else:
+        sys.__unraisablehook__(lost)
 
 
 if __name__ == "__main__":

@@ -59,11 +59,38 @@ def test_interruption_before_an_answer_ends_with_130(tmp_path):
     assert not list(tmp_path.glob("*.html"))
 
 
+CALLED_BACK = """
+import ctypes, sys, time, types
+from provenmf.__main__ import main
+
+@ctypes.CFUNCTYPE(None)
+def called_back():
+    raise KeyboardInterrupt
+
+def work():
+    called_back()
+    for _ in range(300):
+        time.sleep(0.1)
+
+sys.modules["provenmf.cli.main"] = types.SimpleNamespace(main=work)
+main()
+"""
+
+
+def test_interruption_while_a_library_calls_back_is_heard():
+    ended = subprocess.run(
+        [sys.executable, "-c", CALLED_BACK], capture_output=True, text=True, timeout=60
+    )
+    assert ended.returncode == 130, ended.stderr
+    assert ended.stderr.count("\n") == 1
+
+
 def test_interruption_while_libraries_are_loaded_is_one_line(monkeypatch, capsys):
     class Interrupted(ModuleType):
         def __getattr__(self, name):
             raise KeyboardInterrupt
 
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)  # put back afterwards
     monkeypatch.setitem(sys.modules, "provenmf.cli.main", Interrupted("provenmf.cli.main"))
     with pytest.raises(SystemExit) as ended:
         start()
