@@ -197,7 +197,7 @@ def at_vertices(
     """
     anchors = solution.anchors
     assert anchors is not None  # only for methods that choose rows
-    factors = row_scales(blocks) if scale_rows else None
+    factors = blocks.map_rows(row_scales) if scale_rows else None
     found = average_vertices(blocks, anchors, errors, factors=factors, with_origin=with_origin)
     points = found.points
     if factors is not None:
