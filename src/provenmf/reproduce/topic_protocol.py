@@ -31,6 +31,7 @@ from provenmf.applications.topics import find_topics
 from provenmf.linalg.scaling import unit_rows
 from provenmf.metrics.clustering import clustering_accuracy
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence
+from provenmf.solvers.topics.counts import WordCounts
 
 N_TOP_WORDS = 20
 MEASURES = ("Coherence", "SimCount", "ClustAcc")
@@ -93,7 +94,7 @@ class Trial:
         anchors = fit_matrix(problem.points, self.k, contender.method, options).anchors
         assert anchors is not None  # every method here chooses rows
         topics = topics_from_anchors(problem.cooccurrence, problem.candidates[anchors])
-        return topics, document_weights(self.counts, topics)
+        return topics, document_weights(WordCounts(self.counts), topics)
 
 
 def in_all_columns(result: Topics, n_words: int) -> NDArray[np.float64]:

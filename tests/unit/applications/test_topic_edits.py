@@ -123,7 +123,7 @@ def test_expected_counts_add_up_to_the_counts(found, corpus):
         (lambda t: t.drop([0]), "no topic 0"),
         (lambda t: t.drop([1, 2, 3, 4]), "keep at least one"),
         (lambda t: t.split(5), "no topic 5"),
-        (lambda t: t.reduced_to(0), "between 1 and the 4 topics"),
+        (lambda t: t.reduced_to(0), "give a number from 1 to 4"),
     ],
 )
 def test_what_cannot_be_is_refused(found, edit, words):

@@ -40,13 +40,14 @@ def leaders(
     of each are its entries and, behind them, its entries of `columns`, arrays (n,) or (n, m).
     """
     largest = scores.max()
-    raised = scores + slack
-    near = np.flatnonzero((raised >= largest) & (scores > 0))
-    if largest <= 0:
-        near = np.array([np.argmax(scores)])
+    if largest > 0:
+        raised = scores + slack
+        near = np.flatnonzero((raised >= largest) & (scores > 0))
+        before = np.maximum.accumulate(np.concatenate([[-np.inf], raised[near][:-1]]))
+        near = near[raised[near] > before]
+    else:  # also −inf, where no row may be chosen
         raised = scores
-    before = np.maximum.accumulate(np.concatenate([[-np.inf], raised[near][:-1]]))
-    near = near[raised[near] > before]
+        near = np.array([np.argmax(scores)])
     entries = as_dense(block[near]).astype(np.float64)
     asked = np.column_stack([entries, *(column[near] for column in columns)])
     return near + rows.start, scores[near], raised[near], asked, np.array([largest])
