@@ -61,7 +61,10 @@ def membership_error_bars(
 
 def _variances(model: NodeModel, memberships: Floats, nodes: NDArray[np.intp]) -> Floats:
     """Squared standard errors (nodes, k)."""
-    corners, inverse = model.corners, np.linalg.inv(model.corners)
+    corners = model.corners
+    if np.linalg.matrix_rank(corners) < len(corners):  # nothing is known of the memberships
+        return np.full(memberships.shape, np.inf)
+    inverse = np.linalg.inv(corners)
     lengths = corner_lengths(corners, model.eigenvalues)
     mixture = memberships / lengths
     mixture /= mixture.sum(axis=1, keepdims=True)

@@ -64,7 +64,7 @@ NoReport = Annotated[
     bool, typer.Option("--no-report", metavar="", help="Do not write the HTML report.")
 ]
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print the result as JSON.")]
-Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", help="Random seed.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, metavar="NUMBER", help="Random seed.")]
 NoCertify = Annotated[
     bool,
     typer.Option("--no-certify", metavar="", help="Skip the certificate (what is guaranteed)."),

@@ -299,6 +299,9 @@ def _from_mtx(path: Path, key: str | None) -> Any:
 def _from_parquet(path: Path, key: str | None) -> Table:
     """The numeric columns of a table; its first column names the rows if it is text."""
     table = read_parquet(path)
+    repeated = sorted({name for name in table.column_names if table.column_names.count(name) > 1})
+    if repeated:
+        raise UnreadableFile(f"{path} has several columns of the same name: {', '.join(repeated)}")
     numeric = [name for name in table.column_names if str(table[name].type) in _PARQUET_NUMBERS]
     if not numeric:
         raise UnreadableFile(

@@ -85,6 +85,8 @@ def dense_eigenpairs(
         values, vectors = eigh(scaled, driver="evd")
     else:
         values, vectors = eigh(scaled, driver="evx", subset_by_index=(size - k, size - 1))
+        if len(values) < k:  # bisection may lose eigenvalues that are equal
+            values, vectors = eigh(scaled, driver="evd")
     return values[::-1][:k] * unit, vectors[:, ::-1][:, :k]
 
 

@@ -43,6 +43,7 @@ def test_json(run, data):
         (("--ranks", "²"), "no list of numbers"),
         (("--ranks", "1-99999999999"), "beyond any data"),
         (("-o", "x.npz"), "end it in .html"),
+        (("--seed", -1), "--seed"),
     ],
 )
 def test_wrong_options(run, data, options, words):

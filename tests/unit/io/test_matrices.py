@@ -224,3 +224,12 @@ def test_missing_and_foreign_files(tmp_path):
     np.save(tmp_path / "cube.npy", np.ones((2, 2, 2)))
     with pytest.raises(InvalidInput, match="a matrix is needed"):
         read_matrix(tmp_path / "cube.npy")
+
+
+def test_columns_of_the_same_name_are_refused(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table([[1.0], [2.0]], names=["a", "a"])
+    parquet.write_table(table, tmp_path / "m.parquet")
+    with pytest.raises(UnreadableFile, match="several columns of the same name: a"):
+        read_matrix(tmp_path / "m.parquet")
