@@ -28,6 +28,9 @@ def run(code, folder):
         [sys.executable, "-c", BEGIN + code, str(folder)], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+    # numpy before 2.0 leaves its archive to be closed by the collector, which says so.
+    of_numpy = done.stderr.count("Exception ignored in: <function ZipFile.__del__")
+    assert done.stderr.count("Traceback") == of_numpy, done.stderr
     return done
 
 
@@ -56,9 +59,10 @@ print(repr(float(model.components_.sum())))
     done = run(code, tmp_path)
     assert "its last checkpoint stays" in done.stdout
     assert contents(kept) == before
-    again = model.set_params(max_iter=12).fit(X, checkpoint=kept)  # goes on from there
-    total = float(done.stdout.splitlines()[-1])
-    assert again.components_.sum() == pytest.approx(total, rel=1e-12)  # BLAS of another process
+    # Goes on from there, in a process like the other: rounding may depend on where arrays lie.
+    again = run(code.replace("fill_the_disk(2000)", ""), tmp_path)
+    assert again.stdout.splitlines()[-1] == done.stdout.splitlines()[-1]
+    assert contents(kept) != before
 
 
 def test_results_conversions_and_temporary_files(tmp_path):
