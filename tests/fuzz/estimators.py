@@ -202,8 +202,11 @@ def storage_case(rng: Rng) -> str:
         dense, sparse = (
             fitted(type(model)(**model.get_params()), X) for X in (matrix, sp.csr_array(matrix))
         )
-        if dense is None or left_to_rounding(dense, matrix):
-            return "refused" if dense is None and sparse is None else "left to rounding"
+        if dense is None and sparse is None:
+            return "refused"
+        if left_to_rounding(sparse if dense is None else dense, matrix):
+            return "left to rounding"
+        hold(dense is not None, f"only dense data are refused: {model}")
         hold(sparse is not None, f"only sparse data are refused: {model}")
         products = [f.factorization_.weights @ f.components_ for f in (dense, sparse)]
         apart = np.linalg.norm(products[0] - products[1]) / max(np.linalg.norm(matrix), 1e-300)

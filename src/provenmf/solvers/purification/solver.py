@@ -45,13 +45,12 @@ from provenmf.linalg.pseudo_inverse import (
 from provenmf.records import Solution, StopReason
 from provenmf.records.states import PurificationState
 from provenmf.solvers.purification.balancing import balancing_scales
-from provenmf.solvers.purification.decoding import Moments, pair_moments
+from provenmf.solvers.purification.decoding import ROUNDING, Moments, pair_moments
 from provenmf.solvers.run import Callback, Run
 
 Automatic = Literal["auto"]
 # Features of unit length whose smallest singular value falls below this end the iteration.
 NEARLY_DEPENDENT = 1e-6
-ROUNDING = 1e-14  # a covariance below this share of the mean square is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +190,8 @@ def purify(
 def scaling_that_keeps_the_diagonal(inverse: NDArray[np.float64], moments: Moments) -> float:
     """r such that the diagonal of A†·(r·update) is one on average."""
     diagonal = float(np.einsum("ij,ij->i", inverse, moments.update).mean())
-    if not diagonal > ROUNDING * float(moments.squares.mean()):
+    terms = float(np.einsum("ij,ij->i", np.abs(inverse), moments.terms).mean())
+    if not diagonal > ROUNDING * terms:
         raise InvalidInput(
             f"the decoded weights do not vary with the data (their covariance gives {diagonal:.3g})"
             ": rows must differ, alpha must leave some weights, and the start must resemble them"

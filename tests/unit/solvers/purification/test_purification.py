@@ -190,6 +190,21 @@ def test_batches_see_every_row_once_before_any_twice():
     assert next(whole).n_rows == next(whole).n_rows == 10
 
 
+def test_a_threshold_that_leaves_rounding_leaves_nothing():
+    """Rows that are features decode to one; α = 1 then refused sparse data and took dense ones."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        start = rng.random((2, 8))
+        data = np.vstack([np.eye(2), rng.dirichlet(np.ones(2), 20)]) @ start
+        for matrix in (data, sp.csr_array(data)):
+            blocks = as_blocks(matrix)
+            inverse = initial_state(blocks, start).inverse.rows
+            assert not pair_moments(blocks, inverse, 1.0).squares.any(), seed
+            assert not relu_decode(matrix, inverse, 1.0).any(), seed
+            with pytest.raises(InvalidInput, match="do not vary"):
+                purification(blocks, start, alpha=1.0)
+
+
 def test_dependent_starts_are_refused_by_name(sample, start):
     start[3] = start[1] - 2 * start[0]
     with pytest.raises(InvalidInput, match="components 0, 1, 3 are linearly dependent"):
