@@ -174,6 +174,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder with real data sets")
     parser.add_argument("--quick", action="store_true", help="small matrices only")
     parser.add_argument("--signatures", action="store_true", help="only mutational signatures")
+    parser.add_argument("--only", default="", help="matrices whose name has this in it")
     parser.add_argument("--seconds", type=float, default=60.0, help="limit for each run")
     options = parser.parse_args()
     if options.signatures:
@@ -182,6 +183,8 @@ def main() -> None:
     limit = 5.0 if options.quick else options.seconds
     print(f"{'':22} {'':12} {'within 1 %':>16} {'within 0.1 %':>16}  end over best")
     for name, X, k in matrices(options.data, options.quick):
+        if options.only not in name:
+            continue
         start = start_of(X, k, 0)
         courses = {"PoissonNMF": ours(X, start, limit), "scikit-learn": theirs(X, start, limit)}
         best = min(value for course in courses.values() for _, value, _ in course)

@@ -7,8 +7,8 @@ deviations have white noise of variance one, so the eigenvalues of their second 
 many directions hold more than noise: those above (1 + √(bands / n))², the edge of Marchenko and
 Pastur.
 
-A band that follows exactly from others, such as one that is stored twice, brings no noise of its
-own: the noise is that of independent bands, and what follows from them has what they pass on.
+A band that follows from others brings no noise of its own: the noise is that of independent bands
+(`independent_bands`), and what follows from them has what they pass on.
 
 In these coordinates k materials span k directions. Where noise explains all that they leave, pixels
 are projected onto them, and endmembers are means over the pixels that lie at a corner within their
@@ -22,15 +22,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr
 
+from provenmf.applications.independent_bands import independent_bands, number_of_copies
 from provenmf.blocks import as_blocks
 from provenmf.solvers.separable.vertices import average_vertices, lean_of_members
 
 Floats = NDArray[np.float64]
 
 LEAST_PIXELS = 2  # for each band, below which the regression explains noise by noise
-ROUNDING = 1e-12  # of the largest eigenvalue; below it bands repeat each other exactly
 # Variance beyond k materials, in units of the noise. Cubes of the model have 1 and the three scenes
 # of the benchmark 14 to 161.
 EXPLAINED = 2.0
@@ -106,7 +105,10 @@ class BandNoise:
 
 
 def band_noise(pixels: Floats) -> BandNoise | None:
-    """Noise of the bands, or None: too few pixels, or half of the bands follow from the others."""
+    """Noise of the bands, or None: too few pixels, or half of the bands follow from the others.
+
+    Copies of a single band count as that band.
+    """
     n, bands = pixels.shape
     gram = pixels.T @ pixels
     lengths = np.sqrt(np.diag(gram))
@@ -114,7 +116,7 @@ def band_noise(pixels: Floats) -> BandNoise | None:
         return None
     alike = gram / np.multiply.outer(lengths, lengths)
     kept, lift = independent_bands(alike)
-    if 2 * len(kept) <= bands:
+    if 2 * len(kept) <= bands - number_of_copies(alike):
         return None
     lift = lift * lengths / lengths[kept, None]
     inverse_diagonal = np.diag(np.linalg.inv(alike[np.ix_(kept, kept)])) / lengths[kept] ** 2
@@ -125,21 +127,6 @@ def band_noise(pixels: Floats) -> BandNoise | None:
     eigenvalues, directions = np.linalg.eigh(whitened)
     edge = (1.0 + np.sqrt(len(kept) / n)) ** 2
     return BandNoise(deviations, eigenvalues[::-1], directions[:, ::-1], float(edge), kept, lift)
-
-
-def independent_bands(alike: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """Bands of which none follows from the others, and all bands as combinations (kept, bands).
-
-    alike : the bands' cosines. Elimination takes the band that the earlier ones explain least,
-    until they explain all but rounding.
-    """
-    _, upper, order = qr(alike, mode="economic", pivoting=True)
-    steps = np.abs(np.diag(upper))
-    rank = int(np.count_nonzero(steps > ROUNDING * steps[0]))
-    kept = np.sort(order[:rank])
-    if rank == len(alike):
-        return kept, np.eye(rank)
-    return kept, np.linalg.solve(alike[np.ix_(kept, kept)], alike[kept])
 
 
 def counted_materials(noise: BandNoise) -> tuple[int | None, str]:

@@ -29,8 +29,13 @@ if TYPE_CHECKING:
     from provenmf.estimators import RandomState
 
 MOST_ENTRIES = 20_000_000  # of data with noise drawn anew: they are dense
+LEAST_ROWS = 5  # for each component, below which rows say too little of the bias
 ASSUMES = (
     "rows are drawn independently from one source, and the components found are off by chance alone"
+)
+NO_BIAS = (
+    "the bias that noise causes is not part of the standard errors: the data have too many columns "
+    "to draw them anew"
 )
 
 
@@ -49,7 +54,8 @@ def with_error_bars(
     found. They are matched with those of the result and brought to their scale. A component that
     fewer than four of five halves show again is called unstable in the notes. Ten more fits, to the
     result's own product with noise like that of the data, show its bias, which counts as an error
-    too; data of more than 20 million entries go without.
+    too. Of data with more than 20 million entries they take as many rows as have so many: the bias
+    hardly depends on the number of rows. Where these are too few, a note says that it is left out.
 
     Parameters
     ----------
@@ -114,31 +120,42 @@ def with_error_bars(
     )
     # What halves add to the answer on average, the answer has added to the truth.
     errors = np.hypot(spread.errors, spread.shift)
-    if math.prod(blocks.shape) <= MOST_ENTRIES:
-        noisy = drawn_with_noise(as_dense(blocks.everything()), factorization)
-        shifts = resampled(
-            components_of, found, blocks.n_rows, FEWEST, rng, rescale=True, draw=noisy
-        )
+    rows = rows_for_bias(blocks.shape, len(found), rng)
+    if rows is not None:
+        part = as_dense(blocks.take(rows) if len(rows) < blocks.n_rows else blocks.everything())
+        noisy = drawn_with_noise(part, factorization.weights[rows], factorization.components)
+        shifts = resampled(components_of, found, len(rows), FEWEST, rng, rescale=True, draw=noisy)
         errors = np.hypot(errors, shifts.shift)
     spread = replace(spread, errors=errors)
     bars = error_bars(found, spread, ASSUMES, positive=bool(found.min() >= 0))
     result = with_estimates(factorization, bars, found)
     notes = bars.notes(numbered("Component", len(found)))
+    if rows is None:
+        notes = (*notes, NO_BIAS)
     return replace(result, error_bars=bars, notes=(*factorization.notes, *notes))
 
 
-def drawn_with_noise(data: NDArray[np.floating], factorization: Factorization) -> Draw:
-    """Draws of the factorization's product with the residuals under random signs.
+def rows_for_bias(
+    shape: tuple[int, int], k: int, rng: np.random.Generator
+) -> NDArray[np.intp] | None:
+    """All rows, or as many as can be drawn anew; None where these are too few to show a bias."""
+    n, d = shape
+    if n * d <= MOST_ENTRIES:
+        return np.arange(n)
+    fit = MOST_ENTRIES // d
+    return np.sort(rng.choice(n, fit, replace=False)) if fit >= LEAST_ROWS * k else None
+
+
+def drawn_with_noise(
+    data: NDArray[np.floating], weights: NDArray[np.floating], components: NDArray[np.floating]
+) -> Draw:
+    """Draws of the factors' product with the residuals under random signs.
 
     They are made longer as those of a fit of n k + k d parameters to n d entries are too short;
     data that are not negative stay so.
     """
-    weights, components = (
-        np.asarray(factor, dtype=np.float64)
-        for factor in (factorization.weights, factorization.components)
-    )
     (n, d), k = data.shape, len(components)
-    product = weights @ components
+    product = np.asarray(weights, dtype=np.float64) @ np.asarray(components, dtype=np.float64)
     left = (data - product) / math.sqrt(max(1.0 - k / d - k / n, 0.1))
     least = 0.0 if data.min() >= 0 else -math.inf
 

@@ -85,15 +85,21 @@ class ErrorBars:
         """How the errors were found, and each component that does not come back."""
         if self.returned is None:
             return ()
+        known = np.isfinite(self.standard_errors)
         how = (
             f"{self.n_resamples} resamples: the {self.of} have standard errors of "
-            f"{np.median(self.standard_errors):.2g} in the median entry; estimated, if "
-            f"{self.assumes}"
+            f"{np.median(self.standard_errors[known]) if known.any() else np.inf:.2g} in the "
+            f"median entry; estimated, if {self.assumes}"
         )
         return (
             how,
             *(
                 f"{names[j]} is unstable: {self.returned[j]:.0%} of the resamples show it again"
                 for j in self.unstable
+            ),
+            *(
+                f"nothing is known of the errors of {names[j]}, which are infinite: at most one of "
+                f"the {self.n_resamples} resamples has a component to match it with"
+                for j in np.flatnonzero(~known.all(axis=1))
             ),
         )

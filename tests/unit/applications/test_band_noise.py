@@ -39,13 +39,13 @@ def test_noise_of_each_band_is_found():
     assert found.explains(3) and not found.explains(2) and not found.explains(4)
 
 
-@pytest.mark.parametrize("case", ["exact mixture", "too few pixels", "bands twice", "zero band"])
+@pytest.mark.parametrize("case", ["exact mixture", "exact, twice", "too few pixels", "zero band"])
 def test_where_nothing_is_known_of_the_noise(case):
-    made = mixed_cube(20, 20, 30, 3, snr=np.inf if case == "exact mixture" else 30, random_state=0)
+    made = mixed_cube(20, 20, 30, 3, snr=np.inf if "exact" in case else 30, random_state=0)
     pixels = made.cube.reshape(400, 30).copy()
     if case == "too few pixels":
         pixels = pixels[:50]
-    elif case == "bands twice":
+    elif case == "exact, twice":
         pixels = np.hstack([pixels, 2 * pixels])
     elif case == "zero band":
         pixels[:, 3] = 0
@@ -70,6 +70,20 @@ def test_a_band_that_follows_from_others_brings_no_noise_of_its_own(how):
     found = unmix(cube, certify=False)
     assert len(found.endmembers) == 3 and found.n_averaged is not None
     np.testing.assert_allclose(found.endmembers[:, -1], found.endmembers[:, 0])
+
+
+@pytest.mark.parametrize("how", ["all twice", "multiple, rounded", "mean of two, rounded"])
+@pytest.mark.parametrize(("snr", "seed"), [(22.0, 5), (38.0, 6)])
+def test_bands_that_follow_but_for_rounding_are_no_materials(how, snr, seed):
+    """A cube stored twice was taken for 40 materials, a rounded multiple or mean for one or two."""
+    cube = mixed_cube(40, 40, 40, 3, snr=snr, random_state=seed).cube
+    if how == "all twice":
+        cube = np.concatenate([cube, cube], axis=2)
+    else:
+        of = 1.1 * cube[..., :1] if "multiple" in how else cube[..., :2].mean(-1, keepdims=True)
+        cube = np.round(4000 * np.concatenate([cube, of], axis=2))
+    found = unmix(cube, certify=False)
+    assert len(found.endmembers) == 3 and found.n_averaged is not None
 
 
 def test_a_band_without_noise():

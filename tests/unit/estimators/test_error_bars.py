@@ -129,15 +129,15 @@ def test_noise_drawn_anew_has_the_size_of_the_residuals(fitted):
     _, result, _ = fitted
     data = result.weights @ result.components * np.random.default_rng(0).gamma(100, 0.01, (150, 4))
     product = result.weights @ result.components
-    draw = drawn_with_noise(data, result)
+    draw = drawn_with_noise(data, result.weights, result.components)
     again = np.array([draw(np.random.default_rng(seed), len(data)) for seed in range(50)])
     assert again.min() >= 0
     longer = np.sqrt(1 / (1 - 2 / 4 - 2 / 150))
     np.testing.assert_allclose(
         again.std(axis=0), longer * np.abs(data - product), atol=0.2 * np.abs(data - product).max()
     )
-    signed = drawn_with_noise(data - 1.0, result)(np.random.default_rng(0), len(data))
-    assert signed.min() < 0
+    signed = drawn_with_noise(data - 1.0, result.weights, result.components)
+    assert signed(np.random.default_rng(0), len(data)).min() < 0
 
 
 def test_entries_that_noise_makes_too_small_have_room():
@@ -155,3 +155,37 @@ def test_entries_that_noise_makes_too_small_have_room():
         small = (known > 0) & (known < 0.1)
         held.append(((bars.lower <= known) & (known <= bars.upper))[small])
     assert np.concatenate(held).mean() >= 0.9  # 0.78 without the estimate of the bias
+
+
+def test_of_large_data_as_many_rows_show_the_bias_as_fit(fitted, monkeypatch):
+    from provenmf.estimators import component_errors
+
+    data, result, barred = fitted
+    monkeypatch.setattr(component_errors, "MOST_ENTRIES", 400)  # 100 of 150 rows
+    rows = component_errors.rows_for_bias(data.shape, 2, np.random.default_rng(0))
+    assert len(rows) == len(np.unique(rows)) == 100
+    part = with_error_bars(data, result, 12)
+    ratio = part.error_bars.standard_errors / barred.error_bars.standard_errors
+    assert 0.4 < ratio.min() and ratio.max() < 2.5 and not (ratio == 1).all()
+    assert not any("bias" in note for note in part.notes)
+
+
+def test_a_bias_that_cannot_be_had_is_said_to_be_missing(fitted, monkeypatch):
+    from provenmf.estimators import component_errors
+
+    data, result, barred = fitted
+    monkeypatch.setattr(component_errors, "MOST_ENTRIES", 30)
+    without = with_error_bars(data, result, 12)
+    assert any("bias that noise causes is not part" in note for note in without.notes)
+    assert (without.error_bars.standard_errors <= barred.error_bars.standard_errors).all()
+
+
+def test_a_component_matched_once_at_most_is_said_to_have_unknown_errors():
+    errors = np.array([[0.1, 0.1], [np.inf, np.inf]])
+    values = np.ones((2, 2))
+    bars = ErrorBars(
+        errors, values - errors, values + errors, "components", "", 12, np.array([1.0, 0.0])
+    )
+    how, unstable, unknown = bars.notes(("A", "B"))
+    assert "0.1 in the median" in how and "B is unstable" in unstable
+    assert "errors of B, which are infinite" in unknown and "12 resamples" in unknown
