@@ -37,7 +37,7 @@ def independent_bands(alike: Floats) -> tuple[NDArray[np.intp], Floats]:
     kept = without_copies(alike, np.sort(order[:rank]))
     if len(kept) == len(alike):
         return kept, np.eye(len(alike))
-    return kept, np.linalg.solve(alike[np.ix_(kept, kept)], alike[kept])
+    return kept, np.asarray(np.linalg.solve(alike[np.ix_(kept, kept)], alike[kept]), np.float64)
 
 
 def without_copies(alike: Floats, bands: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -45,13 +45,13 @@ def without_copies(alike: Floats, bands: NDArray[np.intp]) -> NDArray[np.intp]:
 
     Of the bands whose noise is another's, the one goes without which the others are least alike.
     """
-    precision = np.linalg.inv(alike[np.ix_(bands, bands)])
+    precision: Floats = np.asarray(np.linalg.inv(alike[np.ix_(bands, bands)]), np.float64)
     while len(bands) > 2:
         same = correlations(precision) > SAME
         involved = np.flatnonzero(same.any(axis=1))
         if not len(involved):
             break
-        left = [without(precision, band) for band in involved]
+        left = [without(precision, band) for band in involved.tolist()]
         best = int(np.argmin([np.sum(correlations(rest) ** 2) for rest in left]))
         precision, bands = left[best], np.delete(bands, involved[best])
     return bands
