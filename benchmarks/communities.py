@@ -1,6 +1,6 @@
 """Memberships of nodes against SPOC, GeoNMF, Mixed-SCORE and SPACL.
 
-    python benchmarks/communities.py [--data DIR] [--quick] [--million]
+    python benchmarks/communities.py [--data DIR] [--quick] [--million] [--first-seed 0]
 
 Mean L1 distance between true and found memberships (0 best, 2 worst) on graphs of the model, dense
 (mean degree n / 20, at most 100), sparse (mean degree 20) and degree-corrected (as dense, lognormal
@@ -124,11 +124,12 @@ def measure(adjacency, truth, score):
     return results
 
 
-def model_graphs(sizes, seeds):
-    for kind, (degree, spread) in KINDS.items():
+def model_graphs(sizes, seeds, first, kinds):
+    for kind in kinds:
+        degree, spread = KINDS[kind]
         for n in sizes:
             table = []
-            for seed in range(seeds if n < LARGE else 1):
+            for seed in range(first, first + (seeds if n < LARGE else 1)):
                 graph = large_mixed_membership_network(
                     n, 3, mean_degree=degree(n), degree_spread=spread, random_state=seed
                 )
@@ -136,12 +137,12 @@ def model_graphs(sizes, seeds):
             print_row(f"{kind} n={n}", np.median(table, axis=0))
 
 
-def count_communities(sizes, numbers, seeds):
+def count_communities(sizes, numbers, seeds, first):
     hits, total = 0, 0
     for k in numbers:
         found = []
         for n in sizes:
-            for seed in range(seeds):
+            for seed in range(first, first + seeds):
                 graph = large_mixed_membership_network(n, k, mean_degree=40.0, random_state=seed)
                 answer = find_communities(graph.adjacency, certify=False)
                 found.append(answer.memberships.shape[1])
@@ -176,6 +177,9 @@ def main():
     parser.add_argument("--data", type=Path)
     parser.add_argument("--quick", action="store_true", help="one small graph of each kind")
     parser.add_argument("--million", action="store_true", help="only a graph of a million nodes")
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=list(KINDS))
+    parser.add_argument("--no-number", action="store_true", help="communities are not counted")
     arguments = parser.parse_args()
     if arguments.million:
         million_nodes()
@@ -183,9 +187,11 @@ def main():
     print("mean L1 of memberships, seconds")
     print(f"{'':17}" + "".join(f"{name:>15}" for name in METHODS))
     sizes = (500,) if arguments.quick else (500, 2000, LARGE, 100_000)
-    model_graphs(sizes, 1 if arguments.quick else 3)
-    print("\nnumber of communities (n_communities=None)")
-    count_communities(*(((1000,), (3,), 1) if arguments.quick else ((1000, 2000), range(2, 7), 4)))
+    model_graphs(sizes, 1 if arguments.quick else 3, arguments.first_seed, arguments.kinds)
+    if not arguments.no_number:
+        print("\nnumber of communities (n_communities=None)")
+        case = ((1000,), (3,), 1) if arguments.quick else ((1000, 2000), range(2, 7), 4)
+        count_communities(*case, arguments.first_seed)
     if arguments.data is not None:
         coauthors(arguments.data)
 

@@ -1,6 +1,6 @@
 """Unmixing against VCA and N-FINDR: spectral angles, errors of abundances, materials counted.
 
-    python benchmarks/unmixing.py [--data DIR] [--quick]
+    python benchmarks/unmixing.py [--data DIR] [--quick] [--first-seed 0]
 
 Cubes of the model at 20, 30 and 40 dB, with and without pure pixels, noise differing from band to
 band; medians over the seeds. With --data also the three scenes: DIR/hyperspectral holds samson.npz,
@@ -129,11 +129,11 @@ def print_row(name, kind, results):
     print(f"{name:13} {kind:14}" + "".join(f"{cell:>21}" for cell in cells), flush=True)
 
 
-def made_up(seeds, side, snrs):
+def made_up(seeds, side, snrs, first):
     for snr in snrs:
         for kind, options in KINDS.items():
             table = []
-            for seed in range(seeds):
+            for seed in range(first, first + seeds):
                 made = mixed_cube(side, side, 100, 4, snr=snr, random_state=seed, **options)
                 truth = as_cube(made.cube), made.endmembers, made.abundances
                 table.append([measure(run, *truth) for run in METHODS.values()])
@@ -148,12 +148,12 @@ def real(folder):
         print_row(name, "", [measure(run, *truth) for run in METHODS.values()])
 
 
-def count_materials(seeds, side, numbers, snrs):
+def count_materials(seeds, side, numbers, snrs, first):
     print("\nmaterials counted (n_endmembers=None), hits of", seeds)
     for k in numbers:
         for snr in snrs:
             found = []
-            for seed in range(seeds):
+            for seed in range(first, first + seeds):
                 made = mixed_cube(side, side, 100, k, snr=snr, random_state=seed)
                 found.append(len(unmix(made.cube, certify=False).endmembers))
             print(f"k={k:2} {snr} dB: {found.count(k)}  {found}", flush=True)
@@ -163,15 +163,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path)
     parser.add_argument("--quick", action="store_true", help="one small cube of each kind")
+    parser.add_argument("--first-seed", type=int, default=0)
     arguments = parser.parse_args()
     seeds, side = (1, 30) if arguments.quick else (5, 60)
     print("mean angle in radians / root mean square error of abundances, seconds")
     print(f"{'':28}" + "".join(f"{name:>21}" for name in METHODS))
-    made_up(seeds, side, (30,) if arguments.quick else (20, 30, 40))
+    snrs = (30,) if arguments.quick else (20, 30, 40)
+    made_up(seeds, side, snrs, arguments.first_seed)
     if arguments.data is not None:
         real(arguments.data)
     numbers = (3,) if arguments.quick else (2, 4, 6, 8)
-    count_materials(seeds, side, numbers, (30,) if arguments.quick else (20, 30, 40))
+    count_materials(seeds, side, numbers, snrs, arguments.first_seed)
 
 
 if __name__ == "__main__":

@@ -109,6 +109,76 @@ def test_sparse_and_single_precision():
     assert SPA(3, vertices=True).fit(rows.astype(np.float32)).components_.dtype == np.float32
 
 
+def hostile_rows(kind):
+    rows, _, _ = noisy_mixtures(n=300)
+    rng = np.random.default_rng(3)
+    if kind == "repeated":
+        return rng.permutation(np.repeat(rows, 3, axis=0))
+    if kind == "an odd row":
+        rows[7] = 0.5 * np.eye(12)[5]
+    elif kind == "a bright row":
+        rows[7] *= 50
+    elif kind == "rows of zeros":
+        rows[5:9] = 0
+    elif kind == "rows of any size":
+        rows *= 10 ** rng.uniform(-6, 6, (300, 1))
+    elif kind == "a long column":  # the noise of the others is below its rounding
+        rows[:, 0] *= 1e8
+    elif kind == "no noise":
+        rows = noisy_mixtures(0.0, n=300)[0]
+    elif kind == "single precision":
+        rows = rows.astype(np.float32)
+    return rows
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "repeated",
+        "an odd row",
+        "a bright row",
+        "rows of zeros",
+        "rows of any size",
+        "a long column",
+        "no noise",
+        "single precision",
+    ],
+)
+def test_sparse_rows_disk_and_dask_have_the_same_vertices(method, kind, tmp_path):
+    dask = pytest.importorskip("dask.array")
+    rows = hostile_rows(kind)
+    np.save(tmp_path / "rows.npy", rows)
+    sp.save_npz(tmp_path / "rows.npz", sp.csr_matrix(rows), compressed=False)
+    model = method(3, vertices=True, certify=False)
+    here = model.fit(rows).factorization_
+    assert np.isfinite(here.components).all()
+    chunks = dask.from_array(rows, chunks=(77, -1))
+    places = [tmp_path / "rows.npy", tmp_path / "rows.npz", chunks, chunks.map_blocks(sp.csr_array)]
+    for data in [sp.csr_array(rows), *places]:
+        there = model.fit(data).factorization_
+        np.testing.assert_array_equal(there.anchors, here.anchors)
+        tolerance = (1e-5 if rows.dtype == np.float32 else 1e-9) * np.abs(here.components).max()
+        np.testing.assert_allclose(there.components, here.components, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
+def test_noise_that_grows_with_the_rows(power):
+    """Found from the rows: constant, as the root of their sums, or as the sums."""
+    exact, truth, _ = noisy_mixtures(0.0)
+    off = []
+    for seed in range(5, 9):
+        rng = np.random.default_rng(seed)
+        sizes = 10 ** rng.uniform(-2, 2, (400, 1))
+        noise = 0.002 * sizes**power * rng.standard_normal(exact.shape)
+        rows = np.maximum(sizes * exact + noise, 0.0)
+        rows = rows[(sizes[:, 0] > 1) | (power == 1)]
+        found = XRAY(3, vertices=True, certify=False).fit(rows)
+        off.append([distance(x, truth) for x in (found.components_, rows[found.anchors_])])
+    averaged, single = np.mean(off, axis=0)
+    assert averaged < single / 1.5
+
+
 def test_where_noise_cannot_be_measured():
     with pytest.raises(InvalidInput, match="row_errors"):
         SPA(3, vertices=True).fit(np.random.default_rng(0).random((20, 3)))

@@ -45,6 +45,7 @@ Floats = NDArray[np.float64]
 WIDE = 3.0
 KNOWN = 0.25
 FARTHEST = 0.4  # a row whose coordinate differs from one by more is never a member
+ROUNDING = 64 * np.finfo(np.float64).eps
 FLATTEST = 0.25  # of the first simplex's least width; a flatter one has lost a vertex
 
 
@@ -132,8 +133,8 @@ def average_vertices(
     anchors : array of int (k,)
         Rows close to the vertices, from a separable method.
     errors : array (n,), optional
-        Standard error of each row's coordinates. By default one number for all rows, measured as
-        the rows' distance from the span of the anchors; needs columns outside of that span.
+        Standard error of each row's coordinates. By default measured as the rows' distance from
+        the span of the anchors (`span_errors`); needs columns outside of that span.
     factors : array (n,), optional
         What each row is multiplied by first, such as one over its sum; `errors` are those before.
         Rows with zero are not looked at.
@@ -155,7 +156,7 @@ def average_vertices(
     if len(points) < 2:
         return Vertices(points, np.zeros(len(points)), members.sum(axis=0), 0, members)
     if errors is None:
-        given = scales * _span_error(blocks, points, scales, with_origin)
+        given = span_errors(blocks, points, scales, with_origin)
     else:
         given = scales * _checked_errors(errors, blocks.n_rows)
     rows = NoisyRows(blocks, scales, given, with_origin)
@@ -257,11 +258,12 @@ def _checked_errors(errors: ArrayLike, n_rows: int) -> Floats:
     return given
 
 
-def _span_error(blocks: Blocks, points: Floats, factors: Floats, with_origin: bool) -> float:
-    """One standard error for all rows: root mean square distance from the span of the points.
+def span_errors(blocks: Blocks, points: Floats, factors: Floats, with_origin: bool) -> Floats:
+    """Standard errors (n,) of the rows times their factors, from their distances to a span.
 
-    The span is affine, or linear with the origin as a vertex. Rows that are divided by their sums
-    are compared as they were before.
+    The span of the points is affine, or linear with the origin as a vertex. The noise of a row is
+    the same for all rows; where rows are divided by their sums, it may also grow with the sum or
+    with its root, as that of counts does: the likeliest of the three is taken.
     """
     free = blocks.n_columns - len(points) + (0 if with_origin else 1)
     if free < 1:
@@ -273,13 +275,23 @@ def _span_error(blocks: Blocks, points: Floats, factors: Floats, with_origin: bo
     directions = np.linalg.svd(points - centre, full_matrices=False)[2]
     directions = directions[: blocks.n_columns - free]
 
-    def outside(block: Block, factor: Floats) -> float:
+    def outside(block: Block, factor: Floats) -> Floats:
         inside = np.asarray(block @ directions.T) * factor[:, None] - centre @ directions.T
         across = np.asarray(block @ centre) * factor
-        total = squared_row_norms(block) * factor**2 - 2 * across + centre @ centre
-        squared = np.maximum(total - (inside**2).sum(axis=1), 0.0)
+        largest = squared_row_norms(block) * factor**2 + centre @ centre
+        squared = largest - 2 * across - (inside**2).sum(axis=1)
+        squared = np.maximum(squared, ROUNDING * largest)  # a difference has no more digits
         seen = factor > 0
-        return float((squared[seen] / factor[seen] ** 2).sum())
+        squared, factor = squared[seen], factor[seen]
+        logarithm = np.log(factor).sum()
+        return np.array(
+            [*((squared / factor**power).sum() for power in (2, 1, 0)), logarithm, len(factor)]
+        )
 
-    squared = float(blocks.map_reduce(outside, factors))
-    return float(np.sqrt(squared / (max(1, int(np.count_nonzero(factors))) * free)))
+    *sums, logarithm, seen = blocks.map_reduce(outside, factors).tolist()
+    variances = np.array(sums) / (max(1.0, seen) * free)
+    if not variances.all():  # rows of zeros alone
+        return np.zeros(blocks.n_rows)
+    powers = np.array([2.0, 1.0, 0.0])
+    likeliest = int(np.argmin(np.log(variances) + powers * logarithm / max(1.0, seen)))
+    return np.asarray(np.sqrt(variances[likeliest] * factors ** powers[likeliest]))
