@@ -65,6 +65,11 @@ from provenmf.records.shapes import Shape
 if TYPE_CHECKING:
     import xarray
 
+UNKNOWN_NOISE = (
+    "nothing is known of the noise: there are fewer than two pixels for each band, or the bands "
+    "follow from each other exactly; endmembers are not averaged"
+)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Unmixing(Answer):
@@ -367,6 +372,8 @@ def unmix(
     needed = vertices is not False or n_endmembers is None
     noise = band_noise(cube.pixels) if needed else None
     notes = list(cube.notes)
+    if needed and noise is None:
+        notes.append(UNKNOWN_NOISE)
     if n_endmembers is None and noise is not None:
         n_endmembers, counted = counted_materials(noise)
         notes.append(counted)

@@ -165,7 +165,9 @@ def _usable(
     high = np.max(values, axis=0, where=finite, initial=-np.inf)
     band_mask = (high > low) & (finite.mean(axis=0) > 0.5)
     if not band_mask.any():
-        raise InvalidInput(f"{where} has no band with a signal: check the file")
+        raise InvalidInput(
+            f"{where} has no band with a signal: each is constant or missing; check the file"
+        )
     pixel_mask = np.asarray(finite[:, band_mask].all(axis=1))
     if not pixel_mask.any():
         raise InvalidInput(f"{where} has no pixel without missing values: fill them first")
