@@ -6,8 +6,9 @@ The matrix (single precision) is written in blocks and removed at the end. For e
 of wall and processor time, passes, how fast they read beside reading the file once with nothing to
 compute in the same run, peak memory of every process, bytes that came to and left the client, and
 whether the first rows, which fit into memory, get the same answer as an array as from the file or
-the cluster. Scheduler and workers are processes of their own, one thread each; give the workers too
-little memory to hold half of the matrix, so that every pass reads it.
+the cluster; and how far from the truth: the largest relative distance of a true component from the
+nearest found one. Scheduler and workers are processes of their own, one thread each; give the
+workers too little memory to hold half of the matrix, so that every pass reads it.
 """
 
 from __future__ import annotations
@@ -45,6 +46,12 @@ def write(path: Path, n: int, d: int, k: int) -> None:
         out[start : start + rows] = weights @ hidden
         out[start : start + rows] += 0.01 * rng.random((rows, d), dtype=np.float32)
     out.flush()
+
+
+def farthest(hidden: np.ndarray, found: np.ndarray) -> float:
+    """Relative distance from a true component to the nearest found one, the largest of them."""
+    gaps = np.linalg.norm(hidden[:, None] - found[None], axis=2).min(axis=1)
+    return float((gaps / np.linalg.norm(hidden, axis=1)).max())
 
 
 def read_chunk(path: str, offset: int, rows: int, d: int) -> np.ndarray:
@@ -102,31 +109,34 @@ def main() -> None:
     parser.add_argument("--where", nargs="*", default=["disk", "cluster"])
     parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--folder", default=None)
+    parser.add_argument("--file", type=Path, help="write it if it is not there, and leave it there")
     parser.add_argument("--certify", action="store_true")
     a = parser.parse_args()
     n = int(a.gigabytes * 1e9 / (4 * a.columns))
     print(f"{n} x {a.columns} float32, {4e-9 * n * a.columns:.2f} GB, rank {a.rank}")
     traffic = Traffic()
     with tempfile.TemporaryDirectory(dir=a.folder) as folder, ExitStack() as stack:
-        path = Path(folder) / "X.npy"
-        write(path, n, a.columns, a.rank)
+        path = a.file or Path(folder) / "X.npy"
+        if not path.exists():
+            write(path, n, a.columns, a.rank)
         print(f"bare read {bare_read(path):.2f} GB/s (what is in the page cache included)")
         print(
             f"{'method':14}{'where':>9}{'passes':>8}{'wall s':>8}{'CPU s':>8}{'GB/s':>7}"
             f"{'peak MB of client, workers, scheduler':>38}{'MB in':>8}{'MB out':>8}{'same':>6}"
+            f"{'off truth':>11}"
         )
         client = None
         if "cluster" in a.where:
             client = stack.enter_context(cluster(2, memory_limit=a.worker_memory))
         part = np.load(path, mmap_mode="r")[: min(PART_ROWS, n)].copy()
-        np.save(path.with_name("part.npy"), part)
+        np.save(Path(folder) / "part.npy", part)
         for where in a.where:
             for method in a.methods:
                 with used(client if where == "cluster" else None):
-                    line(path, n, part, method, where, client, traffic, a)
+                    line(path, Path(folder), n, part, method, where, client, traffic, a)
 
 
-def line(path, n, part, method, where, client, traffic, a) -> None:
+def line(path, folder, n, part, method, where, client, traffic, a) -> None:
     """Fit, measure, print."""
     far = client if where == "cluster" else None
     options = {"certify": a.certify} | {
@@ -134,7 +144,7 @@ def line(path, n, part, method, where, client, traffic, a) -> None:
     }
     with resources(memory=a.memory, n_jobs=1):
         near = fitted(method, a.rank, part, **options)
-        few = path.with_name("part.npy") if far is None else chunked(path, len(part), a.chunk_rows)
+        few = folder / "part.npy" if far is None else chunked(path, len(part), a.chunk_rows)
         agrees = same(near, fitted(method, a.rank, as_blocks(few), **options))
         high_water_mark(restart=True)
         if far is not None:
@@ -143,19 +153,21 @@ def line(path, n, part, method, where, client, traffic, a) -> None:
         counted = passes_of(blocks)
         traffic.read = traffic.written = 0
         before, began = work_so_far(far), time.perf_counter()
-        fitted(method, a.rank, blocks, **options)
+        model = fitted(method, a.rank, blocks, **options)
         wall, work = time.perf_counter() - began, work_so_far(far).since(before)
         moved = traffic.read / 1e6, traffic.written / 1e6
     peaks = [high_water_mark(), *(far.run(high_water_mark).values() if far else ())]
     if far is not None:
         peaks.append(far.run_on_scheduler(high_water_mark))
+    hidden = np.random.default_rng(0).random((a.rank, a.columns)).astype(np.float32)
+    off = farthest(hidden, model.components_)
     passes = counted[0]
     speed = passes * 4e-9 * n * a.columns / wall
     cpu = work.client + work.scheduler + sum(work.workers)
     print(
         f"{method:14}{where:>9}{passes:8}{wall:8.0f}{cpu:8.0f}{speed:7.2f}"
         f"{', '.join(f'{peak:.0f}' for peak in peaks):>38}{moved[0]:8.1f}{moved[1]:8.1f}"
-        f"{'yes' if agrees else 'NO':>6}",
+        f"{'yes' if agrees else 'NO':>6}{off:11.4f}",
         flush=True,
     )
 

@@ -7,7 +7,9 @@ import scipy.sparse as sp
 
 from provenmf import Checkpoint, find_topics
 from provenmf.blocks import as_blocks
-from provenmf.blocks.cluster import ClusterBlocks, ClusterParts
+from provenmf.blocks.chunks import Recipe
+from provenmf.blocks.cluster import ClusterBlocks
+from provenmf.blocks.cluster_parts import ClusterParts
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.errors import InvalidInput
@@ -145,7 +147,7 @@ def test_a_fit_on_a_cluster_goes_on_from_a_checkpoint(client, tmp_path):
 
 
 def test_arrays_on_the_workers_are_sent_again_only_if_they_changed(client, monkeypatch):
-    monkeypatch.setattr("provenmf.blocks.cluster.WORTH_KEEPING", 1)
+    monkeypatch.setattr("provenmf.blocks.cluster_parts.WORTH_KEEPING", 1)
     X = np.random.default_rng(0).random((50, 4))
     blocks = as_blocks(da.from_array(X, chunks=(20, 4)))
     weights = blocks.map_rows(lambda block: block[:, :2] + 1)
@@ -155,6 +157,22 @@ def test_arrays_on_the_workers_are_sent_again_only_if_they_changed(client, monke
     weights[3, 1] = 7.0
     found = blocks.map_reduce(lambda block, rows: block.T @ rows, weights)
     np.testing.assert_allclose(found, X.T @ weights)
+
+
+@pytest.mark.parametrize("small", [True, False])
+@pytest.mark.parametrize("method", ["spa", "hals", "cones"])
+def test_chunks_that_do_not_fit_are_made_again_in_each_pass(client, method, small, monkeypatch):
+    """By the tasks that need them, one at a time; or by tasks of their own, if that says a lot."""
+    monkeypatch.setattr("provenmf.blocks.workers.SHARE", 0.0)
+    monkeypatch.setattr("provenmf.blocks.cluster.TASKS_THAT_READ", 0)
+    if not small:
+        monkeypatch.setattr("provenmf.blocks.chunks.RECIPE_BYTES", 0)
+    blocks = as_blocks(chunked(data()))
+    assert all(isinstance(chunk, Recipe) for chunk in blocks._chunks) == small
+    assert blocks._together == (4 if small else 1)
+    far = make(method, certify=False).fit(blocks)
+    assert_same_fit(make(method, certify=False).fit(data()), far)
+    np.testing.assert_array_equal(blocks.take(np.array([50, 3])), data()[[50, 3]])
 
 
 def test_merit_on_a_cluster_is_merit_in_memory(client, monkeypatch):

@@ -11,7 +11,7 @@ dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 
-from provenmf.blocks.cluster import aligned  # noqa: E402
+from provenmf.blocks.on_workers import aligned  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*max_iter")
 
@@ -88,6 +88,16 @@ def test_chunks_that_nobody_can_make_again_are_named(cluster, client):
     for worker in list(cluster.workers.values()):
         cluster.sync(worker.close)
     with pytest.raises(ClusterLost, match="lost a part of X.*make the array again"):
+        SPA(3).fit(X)
+
+
+def test_a_chunk_that_went_wrong_before_the_fit_says_what_it_was(client):
+    def broken():
+        raise OSError("the tape is at home")
+
+    X = da.from_delayed(dask.delayed(broken)(), (60, 10), float).persist()
+    distributed.wait(X)
+    with pytest.raises(OSError, match="the tape is at home"):
         SPA(3).fit(X)
 
 

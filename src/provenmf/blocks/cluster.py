@@ -1,42 +1,59 @@
 """A Dask array: every block is worked on where it lives, and only results travel.
 
-This is the only module that imports dask. It uses whatever scheduler is active: threads on this
-machine, or the cluster of the current `distributed.Client`. On a cluster a pass is one graph: the
-function with all that it has to know goes there once, a task takes several neighbouring chunks,
-sums are added up on the workers, and the client gets one of them. Chunks are added up in pairs,
-pairs of pairs and so on, so that the sum does not depend on how many of them a task takes.
+It uses whatever scheduler is active: threads on this machine, or the cluster of the current
+`distributed.Client`. On a cluster a pass is one graph (`blocks.orders`): a task takes several
+neighbouring chunks, sums are added up on the workers, and the client gets a few of them. Chunks are
+added up in pairs, pairs of pairs and so on, so that the sum does not depend on how many of them a
+task takes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from operator import getitem
+from operator import getitem, itemgetter
 from typing import Any
-from weakref import ref
-from zlib import crc32
 
 import numpy as np
 import scipy.sparse as sp
-from dask.base import compute
-from dask.delayed import Delayed, delayed
+from dask.delayed import Delayed
 from numpy.typing import NDArray
 
-from provenmf.blocks.base import Block, Blocks, ByRow, Progress, added, of_block
-from provenmf.blocks.parts import LocalParts, Part, Parts
+from provenmf.blocks.base import Block, Blocks, ByRow, Progress, of_block
+from provenmf.blocks.chunks import in_rows, optimized, recipes
+from provenmf.blocks.cluster_parts import ClusterParts, SentArrays, worth_keeping
+from provenmf.blocks.on_workers import added_in_pairs, in_turn, listed, split, summed
+from provenmf.blocks.orders import (
+    Held,
+    Order,
+    Packed,
+    carried_out,
+    continued,
+    for_all,
+    graph_of,
+    keys,
+    unpacked,
+)
+from provenmf.blocks.parts import LocalParts, Parts
+from provenmf.blocks.workers import (
+    Workers,
+    chunks_kept,
+    fits,
+    futures_in,
+    raise_error_of,
+    say_that_chunks_are_made_again,
+    threads_of_workers,
+)
 from provenmf.errors import InvalidInput, warn_user
-from provenmf.parallel import at_most
-from provenmf.storage import float_type, own_rows
 
-# How many neighbouring sums are added up by one task: a power of two, as pairs are added.
+# How many neighbouring sums are added up by one task: a power of two, as pairs are added. So many
+# come to the client at the most.
 FOLDED = 8
 # Tasks of a pass for each thread of the workers: a few, since each costs the scheduler time, and
 # more than one, so that a worker that joins late finds work.
 TASKS_PER_THREAD = 2
-# What a pass has to know travels with its tasks up to so many bytes in all of them.
-BYTES_IN_TASKS = 1 << 20
-# Arrays from so many bytes on stay on the workers for later passes, and so many of them.
-WORTH_KEEPING, ARRAYS_KEPT = 1 << 20, 3
+# The same where a task makes its chunks: more, since they may take unequal times.
+TASKS_THAT_READ = 8
 
 
 class ClusterBlocks(Blocks):
@@ -65,34 +82,44 @@ class ClusterBlocks(Blocks):
                     "rows, which moves them between workers; make X with chunks=(rows, -1)"
                 )
             )
-        self._client = active_client()
+        self._workers: Workers | None = None  # where Dask computes in this process
         self.is_sparse = sp.issparse(array._meta)
-        rows = _in_rows(array, self.is_sparse, block_rows)
-        self._array, self._chunks = rows, list(rows.to_delayed()[:, 0])
+        self._array = rows = in_rows(array, self.is_sparse, block_rows)
+        self._graph, self._chunks = optimized(rows)
         self._together = 1  # chunks that a task takes
         super().__init__(rows.shape, rows.dtype, max(rows.chunks[0]), progress)
         self._sent = SentArrays()
-        if self._client is not None:
+        client = active_client()
+        if client is not None:
             self.elsewhere = True
-            self._settle(array)
+            self._settle(client, array)
 
     def __getstate__(self) -> dict[str, Any]:
         """What a function on a worker may ask of these blocks: their sizes, not their rows."""
         names = ("shape", "dtype", "is_sparse", "block_rows")
         return {name: getattr(self, name) for name in names}
 
-    def _settle(self, given: Any) -> None:
+    def _settle(self, client: Any, given: Any) -> None:
         """Keep the chunks on the workers if they fit, so that no pass makes them again.
 
-        A task takes several if there is room to bring those to its worker that are on another.
+        A task takes several if there is room to bring those to its worker that are on another, or
+        if it makes them itself, one after the other.
         """
-        from provenmf.blocks.workers import chunks_kept, fits, threads_of_workers
-
-        roomy = fits(self._client, self._array)
-        self._chunks = chunks_kept(self._client, given, self._array, fit=roomy) or self._chunks
-        tasks = TASKS_PER_THREAD * threads_of_workers(self._client)
+        tasks = TASKS_PER_THREAD
+        there = futures_in(given)
+        raise_error_of(there)
+        roomy = fits(client, self._array)
+        if roomy or len(there) >= given.npartitions:
+            self._chunks, self._graph = chunks_kept(client, self._array), {}
+        else:
+            say_that_chunks_are_made_again(client, self._array)
+            made = None if there else recipes(self._graph, self._chunks)
+            if made is not None:
+                self._chunks, self._graph, tasks, roomy = made, {}, TASKS_THAT_READ, True
+        tasks *= threads_of_workers(client)
         while roomy and len(self._chunks) >= 2 * self._together * max(1, tasks):
             self._together *= 2
+        self._workers = Workers(client, self._graph)
 
     def in_blocks_of(self, rows: int) -> ClusterBlocks:
         """These: chunks stay as they are."""
@@ -114,11 +141,14 @@ class ClusterBlocks(Blocks):
         where = np.searchsorted(stops, rows, side="right")
         visited = np.unique(where)
         starts = stops - self._array.chunks[0]
-        tasks = [
-            delayed(_taken, pure=False)(self._chunks[i], rows[where == i] - starts[i])
-            for i in visited.tolist()
+        asked = [
+            self._shared((listed, itemgetter(rows[where == i] - starts[i])), 1) for i in visited
         ]
-        found = self._results(tasks)
+        orders = [
+            Order(key, carried_out, call, 1, self._chunks[i])
+            for key, call, i in zip(keys("rows"), asked, visited.tolist())
+        ]
+        found = [block for [block] in self._results(orders)]
         order = np.argsort(np.argsort(where, kind="stable"), kind="stable")
         if self.is_sparse:
             return sp.csr_array(sp.vstack(found, format="csr"))[order] if found else self._nothing()
@@ -136,7 +166,7 @@ class ClusterBlocks(Blocks):
         self, function: Callable[..., Any], *row_arrays: ByRow
     ) -> Iterator[tuple[int, int, Any]]:
         """Apply `function` to all chunks in parallel; results come back in row order."""
-        results = chain.from_iterable(self._results(self._tasks(_listed, function, row_arrays)))
+        results = chain.from_iterable(self._results(self._orders(listed, function, row_arrays)))
         for (start, stop), result in zip(self.ranges(), results):
             if self.progress is not None:
                 self.progress(stop, self.n_rows)
@@ -144,7 +174,7 @@ class ClusterBlocks(Blocks):
 
     def map_rows(self, function: Callable[..., Any], *row_arrays: ByRow) -> NDArray[Any]:
         """One result per row, brought here; should it be given to a later pass, it is there."""
-        if self._client is None:
+        if self._workers is None:
             return super().map_rows(function, *row_arrays)
         parts = self.keep(function, *row_arrays)
         found = parts.rows()
@@ -154,68 +184,73 @@ class ClusterBlocks(Blocks):
 
     def map_reduce(self, function: Callable[..., Any], *row_arrays: ByRow) -> Any:
         """Sum over the blocks; neighbours are added up where they are."""
-        if self._client is None:
+        if self._workers is None:
             return super().map_reduce(function, *row_arrays)
-        tasks = self._tasks(_added, function, row_arrays)
-        while len(tasks) > 1:
-            tasks = [delayed(added_in_pairs, pure=False)(group) for group in _split(tasks, FOLDED)]
-        [total] = self._results(tasks)
+        orders = self._orders(summed, function, row_arrays)
+        while len(orders) > FOLDED:
+            add = Packed((_all_added,))
+            groups = zip(keys("sums"), split(orders, FOLDED))
+            orders = [Order(key, carried_out, add, 0, *group) for key, group in groups]
+        total = added_in_pairs(self._results(orders))
         if self.progress is not None:
             self.progress(self.n_rows, self.n_rows)
         return total
 
-    def _tasks(
+    def _orders(
         self,
         collect: Callable[..., Any],
         function: Callable[..., Any],
         row_arrays: Sequence[ByRow],
-    ) -> list[Any]:
-        """Tasks for all chunks, a few each: `collect(function, chunks, slices of each array)`."""
-        shared = self._shared(function)
-        chunks = _split(self._chunks, self._together)
+        *,
+        kept: bool = False,
+    ) -> list[Order]:
+        """For all chunks, a few in each: `collect(function, chunks, slices of each array)`."""
+        chunks = split(self._chunks, self._together)
+        call = self._shared((collect, function), len(chunks))
         return [
-            delayed(_in_one_thread, pure=False)(collect, shared, *together)
-            for together in zip(chunks, *self._slices(row_arrays))
+            Order(key, carried_out, call, len(some), *some, *slices, kept=kept)
+            for key, some, *slices in zip(keys(collect.__name__), chunks, *self._slices(row_arrays))
         ]
 
-    def _shared(self, function: Callable[..., Any]) -> Any:
-        """The function as tasks take it."""
-        if self._client is None:
-            return function
-        return on_its_way(self._client, function, len(self._chunks) // self._together)
+    def _shared(self, call: tuple[Any, ...], tasks: int) -> Held | Order:
+        """A call as all tasks of a pass take it."""
+        return Held(call) if self._workers is None else for_all(call, tasks)
 
     def _slices(self, row_arrays: Sequence[ByRow]) -> list[list[Any]]:
         """Of each array a list with what every task needs of it; parts there are only named."""
         found = []
         for rows in row_arrays:
-            placed = rows if self._client is None else self._placed(rows)
-            if isinstance(placed, ClusterParts):
-                found.append(placed.futures)
-                continue
-            each = [of_block(placed, i, a, b) for i, (a, b) in enumerate(self.ranges())]
-            found.append(_split(each, self._together))
+            placed = rows if self._workers is None else self._placed(rows)
+            found.append(
+                placed.orders if isinstance(placed, ClusterParts) else self._packed_slices(placed)
+            )
         return found
+
+    def _packed_slices(self, rows: ByRow) -> list[Any]:
+        pack = Held if self._workers is None else Packed
+        each = [of_block(rows, i, a, b) for i, (a, b) in enumerate(self.ranges())]
+        return [pack(together) for together in split(each, self._together)]
 
     def _placed(self, rows: ByRow) -> ByRow:
         """A large array as parts on the workers: those of an earlier pass, if it is the same."""
-        if isinstance(rows, Parts | range) or rows.nbytes < WORTH_KEEPING:
+        if isinstance(rows, Parts | range) or not worth_keeping(rows):
             return rows
         known = self._sent.parts_of(rows)
         if known is None:
-            each = _split([rows[a:b] for a, b in self.ranges()], self._together)
-            known = self._parts([delayed(_itself, pure=False)(together) for together in each])
+            slices = zip(keys("sent"), self._packed_slices(rows))
+            known = self._parts([Order(key, unpacked, some, kept=True) for key, some in slices])
             self._sent.remember(rows, known)
         return known
 
-    def _parts(self, tasks: list[Any]) -> ClusterParts:
-        """What the tasks return, lists of parts, kept on the workers."""
-        futures = self._client.compute(tasks)
-        return ClusterParts(self._client, futures, len(self._chunks), self._together)
+    def _parts(self, orders: list[Order]) -> ClusterParts:
+        """What the orders return, lists of parts, kept on the workers."""
+        assert self._workers is not None  # in this process there are LocalParts
+        return ClusterParts(self._workers, orders, len(self._chunks), self._together)
 
     def keep(self, function: Callable[..., Any], *row_arrays: ByRow) -> Parts:
         """What `function` returns for each chunk, kept on the workers."""
-        tasks = self._tasks(_listed, function, row_arrays)
-        kept = _local(self._results(tasks)) if self._client is None else self._parts(tasks)
+        orders = self._orders(listed, function, row_arrays, kept=True)
+        kept = _local(self._results(orders)) if self._workers is None else self._parts(orders)
         if self.progress is not None:
             self.progress(self.n_rows, self.n_rows)
         return kept
@@ -224,99 +259,41 @@ class ClusterBlocks(Blocks):
         self, function: Callable[..., Any], state: Any, *row_arrays: ByRow
     ) -> tuple[Any, Parts]:
         """One chunk after the other, each where it is; the state travels between the workers."""
-        shared, parts = self._shared(function), []
-        for together in zip(_split(self._chunks, self._together), *self._slices(row_arrays)):
-            both = delayed(_in_one_thread, pure=False, nout=2)(_in_turn, shared, state, *together)
-            state, part = both
-            parts.append(part)
-        if self._client is None:
-            state, *found = compute(state, *parts)
+        chunks = split(self._chunks, self._together)
+        call = self._shared((in_turn, function), len(chunks))
+        both = Order(next(keys("state")), _begun, self._shared((state,), 1))
+        parts = []
+        for key, some, *slices in zip(keys("turn"), chunks, *self._slices(row_arrays)):
+            both = Order(key, continued, call, both, len(some), *some, *slices)
+            parts.append(Order((f"{key[0]}-part", key[1]), getitem, both, 1, kept=True))
+        last = Order(next(keys("state")), getitem, both, 0)
+        if self._workers is None:
+            state, *found = self._results([last, *parts])
             return state, _local(found)
-        kept, last = self._parts(parts), self._client.compute(state)
-        [state] = self._results([last])
-        return state, kept
+        [state] = self._results([last], also=parts)
+        return state, self._parts(parts)
 
-    def _results(self, tasks: list[Any]) -> Sequence[Any]:
-        if self._client is None:
-            found: Sequence[Any] = compute(*tasks)
-            return found
-        from provenmf.blocks.workers import gathered
+    def _results(self, orders: list[Order], also: Sequence[Order] = ()) -> Sequence[Any]:
+        """What the orders return; those in `also` are carried out and stay on the workers."""
+        if self._workers is not None:
+            return self._workers.gathered(orders, also)
+        from dask.base import get_scheduler
+        from dask.threaded import get
 
-        return gathered(self._client, tasks)
-
-
-class ClusterParts(Parts):
-    """Parts on the workers; should one die, they are computed again from what they came from.
-
-    Parameters
-    ----------
-    futures : lists of parts, `together` in each but the last.
-    number : of all parts.
-    """
-
-    def __init__(self, client: Any, futures: list[Any], number: int, together: int) -> None:
-        self._client, self.futures = client, futures
-        self._number, self._together = number, together
-
-    def __len__(self) -> int:
-        return self._number
-
-    def __getitem__(self, number: int) -> Part:
-        """The part of one chunk, brought here."""
-        place = divmod(number, self._together)
-        [part] = self._gathered([delayed(getitem, pure=False)(self.futures[place[0]], place[1])])
-        brought: Part = part
-        return brought
-
-    def each(self, function: Callable[[Any], Any]) -> Iterator[Any]:
-        """Apply `function` on the workers; only results travel."""
-        return chain.from_iterable(self._gathered(self._tasks(function, ())))
-
-    def mapped(self, function: Callable[..., Any], *others: Parts) -> ClusterParts:
-        """What the function returns for each chunk, kept on the workers."""
-        futures = self._client.compute(self._tasks(function, others))
-        return ClusterParts(self._client, futures, self._number, self._together)
-
-    def _tasks(self, function: Callable[..., Any], others: Sequence[Parts]) -> list[Any]:
-        shared = on_its_way(self._client, function, len(self.futures))
-        lists = zip(self.futures, *(_futures_of(other) for other in others))
-        return [delayed(_in_one_thread, pure=False)(_listed, shared, *parts) for parts in lists]
-
-    def _gathered(self, tasks: list[Any]) -> Sequence[Any]:
-        from provenmf.blocks.workers import gathered
-
-        return gathered(self._client, tasks)
+        graph, _ = graph_of(orders)
+        found: Sequence[Any] = (get_scheduler() or get)(
+            {**self._graph, **graph}, [order.key for order in orders]
+        )
+        return found
 
 
-class SentArrays:
-    """Arrays of the client whose rows are on the workers too, the last few of them.
-
-    An array is recognized by its identity and by a checksum, in case it was written to.
-    """
-
-    def __init__(self) -> None:
-        self._known: list[tuple[ref[NDArray[Any]], int, ClusterParts]] = []
-
-    def remember(self, rows: NDArray[Any], parts: ClusterParts) -> None:
-        """Keep the parts as long as the array lives and no newer ones take their place."""
-        if rows.nbytes >= WORTH_KEEPING:
-            self._known = [*self._known, (ref(rows), _checksum(rows), parts)][-ARRAYS_KEPT:]
-
-    def parts_of(self, rows: NDArray[Any]) -> ClusterParts | None:
-        """Its parts on the workers, if they are there."""
-        self._known = [known for known in self._known if known[0]() is not None]
-        found = (k for k in reversed(self._known) if k[0]() is rows and k[1] == _checksum(rows))
-        return next((parts for _, _, parts in found), None)
+def _begun(state: Held) -> tuple[Any, None]:
+    """As if a task before the first one had left the state."""
+    return state.value()[0], None
 
 
-def _checksum(rows: NDArray[Any]) -> int:
-    return crc32(np.ascontiguousarray(rows).view(np.uint8).reshape(-1).data)
-
-
-def _futures_of(parts: Parts) -> list[Any]:
-    if not isinstance(parts, ClusterParts):
-        raise TypeError("parts on the workers and parts in this process do not go together")
-    return parts.futures
+def _all_added(*sums: Any) -> Any:
+    return added_in_pairs(sums)
 
 
 def _local(found: Sequence[Any]) -> Parts:
@@ -332,111 +309,3 @@ def active_client() -> Any:
 
     owner = getattr(get_scheduler(), "__self__", None)
     return owner if type(owner).__module__.startswith("distributed.") else None
-
-
-def _in_rows(array: Any, sparse: bool, block_rows: int | None) -> Any:
-    """The array in chunks of whole rows, none of them empty, as blocks are."""
-    dtype = float_type(array.dtype)
-    meta = sp.csr_array((0, 0)) if sparse else np.empty((0, 0), dtype)
-    array = array.map_blocks(_as_rows, dtype, sparse, dtype=dtype, meta=meta)
-    some = tuple(rows for rows in array.chunks[0] if rows)  # chunks may be empty
-    return array.rechunk({0: block_rows or some or array.chunks[0], 1: -1})
-
-
-def _as_rows(chunk: object, dtype: np.dtype[Any], sparse: bool, block_info: Any = None) -> Block:
-    """A chunk as blocks are: an array of numbers, or sparse rows in order."""
-    if sparse != sp.issparse(chunk):
-        raise InvalidInput(
-            f"X is a Dask array with a chunk of type {type(chunk).__name__} that is declared "
-            f"{'sparse' if sparse else 'dense'}: give the array the right meta, for sparse chunks "
-            "meta=scipy.sparse.csr_array((0, 0))"
-        )
-    place, shape = block_info[0]["chunk-location"], block_info[None]["chunk-shape"]
-    try:
-        rows = own_rows(chunk) if sparse else np.asarray(chunk, dtype=dtype)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(
-            f"chunk {place} of X, a Dask array, is no array of numbers ({error}): see what makes it"
-        ) from error
-    if rows.shape != shape:
-        raise InvalidInput(
-            f"chunk {place} of X, a Dask array, has shape {rows.shape} and is declared {shape}: "
-            "give the array the right chunks"
-        )
-    return rows
-
-
-def on_its_way(client: Any, function: Callable[..., Any], tasks: int) -> Any:
-    """A small function as it is, to travel with each task; a large one goes there by itself."""
-    from distributed.protocol import pickle
-
-    library: Any = pickle  # it says nothing about types
-    if len(library.dumps(function)) * tasks <= BYTES_IN_TASKS:
-        return function
-    return client.submit(_itself, function, pure=False)
-
-
-def _itself(value: Any) -> Any:
-    """Whatever it is given: a task that can be run again should its worker die."""
-    return value
-
-
-def _in_one_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call the function in one thread: the scheduler keeps the cores busy with other chunks."""
-    with at_most(1):
-        return function(*arguments)
-
-
-def _listed(function: Callable[..., Any], *lists: Sequence[Any]) -> list[Any]:
-    """What the function returns for each chunk and what belongs to it."""
-    return [function(*map(aligned, arguments)) for arguments in zip(*lists)]
-
-
-def _added(function: Callable[..., Any], *lists: Sequence[Any]) -> Any:
-    """The sum of what the function returns for the chunks."""
-    return added_in_pairs(_listed(function, *lists))
-
-
-def _in_turn(
-    function: Callable[..., Any], state: Any, *lists: Sequence[Any]
-) -> tuple[Any, list[Any]]:
-    """The chunks one after the other: the last state, and what belongs to each chunk."""
-    parts = []
-    for arguments in zip(*lists):
-        state, part = function(state, *map(aligned, arguments))
-        parts.append(part)
-    return state, parts
-
-
-def aligned(value: Any) -> Any:
-    """Arrays whose numbers begin where the processor wants them.
-
-    Those that came from another worker may begin anywhere in its message. W'W of such an array is
-    another routine of BLAS, which rounds differently: without this a lost worker would change the
-    last bits of an answer.
-    """
-    if isinstance(value, np.ndarray):
-        return np.require(value, requirements="A")
-    if isinstance(value, tuple):
-        return tuple(aligned(each) for each in value)
-    if sp.issparse(value):
-        arrays = value.data, value.indices, value.indptr
-        if not all(array.flags.aligned for array in arrays):
-            return type(value)(aligned(arrays), shape=value.shape)
-    return value
-
-
-def added_in_pairs(results: list[Any]) -> Any:
-    """The sum of neighbours, of neighbouring sums, and so on."""
-    while len(results) > 1:
-        results = [added(pair) for pair in _split(results, 2)]
-    return results[0]
-
-
-def _split(values: list[Any], size: int) -> list[list[Any]]:
-    """Neighbours in lists of the given size; the last one may be shorter."""
-    return [values[i : i + size] for i in range(0, len(values), size)]
-
-
-def _taken(block: Block, rows: NDArray[np.intp]) -> Block:
-    return block[rows]

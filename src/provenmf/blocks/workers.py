@@ -1,14 +1,66 @@
-"""The workers of a Dask cluster: what they can hold, and what happens when they are lost."""
+"""The workers of a Dask cluster: what they can hold, what they are told, and what is lost."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from provenmf.blocks.orders import Order, graph_of
 from provenmf.errors import ClusterLost, warn_user
 
 # The chunks may take this share of the workers' memory; the rest is for results.
 SHARE = 0.5
+
+
+class Workers:
+    """Where orders are sent.
+
+    Parameters
+    ----------
+    client : of the cluster.
+    chunks : the graph that makes the chunks, where orders name its keys.
+    """
+
+    def __init__(self, client: Any, chunks: Mapping[Any, Any]) -> None:
+        self._client, self._chunks = client, chunks
+
+    def gathered(self, orders: Sequence[Order], also: Sequence[Order] = ()) -> list[Any]:
+        """What the orders return, brought here, or an error that says what was lost.
+
+        What those in `also` return stays on the workers.
+        """
+        graph, named = graph_of([*orders, *also])
+        with losses_named():
+            futures = {}
+            if named:
+                keys = [order.key for order in named]
+                sent = self._client.get({**self._chunks, **graph}, keys, sync=False)
+                futures = dict(zip(keys, sent))
+            for order in named:
+                order.future = futures[order.key] if order.kept else None
+            found: list[Any] = self._client.gather([futures.get(o.key, o.future) for o in orders])
+        for order in named:
+            order.settle()
+        return found
+
+
+@contextmanager
+def losses_named() -> Iterator[None]:
+    """Let Dask's errors about lost workers and results say what to do."""
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker
+    from distributed.comm.core import CommClosedError
+
+    try:
+        yield
+    except (CancelledError, KilledWorker, CommClosedError) as error:
+        raise ClusterLost(
+            f"the Dask cluster lost a part of X or of the work ({type(error).__name__}: {error}): "
+            "see that scheduler and workers run and have memory, make the array again, and fit "
+            "again; with the checkpoint of this fit it goes on where it was"
+        ) from error
 
 
 def fits(client: Any, rows: Any) -> bool:
@@ -16,22 +68,29 @@ def fits(client: Any, rows: Any) -> bool:
     return stored_bytes(client, rows) <= SHARE * room_on_workers(client)
 
 
-def chunks_kept(client: Any, given: Any, rows: Any, *, fit: bool) -> list[Any] | None:
-    """The chunks as futures that stay on the workers; None, with a warning, if they do not fit."""
-    if not fit and len(futures_in(given)) < given.npartitions:
-        room = room_on_workers(client)
-        warn_user(
-            RuntimeWarning(
-                f"X takes {stored_bytes(client, rows) / 1e9:.2f} GB, and the workers have "
-                f"{room / 1e9:.2f} GB: its chunks are read or computed again in every pass. Add "
-                "workers, or store X in a form that is quick to read"
-            )
-        )
-        return None
+def raise_error_of(futures: Sequence[Any]) -> None:
+    """What went wrong with a chunk before the fit: Dask would only say that it was lost."""
+    for future in futures:
+        if future.status == "error":
+            future.result()
+
+
+def chunks_kept(client: Any, rows: Any) -> list[Order]:
+    """The chunks, to stay on the workers."""
     kept = client.persist(rows)
     by_key = {future.key: future for future in futures_in(kept)}
-    keys = [key for row in kept.__dask_keys__() for key in row]
-    return [by_key[key] for key in keys]
+    return [Order(key, future=by_key[key]) for [key] in kept.__dask_keys__()]
+
+
+def say_that_chunks_are_made_again(client: Any, rows: Any) -> None:
+    """Warn who may not expect it."""
+    warn_user(
+        RuntimeWarning(
+            f"X takes {stored_bytes(client, rows) / 1e9:.2f} GB, and the workers have "
+            f"{room_on_workers(client) / 1e9:.2f} GB: its chunks are read or computed again in "
+            "every pass. Add workers, or store X in a form that is quick to read"
+        )
+    )
 
 
 def futures_in(array: Any) -> list[Any]:
@@ -50,7 +109,9 @@ def stored_bytes(client: Any, rows: Any) -> float:
     if not sp.issparse(rows._meta):
         return float(rows.nbytes)
     sizes = [delayed(_bytes_of, pure=False)(chunk) for chunk in rows.to_delayed()[:, 0]]
-    return float(sum(gathered(client, sizes)))
+    with losses_named():
+        found: Sequence[int] = client.gather(client.compute(sizes))
+    return float(sum(found))
 
 
 def _bytes_of(block: Any) -> int:
@@ -68,21 +129,3 @@ def threads_of_workers(client: Any) -> int:
     """How many tasks run at a time."""
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     return max(1, sum(int(worker["nthreads"]) for worker in workers))
-
-
-def gathered(client: Any, tasks: list[Any]) -> Sequence[Any]:
-    """The results of all tasks, or an error that says what was lost."""
-    from concurrent.futures import CancelledError
-
-    from distributed import KilledWorker
-    from distributed.comm.core import CommClosedError
-
-    try:
-        found: Sequence[Any] = client.gather(client.compute(tasks))
-        return found
-    except (CancelledError, KilledWorker, CommClosedError) as error:
-        raise ClusterLost(
-            f"the Dask cluster lost a part of X or of the work ({type(error).__name__}: {error}): "
-            "see that scheduler and workers run and have memory, make the array again, and fit "
-            "again; with the checkpoint of this fit it goes on where it was"
-        ) from error

@@ -1,0 +1,71 @@
+"""What tasks do on the workers of a Dask cluster: a function for each of several chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from provenmf.blocks.base import added
+from provenmf.parallel import at_most
+
+Item = TypeVar("Item")
+
+
+def in_one_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call the function in one thread: the scheduler keeps the cores busy with other chunks."""
+    with at_most(1):
+        return function(*arguments)
+
+
+def listed(function: Callable[..., Any], *lists: Sequence[Any]) -> list[Any]:
+    """What the function returns for each chunk and what belongs to it."""
+    return [function(*map(aligned, arguments)) for arguments in zip(*lists)]
+
+
+def summed(function: Callable[..., Any], *lists: Sequence[Any]) -> Any:
+    """The sum of what the function returns for the chunks."""
+    return added_in_pairs(listed(function, *lists))
+
+
+def in_turn(
+    function: Callable[..., Any], state: Any, *lists: Sequence[Any]
+) -> tuple[Any, list[Any]]:
+    """The chunks one after the other: the last state, and what belongs to each chunk."""
+    parts = []
+    for arguments in zip(*lists):
+        state, part = function(state, *map(aligned, arguments))
+        parts.append(part)
+    return state, parts
+
+
+def aligned(value: Any) -> Any:
+    """Arrays whose numbers begin where the processor wants them.
+
+    Those that came from another worker may begin anywhere in its message. W'W of such an array is
+    another routine of BLAS, which rounds differently: without this a lost worker would change the
+    last bits of an answer.
+    """
+    if isinstance(value, np.ndarray):
+        return np.require(value, requirements="A")
+    if isinstance(value, tuple):
+        return tuple(aligned(each) for each in value)
+    if sp.issparse(value):
+        arrays = value.data, value.indices, value.indptr
+        if not all(array.flags.aligned for array in arrays):
+            return type(value)(aligned(arrays), shape=value.shape)
+    return value
+
+
+def added_in_pairs(results: Sequence[Any]) -> Any:
+    """The sum of neighbours, of neighbouring sums, and so on."""
+    while len(results) > 1:
+        results = [added(pair) for pair in split(results, 2)]
+    return results[0]
+
+
+def split(values: Sequence[Item], size: int) -> list[Sequence[Item]]:
+    """Neighbours in lists of the given size; the last one may be shorter."""
+    return [values[i : i + size] for i in range(0, len(values), size)]
