@@ -47,12 +47,14 @@ class Spectra:
     anchors : (k,), the points of the search that each comes from; None if from none.
     n_averaged : (k,), pixels that each is the mean of; None where they are not averaged.
     lean : (k, bands), the most that choosing these pixels may have moved the mean.
+    outside : share of the pixels outside the simplex of the purest, where endmembers are beyond.
     """
 
     endmembers: Floats
     anchors: NDArray[np.intp] | None = None
     n_averaged: NDArray[np.intp] | None = None
     lean: Floats | float = 0.0
+    outside: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from provenmf.applications.band_noise import BandNoise, Spectra, averaged_spectra, band_noise
 from provenmf.applications.exchange import exchanged
 from provenmf.applications.grouping import Groups, group_rows
+from provenmf.applications.pixel_facets import with_corners_beyond
 from provenmf.blocks import as_blocks
 from provenmf.records import Factorization
 from provenmf.solvers.weights import encode
@@ -75,12 +76,13 @@ def pixel_problem(
 def endmembers_of(
     problem: PixelProblem, pixels: NDArray[np.float64], factorization: Factorization
 ) -> Spectra:
-    """Endmembers at their own brightness, averaged where the noise is known."""
+    """Endmembers at their own brightness; averaged, or beyond the pixels, with known noise."""
     anchors = factorization.anchors
     if anchors is None:
         return Spectra(problem.spectra(factorization))
     if problem.noise is not None:
-        return averaged_spectra(problem.noise, pixels, problem.scales, anchors)
+        averaged = averaged_spectra(problem.noise, pixels, problem.scales, anchors)
+        return with_corners_beyond(problem.noise, pixels, averaged)
     chosen = problem.explaining(anchors)
     spectra = problem.spectra(factorization)
     new = chosen != anchors

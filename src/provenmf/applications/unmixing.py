@@ -11,7 +11,8 @@ of the scene is exchanged (see `exchange`).
 
 Where noise explains all that k materials leave (see `band_noise`), neither noise nor odd pixels are
 a reason to group: pixels are projected onto the k directions that stand out from the noise, and
-endmembers are means over the pixels that lie at a corner within their noise.
+endmembers are means over the pixels that lie at a corner within their noise, or, where no pixel is
+pure, corners of a simplex around them (see `pixel_facets`).
 
 The Factorization is that of the solver on pixels, group means or projected pixels, scaled or not.
 """
@@ -336,7 +337,9 @@ def unmix(
     vertices : bool or "auto", default="auto"
         Whether endmembers are means over all pixels that lie at a corner within their noise,
         sought in place of groups among pixels projected onto the directions of the materials, and
-        abundances are weighted by the noise of the bands. "auto" does so where noise explains what
+        abundances are weighted by the noise of the bands. Where many pixels lie outside of the
+        corners, so that none is pure, endmembers are the corners of the likeliest simplex around
+        all pixels. "auto" does so where noise explains what
         the materials leave, no `group_radius` is given, and the method is one for many rows
         ("spa", "xray", "fast_anchor").
     true_endmembers, true_abundances : array of shape (k, bands) and (all pixels, k), optional
@@ -453,6 +456,12 @@ def _notes(
     if problem.noise is not None and spectra.n_averaged is not None:
         left = problem.noise.left_by(len(spectra.endmembers))
         notes.append(averaging_note(spectra.n_averaged, left))
+    if spectra.outside is not None:
+        notes.append(
+            f"{spectra.outside:.1%} of the pixels lie outside the simplex of the purest ones by "
+            "more than their noise: no pixel is pure, and endmembers are the corners of the "
+            "likeliest simplex around all pixels"
+        )
     return notes
 
 

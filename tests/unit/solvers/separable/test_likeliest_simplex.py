@@ -1,0 +1,72 @@
+"""The likeliest simplex around points with noise."""
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+from scipy.stats import norm
+
+from provenmf.solvers.separable import likeliest_simplex as module
+from provenmf.solvers.separable.likeliest_simplex import depths, likeliest_simplex
+
+TRUTH = np.array([[0.0, 0.0], [200.0, 20.0], [40.0, 150.0]])
+
+
+def drawn(seed=0, n=1500, most=1.0):
+    rng = np.random.default_rng(seed)
+    weights = rng.dirichlet(np.ones(3), 3 * n)
+    weights = weights[weights.max(axis=1) <= most][:n]
+    return weights @ TRUTH + rng.standard_normal((len(weights), 2))
+
+
+def farthest(found):
+    return np.linalg.norm(found[:, None] - TRUTH, axis=2).min(axis=0).max()
+
+
+def test_depths_are_distances_from_the_facets():
+    found = depths(np.array([[1.0, 1.0], [-2.0, 1.0]]), np.array([[0.0, 0.0], [4.0, 0.0], [0, 4]]))
+    np.testing.assert_allclose(found, [[np.sqrt(2), 1, 1], [5 / np.sqrt(2), -2, 1]])
+
+
+@pytest.mark.parametrize(("most", "off"), [(1.0, 3.0), (0.8, 5.0), (0.6, 12.0)])
+def test_corners_are_found_where_no_point_is(most, off):
+    points = drawn(most=most)
+    centre = TRUTH.mean(axis=0)
+    start = centre + 0.6 * (TRUTH - centre)
+    assert farthest(start) > 40
+    assert farthest(likeliest_simplex(points, start)) < off
+
+
+def test_odd_points_do_not_move_it():
+    points = np.vstack([drawn(most=0.8), [[-80.0, -60.0], [400.0, 300.0]] * 5])
+    centre = TRUTH.mean(axis=0)
+    assert farthest(likeliest_simplex(points, centre + 0.6 * (TRUTH - centre))) < 5
+
+
+def test_no_simplex_nearby_is_likelier():
+    """The objective is written again here, without tricks."""
+    points = drawn(seed=1)
+
+    def objective(vertices):
+        inside = np.log(1e-6 + norm.cdf(depths(points, vertices))).sum()
+        volume = abs(np.linalg.det(np.column_stack([vertices, np.ones(3)])))
+        return len(points) * np.log(volume) - inside
+
+    found = likeliest_simplex(points, TRUTH)
+    least = objective(found)
+    rng = np.random.default_rng(0)
+    for size in (0.01, 0.1, 1.0, 10.0):
+        for _ in range(20):
+            assert objective(found + size * rng.standard_normal((3, 2))) > least - 1e-3
+
+
+def test_the_gradient_is_that_of_the_objective(monkeypatch):
+    seen = {}
+
+    def look(objective, start, **options):
+        at = start + 0.05 * np.random.default_rng(0).standard_normal(start.shape)
+        seen["off"] = check_grad(lambda x: objective(x)[0], lambda x: objective(x)[1], at)
+        return type("Found", (), {"x": start, "fun": 0.0})
+
+    monkeypatch.setattr(module, "minimize", look)
+    likeliest_simplex(drawn(n=50), TRUTH)
+    assert seen["off"] < 1e-4
