@@ -37,7 +37,7 @@ from provenmf.solvers.alternating.coarse import SolveSample, components_from_sam
 from provenmf.solvers.alternating.extrapolation import Extrapolation
 from provenmf.solvers.alternating.known import with_known_first
 from provenmf.solvers.alternating.starts import Init, start_pair
-from provenmf.solvers.alternating.steps import Steps, double, look_ahead
+from provenmf.solvers.alternating.steps import Steps, double, features_ahead
 from provenmf.solvers.run import Run
 
 WINDOW = 10  # iterations over which the decrease of the error is judged
@@ -73,12 +73,12 @@ def alternate(
     start = steps.best_weights(components) if weights is None else weights
     rows = steps.placed(start)
     best, error = (rows, features), math.inf
-    rows_ahead, features_ahead = rows, features
+    rows_ahead, ahead = rows, features
     extrapolation = Extrapolation()
     levels = [math.inf]
     exact = float(np.finfo(dtype).eps) ** EXACT
     if run.saved is not None:
-        kept, features, kept_ahead, features_ahead = run.saved["factors"]
+        kept, features, kept_ahead, ahead = run.saved["factors"]
         rows, rows_ahead = steps.placed(kept), steps.placed(kept_ahead)
         best, best_possible = (rows_ahead, features), False
         levels, error = run.saved["levels"], run.saved["error"]
@@ -89,7 +89,7 @@ def alternate(
                 steps.brought(rows),
                 features,
                 steps.brought(rows_ahead),
-                features_ahead,
+                ahead,
             ),
             "levels": levels,
             "error": error,
@@ -99,17 +99,17 @@ def alternate(
     for _ in run:
         new_rows = rows
         if not best_possible:
-            new_rows = steps.better_weights(rows_ahead, features_ahead)
+            new_rows = steps.better_weights(rows_ahead, ahead)
         best_possible = False
         length = extrapolation.length if len(levels) > 1 else 0.0
         candidate = steps.ahead(new_rows, rows, length)
-        found = steps.better_features(candidate, features_ahead)
+        found = steps.better_features(candidate, ahead)
         if found.level > levels[-1]:
-            rows_ahead, features_ahead = rows, features = best
+            rows_ahead, ahead = rows, features = best
             extrapolation.shorter()
             levels.append(levels[-1])
         else:
-            features_ahead = look_ahead(found.features, features, extrapolation.length)
+            ahead = features_ahead(found.features, features, extrapolation.length)
             rows_ahead, rows, features = candidate, new_rows, found.features
             best, error = (candidate, found.features), found.error
             extrapolation.longer()

@@ -173,7 +173,8 @@ def _from_singular_vectors(blocks: Blocks, k: int, name: str, rng: np.random.Gen
     """Nonnegative double SVD: the larger of the two signed parts of each singular pair."""
     from sklearn.utils.extmath import randomized_svd
 
-    matrix = blocks.everything()
+    # In double precision: where singular values are equal, rounding chooses the vectors.
+    matrix = blocks.everything().astype(np.float64, copy=False)
     seed = int(rng.integers(np.iinfo(np.int32).max))
     left, values, right = randomized_svd(matrix, k, random_state=seed)
     weights, components = np.zeros((blocks.n_rows, k)), np.zeros((k, blocks.n_columns))

@@ -32,6 +32,7 @@ Array = NDArray[np.floating]
 # Squared errors below this many units of the data's precision lost too many digits in products:
 # they are measured on the data.
 CANCELLED = 1e4
+EXTINGUISHED = 1e-3  # a component of which a step leaves less than this share
 
 
 class RowSolver(Protocol):
@@ -299,6 +300,17 @@ def look_ahead(
         slice_rows=rows_per_thread(len(new)),
     )
     return ahead
+
+
+def features_ahead(new: Array, last: Array, length: float) -> Array:
+    """A step beyond the new features, but none for a component that it would extinguish.
+
+    Where a penalty shrinks a component at once, all of it that the step leaves is rounding, and the
+    weights that follow would be made of that.
+    """
+    ahead = look_ahead(new, last, length)
+    extinguished = ahead.max(axis=0) <= EXTINGUISHED * new.max(axis=0)
+    return np.where(extinguished, new, ahead) if extinguished.any() else ahead
 
 
 def rows_per_thread(n_rows: int) -> int:

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
+from provenmf.linalg.penalties import Penalties
 from provenmf.solvers.alternating.anls import anls
 from provenmf.solvers.alternating.hals import Sweeps, hals
 
@@ -88,6 +89,20 @@ def test_float32_is_close_to_float64(solver):
     np.testing.assert_allclose(
         single.trace["relative_error"], double.trace["relative_error"], rtol=1e-3
     )
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3, 4])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_penalty_that_shrinks_components_at_once_leaves_nothing_to_rounding(solver, seed):
+    """A step beyond components that shrank to a tenth was zero, or what rounding left of it."""
+    rng = np.random.default_rng(seed)
+    data = (rng.random((5, 11)) * (rng.random((5, 11)) < 0.3)).astype(np.float32)
+    penalties = Penalties(l2_weights=1e-11, l2_components=5.0)
+    double, single = (
+        solver(as_blocks(data.astype(dtype)), 4, penalties=penalties, max_iter=14, tol=0)
+        for dtype in (np.float64, np.float32)
+    )
+    np.testing.assert_allclose(double.trace["level"], single.trace["level"], rtol=1e-4)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -48,6 +48,16 @@ def test_nndsvda_equals_scikit_learns():
     np.testing.assert_allclose(ours, theirs, atol=1e-8)
 
 
+def test_equal_singular_values_are_not_left_to_single_precision():
+    identity = np.eye(15, 6)
+    single, double = (
+        start_factors(as_blocks(identity.astype(dtype)), 6, "nndsvda", np.random.default_rng(23))
+        for dtype in (np.float32, np.float64)
+    )
+    for narrow, wide in zip(single, double):
+        np.testing.assert_allclose(narrow, wide, atol=1e-6)
+
+
 def test_fewer_directions_than_components_are_filled_up():
     X = np.repeat(np.eye(3), 5, axis=0)
     with warnings.catch_warnings():
