@@ -76,6 +76,8 @@ class Topics(Answer):
         counts.
     word_frequency : ndarray of shape (words,) or None
         Share of each word among all occurrences; likewise.
+    word_documents : ndarray of shape (words,) or None
+        In how many documents each word is; a file of an earlier version does not say.
     eigenvalues : ndarray of shape (values,) or None
         Of the words' co-occurrence, largest first; likewise.
     noise_edge : float
@@ -127,6 +129,7 @@ class Topics(Answer):
     cv: Annotated[NDArray[np.float64], Shape("k")] | None = None
     prior: Annotated[NDArray[np.float64], Shape("k")] | None = None
     word_frequency: Annotated[NDArray[np.float64], Shape("words")] | None = None
+    word_documents: Annotated[NDArray[np.int64], Shape("words")] | None = None
     eigenvalues: Annotated[NDArray[np.float64], Shape("values")] | None = None
     noise_edge: float = np.nan
     settings: TopicSettings = TopicSettings()
@@ -173,10 +176,12 @@ class Topics(Answer):
     def top_columns(self, n_words: int = 10) -> NDArray[np.intp]:
         """Places in the vocabulary of each topic's top words (k, n_words).
 
-        Topics from counts rank words by relevance (see `provenmf.metrics.topics.relevance`), other
-        topics by weight.
+        Topics from counts rank words by relevance (see `provenmf.metrics.topics.relevance`), less
+        two standard errors; other topics by weight.
         """
-        return top_columns_of(self.topics, self.word_frequency, n_words)
+        return top_columns_of(
+            self.topics, n_words, self.word_frequency, self.word_documents, self.share
+        )
 
     def largest(self, n: int = 10) -> list[list[str]]:
         """The top words of each topic."""

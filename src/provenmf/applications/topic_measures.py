@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from provenmf.io.texts import TextFile
 from provenmf.metrics.topics import coherences, relevance, similarity_count, top_words
+from provenmf.records.answers import shares
 from provenmf.solvers.topics.counts import WordCounts
 
 N_TOP_WORDS = 20
 N_EXAMPLES = 3
 SNIPPET = 400
+MIX = 0.1  # of relevance where the documents with each word are known (docs/decisions.md)
 
 
 def measured(
@@ -25,21 +27,38 @@ def measured(
     texts: Sequence[str] | TextFile | None,
 ) -> dict[str, Any]:
     """How good topics are and which documents show them: fields of `Topics`."""
-    best = top_columns_of(topics, frequency, N_TOP_WORDS)
+    documents = counts.documents
+    best = top_columns_of(topics, N_TOP_WORDS, frequency, documents, shares(weights))
     examples = _example_documents(weights, counts.lengths)
     return {
         **coherences(best, counts.blocks),
         "similarity_count": int(similarity_count(best)),
+        "word_documents": documents,
         "example_documents": examples,
         "example_texts": _example_texts(texts, examples),
     }
 
 
 def top_columns_of(
-    topics: NDArray[np.float64], frequency: NDArray[np.float64] | None, n_words: int
+    topics: NDArray[np.float64],
+    n_words: int,
+    frequency: NDArray[np.float64] | None,
+    documents: NDArray[np.integer] | None,
+    topic_shares: NDArray[np.float64],
 ) -> NDArray[np.intp]:
-    """Places of each topic's top words: by relevance where frequencies are known, or by weight."""
-    return top_words(topics if frequency is None else relevance(topics, frequency), n_words)
+    """Places of each topic's top words: by relevance where frequencies are known, or by weight.
+
+    documents : how many have each word; a file of an earlier version does not say.
+    topic_shares : of the whole corpus.
+    """
+    if frequency is None:
+        return top_words(topics, n_words)
+    if documents is None:
+        return top_words(relevance(topics, frequency), n_words)
+    joint = topics * topic_shares[:, None]
+    by_topic = joint / np.maximum(joint.sum(axis=0), np.finfo(float).tiny)  # p(topic | word)
+    found = relevance(topics, frequency, mix=MIX, documents=by_topic * documents)
+    return top_words(found, n_words)
 
 
 def _example_documents(

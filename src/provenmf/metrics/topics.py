@@ -41,11 +41,19 @@ def top_words(topics: ArrayLike, n_words: int = 20) -> NDArray[np.intp]:
     return np.argsort(-matrix, axis=1, kind="stable")[:, :n_words]
 
 
-def relevance(topics: ArrayLike, frequency: ArrayLike, *, mix: float = 0.3) -> NDArray[np.float64]:
+def relevance(
+    topics: ArrayLike,
+    frequency: ArrayLike,
+    *,
+    mix: float = 0.3,
+    documents: ArrayLike | None = None,
+) -> NDArray[np.float64]:
     """How much a word says about a topic: λ log p(w | t) + (1 − λ) log(p(w | t) / p(w)).
 
     Ranked by probability alone, words that are frequent everywhere crowd the list; ranked by the
-    ratio alone, rare words do (Sievert & Shirley 2014).
+    ratio alone, rare words do (Sievert & Shirley 2014). A word seen in a few documents may be there
+    by chance: where the number n of documents is known, two standard errors of log p(w | t), 2/√n,
+    are taken off.
 
     Parameters
     ----------
@@ -55,6 +63,8 @@ def relevance(topics: ArrayLike, frequency: ArrayLike, *, mix: float = 0.3) -> N
         p(word) over the whole corpus.
     mix : float, default 0.3
         λ, between 0 and 1.
+    documents : array (k, words), optional
+        In how many documents each topic has each word.
 
     Returns
     -------
@@ -72,6 +82,8 @@ def relevance(topics: ArrayLike, frequency: ArrayLike, *, mix: float = 0.3) -> N
         raise InvalidInput(f"mix={mix} must lie between 0 and 1")
     with np.errstate(divide="ignore", invalid="ignore"):
         scores = np.log(probability) - (1.0 - mix) * np.log(overall)
+        if documents is not None:
+            scores = scores - 2.0 / np.sqrt(np.asarray(documents, dtype=float))
     return np.where(probability > 0, scores, -np.inf)
 
 

@@ -78,3 +78,12 @@ def test_relevance_mixes_probability_and_ratio():
     assert relevance(topics, overall)[0, 3] == -np.inf
     with pytest.raises(InvalidInput, match="between 0 and 1"):
         relevance(topics, overall, mix=2)
+
+
+def test_relevance_takes_two_standard_errors_off_words_of_few_documents():
+    topics, overall = np.array([[0.5, 0.3, 0.2, 0.0]]), np.array([0.6, 0.3, 0.05, 0.05])
+    plain = relevance(topics, overall, mix=0.1)
+    found = relevance(topics, overall, mix=0.1, documents=[[100, 4, 1, 0]])
+    assert (plain[0, :3] - found[0, :3]) == pytest.approx([0.2, 1.0, 2.0])
+    assert found[0, 3] == -np.inf
+    assert plain[0].argmax() == 2 and found[0].argmax() == 0
