@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from multiprocessing import get_context
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from provenmf.applications.stop_words import without_contractions
 from provenmf.applications.text_notices import looks_like_mail
 from provenmf.errors import InvalidInput
-from provenmf.io.mail import body_of
+from provenmf.io.mail import body_of, has_attachment
 
 # Words of letters, digits allowed after the first letter; single letters say little.
 WORD = re.compile(r"(?u)\b[^\W\d_][\w'-]*\w\b")
@@ -64,8 +64,8 @@ class Splitting:
 class Chunk:
     """Counts of some documents over words of their own.
 
-    words : by number. pointers, numbers, counts : of a sparse matrix. mails, blank : how many
-    texts look like mails, and how many hold nothing.
+    words : by number. pointers, numbers, counts : of a sparse matrix. mails, attachments, blank :
+    how many texts look like mails, how many hold encoded files, and how many hold nothing.
     """
 
     words: list[str]
@@ -73,6 +73,7 @@ class Chunk:
     numbers: NDArray[np.int32]
     counts: NDArray[np.unsignedinteger[Any]]
     mails: int
+    attachments: int
     blank: int
 
 
@@ -101,6 +102,7 @@ def count_chunk(splitting: Splitting, texts: Sequence[str]) -> Chunk:
         (keys % width).astype(np.int32),
         counts.astype(np.min_scalar_type(int(counts.max(initial=0)))),
         0 if splitting.mail else sum(map(looks_like_mail, texts)),
+        0 if splitting.mail else sum(map(has_attachment, texts)),
         sum(not text.strip() for text in texts),
     )
 
@@ -112,6 +114,7 @@ class WordCounter:
     splitting: Splitting
     n_texts: int = 0
     mails: int = 0
+    attachments: int = 0
     blank: int = 0
     _number_of: dict[str, int] = field(default_factory=dict)
     _chunks: deque[Chunk] = field(default_factory=deque)
@@ -143,11 +146,10 @@ class WordCounter:
             total[places] += sums
             setattr(self, name, total)
         numbers = places[chunk.numbers].astype(np.int32)
-        self._chunks.append(
-            Chunk([], chunk.pointers, numbers, chunk.counts, chunk.mails, chunk.blank)
-        )
+        self._chunks.append(replace(chunk, words=[], numbers=numbers))
         self.n_texts += len(chunk.pointers) - 1
         self.mails += chunk.mails
+        self.attachments += chunk.attachments
         self.blank += chunk.blank
 
     def _places(self, words: list[str]) -> NDArray[np.intp]:

@@ -21,10 +21,18 @@ _MAIL_FIELDS = re.compile(r"^(from|to|subject|date|newsgroups|message-id):", re.
 
 
 def text_notices(
-    mails: float, counts: sp.csr_array, vocabulary: NDArray[np.str_]
+    mails: int, attachments: int, counts: sp.csr_array, vocabulary: NDArray[np.str_]
 ) -> tuple[str, ...]:
-    """Sentences about a share of mails, short texts, words that look like codes; often none."""
-    found = (_mails(mails), _short(counts), _codes(vocabulary))
+    """Sentences about texts with headers or attachments, short ones, and codes; often none.
+
+    mails, attachments : how many texts look like mails, and how many hold encoded files.
+    """
+    found = (
+        _mails(mails / counts.shape[0]),
+        _attachments(attachments),
+        _short(counts),
+        _codes(vocabulary),
+    )
     return tuple(sentence for sentence in found if sentence)
 
 
@@ -47,8 +55,18 @@ def _mails(share: float) -> str:
     if share < NOTICED:
         return ""
     return (
-        f"{share:.0%} of the texts look like mails: leave out headers, quotations and signatures "
-        "(--mail, or provenmf.io.mail.body_of in Python)"
+        f"{share:.0%} of the texts look like mails: leave out headers, quotations, attachments "
+        "and signatures (--mail, or provenmf.io.mail.body_of in Python)"
+    )
+
+
+def _attachments(number: int) -> str:
+    """One encoded file has hundreds of codes and can become a topic, so that each is noticed."""
+    if not number:
+        return ""
+    return (
+        f"{counted(number, 'text')} with an encoded attachment (uuencode or base64), whose codes "
+        "count as words: leave attachments out (--mail, or provenmf.io.mail.body_of in Python)"
     )
 
 

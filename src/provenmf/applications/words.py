@@ -82,7 +82,7 @@ def count_words(
     words = chosen_words(counter, corpus, min_documents, max_share, max_words)
     matrix = counter.matrix(words)
     known = np.array(words, dtype=np.str_)
-    notices = text_notices(counter.mails / counter.n_texts, matrix, known)
+    notices = text_notices(counter.mails, counter.attachments, matrix, known)
     kept = corpus.texts if isinstance(corpus, Corpus) else corpus
     return Counts(matrix, known, kept, names, (*notes, *notices))
 

@@ -91,7 +91,9 @@ Field = Annotated[
 Mail = Annotated[
     bool,
     typer.Option(
-        "--mail", metavar="", help="Texts are mails: remove headers, quotations and signatures."
+        "--mail",
+        metavar="",
+        help="Texts are mails: remove headers, quotations, attachments and signatures.",
     ),
 ]
 MaxIter = Annotated[

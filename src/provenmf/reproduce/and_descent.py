@@ -62,11 +62,11 @@ def convergence(settings: Settings) -> Outcome:
         faster.append(last["AND, adaptive"] < 1e-4 * first)
     failed = [name for name, good in zip(samples, converged) if not good]
     verdict = (
-        "With the paper's schedule AND ends below 1 % of the starting error on "
+        "With the paper's schedule, AND ends below 1 % of the starting error on "
         f"{sum(converged)} of {len(samples)} data sets"
         + (f" (not on {'; '.join(failed)})" if failed else "")
-        + f", with the adaptive one below 0.01 % on {sum(faster)}. The paper does not have "
-        f"'{NOT_IN_PAPER}'; what holds is judged on the others."
+        + f". With the adaptive schedule, it ends below 0.01 % on {sum(faster)}. The data "
+        f"'{NOT_IN_PAPER}' are not in the paper and do not count for its claim."
     )
     holds = NOT_IN_PAPER in failed if len(failed) == 1 else not failed
     return Outcome(tables=tables, figures=figures, verdict=verdict, holds=holds)
@@ -110,9 +110,9 @@ def thresholds_and_noise(settings: Settings) -> Outcome:
     return Outcome(
         tables=tables,
         figures=[*figures, noise_figure],
-        verdict="The paper's decreasing threshold ends below a tenth of every constant one's error "
-        f"on {better} of 2 data sets, the adaptive one on {ours_better}; log error against log "
-        f"noise has slope {text}.",
+        verdict="The error with the paper's decreasing threshold ends below a tenth of that with "
+        f"any constant threshold on {better} of 2 data sets; the same is true of the adaptive "
+        f"schedule on {ours_better}. The slope of log error against log noise is {text}.",
         holds=better == 2,
     )
 
@@ -166,8 +166,8 @@ def sparsity(settings: Settings) -> Outcome:
     return Outcome(
         tables={"Sparsity": rows},
         figures=[figure("Sparsity of the weights", courses)],
-        verdict=f"The error falls below 1 % of where it began for {paper} of {len(fallen)} "
-        f"parameters up to 20 with the paper's schedule, for {ours} with the adaptive one.",
+        verdict=f"The error falls below 1 % of the starting error for {paper} of {len(fallen)} "
+        f"values of α up to 20 with the paper's schedule, and for {ours} with the adaptive one.",
         holds=paper == len(fallen),
     )
 
@@ -186,7 +186,7 @@ EXPERIMENTS = [
         "Li17",
         "Threshold schemes, and noise",
         "With a constant threshold the error stops falling after a few steps; with a decreasing "
-        "one it goes on. Under noise it settles at a level related to the noise.",
+        "one it keeps falling. Under noise it settles at a level related to the noise.",
         thresholds_and_noise,
     ),
     Experiment(

@@ -70,7 +70,8 @@ def newsgroup_topics(settings: Settings) -> Outcome:
     comparable = bool(ours >= min(nmf, lda) - 10)
     said = "comparable, as the paper says" if comparable else "less coherent than both others"
     verdict = (
-        f"Mean coherence of AND {ours:.1f}, of scikit-learn's NMF {nmf:.1f} and LDA {lda:.1f}: "
+        f"The mean coherence is {ours:.1f} for AND, {nmf:.1f} for scikit-learn's NMF and "
+        f"{lda:.1f} for its LDA: "
         f"AND's topics are {said}."
     )
     return Outcome(tables, verdict, comparable)
@@ -137,9 +138,9 @@ def face_parts(settings: Settings) -> Outcome:
     rows.append(_describe("NMF (scikit-learn)", pixels, weights, model.components_))
     errors = {row["method"]: row["relative error"] for row in rows}
     verdict = (
-        f"Relative error of AND {errors['AND']:.4f}, of scikit-learn's NMF "
-        f"{errors['NMF (scikit-learn)']:.4f}; `provenmf parts --method and_descent` draws the "
-        "components."
+        f"The relative error is {errors['AND']:.4f} for AND and "
+        f"{errors['NMF (scikit-learn)']:.4f} for scikit-learn's NMF. "
+        "`provenmf parts --method and_descent` draws the components."
     )
     comparable = errors["AND"] <= 1.1 * errors["NMF (scikit-learn)"]
     return Outcome({"Six components of the faces": rows}, verdict, bool(comparable))
@@ -171,14 +172,15 @@ EXPERIMENTS = [
         name="and-table1",
         paper="Li17",
         title="topics of 20 newsgroups",
-        claim="AND gives reasonable topics, of a quality comparable to scikit-learn's NMF and LDA",
+        claim="AND gives reasonable topics, as good as those of scikit-learn's NMF and LDA.",
         run=newsgroup_topics,
     ),
     Experiment(
         name="and-fig5",
         paper="Li17",
         title="six components of the Olivetti faces",
-        claim="AND gives meaningful component images, of a quality similar to scikit-learn's NMF",
+        claim="AND gives meaningful component images, about as good as those of scikit-learn's "
+        "NMF.",
         run=face_parts,
     ),
 ]

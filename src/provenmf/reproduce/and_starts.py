@@ -72,9 +72,9 @@ def weak_starts(settings: Settings) -> Outcome:
     return Outcome(
         tables=tables,
         figures=figures,
-        verdict=f"The error falls below 1 % of where it began from {paper} of {len(recovered)} "
-        f"starts with the paper's schedule, from {ours} with the adaptive one, which projects the "
-        "start onto the span of the data first.",
+        verdict=f"The paper's schedule reaches 1 % of the starting error from {paper} of "
+        f"{len(recovered)} starts. The adaptive schedule, which first projects the start onto the "
+        f"span of the data, does so from {ours}.",
         holds=ours == len(recovered),
     )
 

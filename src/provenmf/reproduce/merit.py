@@ -60,7 +60,9 @@ def fig3(settings: Settings) -> Outcome:
             )
             for column, name in ((1, "MRSA"), (2, "RAE"))
         ),
-        verdict="mean MRSA over the SNRs: " + ", ".join(f"{m} {a:.2f}" for m, a in angle.items()),
+        verdict="The mean MRSA over all SNRs is "
+        + ", ".join(f"{a:.2f} for {m}" for m, a in angle.items())
+        + ".",
         holds=holds,
     )
 
@@ -86,8 +88,8 @@ def fig4(settings: Settings) -> Outcome:
                 log_y=True,
             ),
         ),
-        verdict=f"{rates.verdict}; memory at n = {sizes[-1]}: {largest} (paper, n = 10 000: "
-        "FastGradient near 5 GB, MERIT below 0.1 GB)",
+        verdict=f"{rates.verdict} Memory at n = {sizes[-1]}: {largest}. In the paper, at "
+        "n = 10 000: FastGradient near 5 GB, MERIT below 0.1 GB.",
         holds=rates.holds and peaks["MERIT"][-1] < peaks["FastGradient"][-1],
     )
 
@@ -113,8 +115,9 @@ def fig5(settings: Settings) -> Outcome:
             _rate_figure("λ", lams, levels, by_lam),
             _rate_figure("μ", mus, levels, by_mu),
         ),
-        verdict=f"best λ by SNR: {best}; largest difference between the μ: {spread:.2f} "
-        "(paper: larger λ at lower SNR, μ hardly matters)",
+        verdict="The best λ is "
+        + ", ".join(f"{lam:g} at {snr:g} dB" for snr, lam in best.items())
+        + f". The choice of μ changes a success rate by at most {spread:.2f}.",
         holds=best[levels[0]] >= best[levels[-1]],
     )
 
@@ -143,7 +146,9 @@ def table1(settings: Settings) -> Outcome:
     holds = bool((rates["MERIT"] >= 0.95).all() and (rates["MERIT open-loop"] >= 0.95).all())
     return Outcome(
         tables=rows,
-        verdict="success rates of MERIT: " + ", ".join(f"{r:.2f}" for r in rates["MERIT"]),
+        verdict="The success rates of MERIT are "
+        + ", ".join(f"{r:.2f}" for r in rates["MERIT"])
+        + ".",
         holds=holds,
     )
 
@@ -176,9 +181,10 @@ def _success_outcome(
     return Outcome(
         tables={f"{title}: success rate, {trials} trials": rows},
         figures=(Figure(title, "SNR (dB)", "success rate", series),),
-        verdict=f"{title}: MERIT falls behind its open-loop form at {where}"
+        verdict=f"{title}: MERIT is worse than its open-loop form at {where}."
         if where
-        else f"{title}: MERIT is nowhere behind its open-loop form beyond sampling error",
+        else f"{title}: MERIT is nowhere worse than its open-loop form by more than sampling "
+        "error.",
         holds=not where,
     )
 
@@ -215,35 +221,36 @@ EXPERIMENTS = [
         "merit-fig2",
         "Nguyen22",
         "success rates under various SNRs, middle points",
-        "FastGradient and MERIT reach success at 16 and 10 dB, SPA not even at 20 dB",
+        "FastGradient succeeds from 16 dB on and MERIT from 10 dB on; SPA fails even at 20 dB.",
         fig2,
     ),
     Experiment(
         "merit-fig3",
         "Nguyen22",
         "MRSA and RAE under various SNRs, middle points",
-        "MERIT has the lowest MRSA and the highest RAE",
+        "MERIT has the lowest MRSA and the highest RAE.",
         fig3,
     ),
     Experiment(
         "merit-fig4",
         "Nguyen22",
         "success rates on Dirichlet mixtures, and memory as n grows",
-        "MERIT and FastGradient beat SPA by far; only MERIT's memory grows gracefully",
+        "MERIT and FastGradient are far better than SPA; of the two, only MERIT's memory grows "
+        "slowly.",
         fig4,
     ),
     Experiment(
         "merit-table1",
         "Nguyen22",
         "success, MRSA and RAE under various numbers of components",
-        "the convex methods succeed for K = 40 to 70, SPA deteriorates with K",
+        "The convex methods succeed for K = 40 to 70; SPA gets worse with K.",
         table1,
     ),
     Experiment(
         "merit-fig5",
         "Nguyen22",
         "dependence on λ and μ",
-        "a larger λ works better at a lower SNR, μ hardly matters",
+        "A larger λ works better at a lower SNR; μ hardly matters.",
         fig5,
     ),
 ]

@@ -81,10 +81,11 @@ def community_table(settings: Settings) -> Outcome:
         for step, number in enumerate(networks)
     )
     verdict = (
-        f"SPOC and the authors' iteration with and without penalty are within {off:.4f} of the "
-        f"printed scores. Mean SRC of find_communities {np.mean(ours['find_communities']):.4f}, of "
-        f"our MERIT on scaled rows {default:.4f}, of the paper's MERIT {paper:.4f}. GeoNMF draws "
-        "at random in its paper. MAG and DBLP5 are left out: their data are not available."
+        f"SPOC and the authors' iteration, with and without penalty, are within {off:.4f} of the "
+        f"printed scores. The mean SRC is {np.mean(ours['find_communities']):.4f} for "
+        f"find_communities, {default:.4f} for our MERIT on scaled rows and {paper:.4f} for the "
+        "paper's MERIT. GeoNMF's paper draws at random, so its scores differ. MAG and DBLP5 are "
+        "left out: their data are not available."
     )
     return Outcome(
         {"SRC: ours (paper's)": rows}, verdict, bool(off < 5e-4 and default >= paper - 0.005)
@@ -167,7 +168,7 @@ def _memory_outcome(rows: list[dict[str, Any]], size: str, limit: float) -> Outc
     ]
     figure = Figure("Peak memory", size, "MB", series, log_x=True, log_y=True)
     verdict = (
-        f"MERIT's fit takes {largest:.0f} MB at most beyond what Python and its libraries hold; "
+        f"MERIT's fit takes at most {largest:.0f} MB beyond what Python and its libraries hold. "
         f"FastGradient's matrices alone would take {needed[-1]:.0f} MB "
         f"at n = {sizes[-1]}."
     )
@@ -180,21 +181,21 @@ EXPERIMENTS = [
         paper="Nguyen22",
         title="communities of DBLP",
         claim="MERIT's memberships agree with the truth as well as those of the best methods for "
-        "networks",
+        "networks.",
         run=community_table,
     ),
     Experiment(
         name="merit-fig6",
         paper="Nguyen22",
         title="memory of FastGradient and MERIT on text",
-        claim="at 20 000 words FastGradient needs more than 20 GB, MERIT less than 2 GB",
+        claim="At 20 000 words FastGradient needs more than 20 GB, MERIT less than 2 GB.",
         run=topic_memory,
     ),
     Experiment(
         name="merit-fig7",
         paper="Nguyen22",
         title="memory of FastGradient and MERIT on networks",
-        claim="at 6 500 nodes FastGradient needs more than 2 GB, MERIT less than 0.3 GB",
+        claim="At 6 500 nodes FastGradient needs more than 2 GB, MERIT less than 0.3 GB.",
         run=community_memory,
     ),
 ]

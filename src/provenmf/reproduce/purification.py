@@ -55,8 +55,8 @@ def theorem_1(settings: Settings) -> Outcome:
     proportional = all(0.9 <= value <= 1.1 for value in slopes)
     worst = max(row["error / c"] for row in noisy)
     verdict = (
-        f"Without noise the mixing shrinks by {rows[0]['mean factor']:.2f} an iteration with the "
-        f"default step and by {rows[1]['mean factor']:.4f} with the proof's, which promises "
+        f"Without noise, each iteration multiplies the mixing by {rows[0]['mean factor']:.2f} with "
+        f"the default step and by {rows[1]['mean factor']:.4f} with the proof's, which promises "
         f"{rows[1]['factor in the proof']:.4f}. Under adversarial noise up to c = "
         f"{noisy[-1]['c']:.2g} (signal: about {noisy[-1]['signal']:.2g}) the final error grows "
         f"like c^{min(slopes):.2f} to c^{max(slopes):.2f} and is at most {worst:.2g} c."
@@ -146,10 +146,10 @@ def theorem_2(settings: Settings) -> Outcome:
     power = slope([row["rows"] for row in samples], [row["unbiased"] for row in samples])
     below = all(row["unbiased"] <= row["1/sqrt(k)"] for row in rows)
     verdict = (
-        f"Noise with ‖ν‖₁ = 1 leaves an error of {rows[0]['unbiased']:.2g} to "
-        f"{rows[-1]['unbiased']:.2g} if unbiased, below ‖ν‖₁/√k for every k, where an adversary "
-        f"leaves {rows[0]['adversarial']:.2g} to {rows[-1]['adversarial']:.2g}. With noise "
-        f"√k times the size, {samples[-1]['c']:.2g}, the error falls like n^{power:.2f} in the "
+        f"Unbiased noise with ‖ν‖₁ = 1 leaves an error of {rows[0]['unbiased']:.2g} to "
+        f"{rows[-1]['unbiased']:.2g}, below ‖ν‖₁/√k for every k; adversarial noise leaves "
+        f"{rows[0]['adversarial']:.2g} to {rows[-1]['adversarial']:.2g}. With unbiased noise √k "
+        f"times as large ({samples[-1]['c']:.2g}) the error falls like n^{power:.2f} with the "
         f"number of rows."
     )
     figure = Figure(

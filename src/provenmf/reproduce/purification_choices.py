@@ -61,11 +61,12 @@ def pseudo_inverse(settings: Settings) -> Outcome:
     gains = [row["moore-penrose worst weight"] / row["min-inf worst weight"] for row in rows]
     mixing = [row["moore-penrose final E"] / row["min-inf final E"] for row in rows]
     verdict = (
-        f"Against the worse of two adversaries at c = 0.3, each aimed at one of the inverses, "
-        f"decoding with the least infinity norm is off by {rows[0]['min-inf worst weight']:.2g} to "
-        f"{rows[-1]['min-inf worst weight']:.2g} at worst, Moore-Penrose by {min(gains):.2f} to "
-        f"{max(gains):.2f} times as much. After purification Moore-Penrose has "
-        f"{min(mixing):.2f} to {max(mixing):.2f} times the mixing."
+        f"Two adversaries with c = 0.3 each aim at one of the inverses. Under the worse one, the "
+        f"largest error of a weight decoded with the least infinity norm is "
+        f"{rows[0]['min-inf worst weight']:.2g} to {rows[-1]['min-inf worst weight']:.2g}; with "
+        f"Moore-Penrose it is {min(gains):.2f} to {max(gains):.2f} times as large. After "
+        f"purification, Moore-Penrose leaves {min(mixing):.2f} to {max(mixing):.2f} times the "
+        "mixing."
     )
     holds = all(gain >= 1 - 1e-9 for gain in gains)
     figure = Figure(
@@ -114,8 +115,8 @@ def starts(settings: Settings) -> Outcome:
         (row["‖E‖_s of the start"] for row in rows if row["worst"] <= 1.1 * best), default=0.0
     )
     verdict = (
-        f"Starts with ‖E‖_s up to {reached:g} end at the same error ({best:.2g} at worst, most of "
-        f"it sampling error) as starts with 1/10, the size that the theorems ask for."
+        f"Starts with ‖E‖_s up to {reached:g} end at the same error as starts with 1/10, which the "
+        f"theorems ask for. The error is {best:.2g} at worst, most of it sampling error."
     )
     figure = Figure(
         "Final error against the start",

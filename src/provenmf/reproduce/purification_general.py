@@ -66,11 +66,12 @@ def theorem_6(settings: Settings) -> Outcome:
     recovered = [row for row in rows if row["E without noise"] < 1e-6]
     densest = max((row["G = s/k"] for row in recovered), default=0.0)
     verdict = (
-        f"Features in a fraction G of the rows: recovered to 1e-6 without noise for every G tried "
-        f"up to {densest:.2f}, with ‖E‖ falling by {rows[0]['factor of E']:.2f} (G = "
-        f"{rows[0]['G = s/k']:.2f}) to {recovered[-1]['factor of E']:.2f} and ‖N‖ by "
-        f"{rows[0]['factor of N']:.2f} an iteration. Adversarial noise with c = 0.1 leaves "
-        f"at most {max(row['error, c = 0.1'] for row in recovered):.2g}."
+        f"Each feature is in a fraction G of the rows. Without noise the features are recovered "
+        f"to 1e-6 for every G tried up to {densest:.2f}. Each iteration multiplies ‖E‖ by "
+        f"{rows[0]['factor of E']:.2f} (G = {rows[0]['G = s/k']:.2f}) to "
+        f"{recovered[-1]['factor of E']:.2f} and ‖N‖ by {rows[0]['factor of N']:.2f}. Adversarial "
+        "noise with c = 0.1 leaves an error of at most "
+        f"{max(row['error, c = 0.1'] for row in recovered):.2g}."
         if recovered
         else "The features were not recovered."
     )
@@ -117,9 +118,10 @@ def theorem_7(settings: Settings) -> Outcome:
         f"With unbiased noise of size 0.5 the error falls like n^{max(powers):.2f} to "
         f"n^{min(powers):.2f} in every case, to {max(row['error'] for row in rows):.2g} or less at "
         f"{numbers[-1]} rows: it is sampling error. With proportions of 1 : "
-        f"{plain['C2/c2']:.0f} and exact moments, balancing takes {balanced['iterations to 1e-6']} "
-        f"iterations to ‖E‖ = 1e-6 and doing without takes {plain['iterations to 1e-6']}: a fixed "
-        f"r lets the scales settle where decoded variances agree, which balances by itself."
+        f"{plain['C2/c2']:.0f} and exact moments, ‖E‖ = 1e-6 takes "
+        f"{balanced['iterations to 1e-6']} iterations with balancing and "
+        f"{plain['iterations to 1e-6']} without: with a fixed r the scales settle where the "
+        "decoded variances agree, so the iteration balances itself."
     )
     figure = Figure("General weights", "rows", "‖E‖_1 + ‖N‖_1", lines, log_x=True, log_y=True)
     reached = all(row["E at the end"] < 1e-6 for row in proportions)

@@ -1,11 +1,16 @@
 """Contractions, stop words of other languages, and notices about texts."""
 
+import base64
+import json
+
+import numpy as np
 import pytest
 
 from provenmf.applications import count_words
 from provenmf.applications.stop_words import LANGUAGES, stop_words_of, without_contractions
 from provenmf.applications.text_notices import looks_like_code, looks_like_mail
 from provenmf.errors import InvalidInput
+from provenmf.io.texts import TextFile
 
 WORDS = "ship sail harbour storm wave anchor deck mast rope crew"
 
@@ -48,3 +53,14 @@ def test_codes_are_noticed():
     assert not looks_like_code("rhythm") and not looks_like_code("harbour")
     notes = count_words([f"{WORDS} mxjqzk bhjxx g9v0q82"] * 3, max_share=1.0).notes
     assert any("look like codes, such as" in note for note in notes)
+
+
+def test_attachments_are_noticed_and_left_out_of_mails(tmp_path):
+    code = base64.encodebytes(np.random.default_rng(0).bytes(900)).decode()
+    texts = [f"{WORDS}\n\n{code}", f"{WORDS}\n\n{code}", WORDS]
+    notes = count_words(texts, max_share=1.0).notes
+    assert any("2 texts with an encoded attachment" in n and "--mail" in n for n in notes)
+    path = tmp_path / "posts.jsonl"
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    cleaned = count_words(TextFile(path, mail=True), max_share=1.0)
+    assert set(cleaned.vocabulary) == set(WORDS.split()) and cleaned.notes == ()
