@@ -23,7 +23,13 @@ from provenmf.applications.words import whole_matrix
 from provenmf.errors import InvalidInput
 from provenmf.records import Factorization
 from provenmf.solvers.topics.counts import WordCounts
+from provenmf.solvers.topics.refine import documents_to_judge
 from provenmf.solvers.topics.solver import topics_at
+
+NOT_REFINED = (
+    "topics are those of the anchor words alone: refining them by the weights of the documents "
+    "did not make words of left-out documents more likely"
+)
 
 
 @dataclass(frozen=True)
@@ -94,6 +100,8 @@ def from_counts(
     assert factorization.anchors is not None  # every method here chooses rows
     anchors = problem.candidates[factorization.anchors]
     found = topics_at(counts, problem.spectrum, problem.words, anchors, refine=refine)
+    if refine and not found.refined and number > 1 and len(documents_to_judge(counts.shape[0])):
+        notes.append(NOT_REFINED)
     return Found(
         factorization,
         found.topics,

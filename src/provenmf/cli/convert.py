@@ -38,7 +38,7 @@ def convert(
     stop_words: topics.StopWords = "english",
     skip_unreadable: topics.SkipUnreadable = False,
     mail: options.Mail = False,
-    jobs: options.Jobs = None,
+    jobs: options.TextJobs = None,
     force: options.Force = False,
 ) -> None:
     """Rewrite a matrix, or the word counts of texts, so that fit and topics read it in blocks.

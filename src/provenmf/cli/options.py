@@ -128,7 +128,15 @@ Jobs = Annotated[
     typer.Option(
         "--jobs",
         metavar="N",
-        help="Cores to use; -1 (the default) for all. Words are counted in this many processes; "
+        help="Threads to use; -1 (the default) for one per core.",
+    ),
+]
+TextJobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        metavar="N",
+        help="Cores to use; -1 (the default) for all. Texts are counted in this many processes; "
         "everything else runs in this many threads.",
     ),
 ]

@@ -100,7 +100,7 @@ def topics(
     skip_unreadable: SkipUnreadable = False,
     mail: options.Mail = False,
     memory: options.Memory = None,
-    jobs: options.Jobs = None,
+    jobs: options.TextJobs = None,
     by: By = None,
     reduce_to: ReduceTo = None,
     resamples: options.Resamples = 0,

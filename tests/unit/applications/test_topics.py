@@ -11,6 +11,7 @@ from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.io import Corpus
 from provenmf.metrics.clustering import clustering_accuracy
 from provenmf.metrics.topics import match_topics
+from provenmf.solvers.topics import solver
 
 SUBJECTS = {
     "sea": "fish boat water wave sailor harbour net storm".split(),
@@ -274,3 +275,12 @@ def test_examples_are_long_documents_and_coherence_is_npmi():
     assert np.all((found.cv >= 0) & (found.cv <= 1))
     assert any("c_v" in name for name in found.scores())
     assert any("NPMI" in meaning for meaning in found.scores())
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_refined_topics_that_are_not_kept_are_mentioned(monkeypatch, kept):
+    corpus = topic_corpus(1000, 120, 3, words_per_document=40, random_state=0)
+    likelihoods = iter([-2.0, -1.0] if kept else [-1.0, -2.0])  # before and after
+    monkeypatch.setattr(solver, "held_out_likelihood", lambda *_: next(likelihoods))
+    notes = find_topics(corpus.counts, 3, certify=False).notes
+    assert any("did not make words of left-out documents" in note for note in notes) is not kept
