@@ -14,10 +14,9 @@ from scipy.stats import norm
 from provenmf.advisor.rank import (
     RankEvidence,
     agreed_number,
-    excess_over_noise,
+    objection_to,
     rank_evidence,
 )
-from provenmf.advisor.spectrum import MARGIN
 from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.estimators import CATALOGUE, estimator_class
@@ -226,7 +225,7 @@ def diagnose(
     blocks = as_blocks(X)
     evidence = rank_evidence(blocks)
     agreed = agreed_number(evidence)
-    excess = 0.0 if agreed is None else excess_over_noise(blocks, agreed)
+    settled = agreed is not None and objection_to(agreed, evidence, blocks) is None
     if n_components is None:
         clearest = max(evidence, key=lambda item: (item.drop, item.n_components > 1))
         n_components = agreed or clearest.n_components
@@ -241,7 +240,7 @@ def diagnose(
         shape=blocks.shape,
         rank=tuple(evidence),
         n_components=n_components,
-        agreed=agreed == n_components and excess <= MARGIN,
+        agreed=agreed == n_components and settled,
         certificates=certificates,
         refusals=refusals,
         polished=polished,

@@ -25,6 +25,9 @@ from provenmf.storage import as_dense, stored_values
 
 # A drop by less than this factor is what noise shows too.
 CLEAR_DROP = 2.0
+# What is left may be so many times what random signs give: noise that differs from entry to entry,
+# as that of counts, exceeds them (up to 1.24 on the data of `benchmarks/automatic_number.py`).
+LEFT_OVER = 1.3
 # A drop by more than this factor leaves nothing but rounding.
 ROUNDING_DROP = 1e4
 ASK_RANK = "`provenmf rank` (choose_rank in Python) shows the evidence for each number"
@@ -59,8 +62,9 @@ def rank_evidence(blocks: Blocks) -> list[RankEvidence]:
 def settled_number(blocks: Blocks) -> tuple[int, str]:
     """The number that the data settle, with a sentence that says how; otherwise refuse.
 
-    Two suggestions must agree, and what is left must look like noise: where spectra vary within
-    the materials, say, drops agree on too few.
+    Two suggestions must agree, no clear one may contradict them, the last component must be more
+    than noise, and what is left must look like noise: where spectra vary within the materials,
+    say, drops agree on too few, and cones of rows have more dimensions than there are cones.
     """
     if blocks.map_reduce(_count_missing):
         raise InvalidInput(
@@ -70,23 +74,32 @@ def settled_number(blocks: Blocks) -> tuple[int, str]:
         )
     evidence = rank_evidence(blocks)
     number = agreed_number(evidence)
-    excess = 0.0 if number is None else excess_over_noise(blocks, number)
-    if number is None or excess > MARGIN:
-        more = (
-            ""
-            if number is None
-            else f", but singular value {number + 1} is {excess:.2g} times what noise would give"
-        )
+    objection = None if number is None else objection_to(number, evidence, blocks)
+    if number is None or objection is not None:
+        more = "" if objection is None else f", but {objection}"
         raise InvalidInput(
             f"The data do not settle how many components there are; {_listed(evidence)}{more}",
             argument="n_components",
-            remedy=f"give {{argument}}; {ASK_RANK}",
+            remedy=f"give {{argument}}{_spread(evidence)}; {ASK_RANK}",
         )
     agreeing = [item for item in evidence if item.is_clear and item.n_components == number]
     doubt = [item for item in evidence if item.n_components != number]
     note = f"Number of components chosen automatically: {number}; {_listed(agreeing)}"
     note += f", but {_listed(doubt)}" if doubt else ""
     return number, f"{note}; give the number if you know it"
+
+
+def objection_to(number: int, evidence: list[RankEvidence], blocks: Blocks) -> str | None:
+    """Why a number on which two suggestions agree is doubtful all the same, or None."""
+    if any(item.is_clear and item.n_components != number for item in evidence):
+        return "the clear ones contradict each other"
+    last, following = against_noise_of(blocks, number)
+    if following > LEFT_OVER:
+        return f"singular value {number + 1} is {following:.2g} times what noise would give"
+    unanimous = all(item.is_clear for item in evidence)
+    if last < MARGIN and not unanimous:  # signs leave a component of one column as it is
+        return f"singular value {number} is only {last:.3g} times what noise would give"
+    return None
 
 
 def agreed_number(evidence: list[RankEvidence]) -> int | None:
@@ -96,12 +109,13 @@ def agreed_number(evidence: list[RankEvidence]) -> int | None:
     return number if count >= 2 else None
 
 
-def excess_over_noise(blocks: Blocks, number: int) -> float:
-    """The first singular value beyond this number, over what noise would give."""
+def against_noise_of(blocks: Blocks, number: int) -> tuple[float, float]:
+    """The last singular value of this number, and the next one, over what noise would give."""
     rng = np.random.default_rng(0)
     part, columns = moderate_part(blocks, rng)
     matrix = np.asarray(as_dense(part[:, columns]), dtype=np.float64)
-    return next_above_noise(matrix, number, rng)
+    following = next_above_noise(matrix, number, rng)
+    return next_above_noise(matrix, number - 1, rng), following
 
 
 def _listed(evidence: list[RankEvidence]) -> str:
@@ -111,6 +125,14 @@ def _listed(evidence: list[RankEvidence]) -> str:
         + (f"(drop by a factor of {item.drop:.2g})" if item.is_clear else "(no clear drop)")
         for item in evidence
     )
+
+
+def _spread(evidence: list[RankEvidence]) -> str:
+    """The range of the clear suggestions, where they differ."""
+    numbers = [item.n_components for item in evidence if item.is_clear]
+    if len(set(numbers)) < 2:
+        return ""
+    return f", perhaps from {min(numbers)} to {max(numbers)}"
 
 
 def _says_nothing(item: RankEvidence, blocks: Blocks) -> bool:

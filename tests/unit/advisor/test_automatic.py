@@ -5,6 +5,7 @@ import pytest
 from sklearn.decomposition import NMF
 
 from provenmf import diagnose, factorize
+from provenmf.datasets.cones import paper_cones
 from provenmf.errors import InvalidInput
 
 
@@ -86,3 +87,28 @@ def test_a_number_is_not_settled_while_more_than_noise_is_left():
         factorize(strong + weak + noise)
     assert not diagnose(strong + weak + noise, methods="spa").agreed
     assert factorize(strong + noise).n_components == 2
+
+
+def test_a_number_that_a_clear_suggestion_contradicts_is_refused_with_the_range():
+    """Rows in three cones of five dimensions: fits of rank five are exact, and three are cones."""
+    X = paper_cones(150, n_components=3, n_columns=40, random_state=0).data
+    with pytest.raises(InvalidInput, match=r"contradict each other: give n_components, perhaps fr"):
+        factorize(X)
+    assert not diagnose(X, methods="spa").agreed
+
+
+def test_a_last_component_no_larger_than_noise_is_refused():
+    rng = np.random.default_rng([3, 2, 1001])  # a case of benchmarks/automatic_number.py
+    k = int(rng.integers(2, 8))
+    X = paper_cones(150, n_components=k, n_columns=40, random_state=rng).data
+    X = np.maximum(X + 0.03 * np.sqrt(np.mean(X**2)) * rng.standard_normal(X.shape), 0)
+    with pytest.raises(InvalidInput, match=r"singular value 7 is only .* times what noise"):
+        factorize(X)
+
+
+def test_counts_leave_more_than_random_signs_and_are_settled():
+    rng = np.random.default_rng([1, 1, 1003])  # a case of benchmarks/automatic_number.py
+    k = int(rng.integers(2, 8))
+    mean = rng.gamma(0.5, size=(150, k)) @ rng.gamma(0.5, size=(k, 40))
+    X = rng.poisson(mean / mean.mean() / 0.003**2).astype(float)
+    assert factorize(X, certify=False).n_components == k
