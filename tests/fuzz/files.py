@@ -15,6 +15,7 @@ import zipfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -28,8 +29,11 @@ from pool import let_it_run
 from provenmf import SPA, Checkpoint, find_topics, load
 from provenmf import io as readers
 from provenmf.blocks import as_blocks
+from provenmf.cli.topics import read_stop_words
+from provenmf.cli.unmix import read_truth
 from provenmf.io import child, guarded
 from provenmf.io.columns import read_column
+from provenmf.io.convert import convert
 from provenmf.io.memberships import read_memberships
 from provenmf.io.rasters import write_maps
 from provenmf.io.snapshot import load_snapshot, save_snapshot
@@ -161,6 +165,36 @@ def _with_counts(vocabulary: Path) -> Any:
     return readers.read_counts(vocabulary.with_name("counts.npy"), vocabulary)
 
 
+def _mtx() -> bytes:
+    return _written(lambda file: scipy.io.mmwrite(file, X))
+
+
+def _numbers_parquet(path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {f"c{j}": DENSE[:, j] for j in range(4)}
+    pq.write_table(pa.table(columns), path, row_group_size=5)
+
+
+def _with_header(image: Path) -> Any:
+    image.with_suffix(".hdr").write_bytes(HEADER)
+    return readers.read_cube(image.with_suffix(".hdr"))
+
+
+def _as_images(path: Path) -> Any:
+    return readers.read_images(path, shape=(4, 5))
+
+
+def _as_spectra(path: Path) -> Any:
+    return read_truth(path, SimpleNamespace(band_mask=np.ones(5), pixel_mask=np.ones(4)))
+
+
+def _converted(path: Path) -> Any:
+    return convert(path, path.with_name("out.npz"))
+
+
+CUBE = np.arange(60, dtype=float).reshape(3, 4, 5) + 1
 OLD = Path(__file__).parents[1] / "unit" / "io" / "version_one" / "topics.npz"
 RECORDS = ("record.npz", "topics.npz")  # their content is damaged, not the archive
 
@@ -217,6 +251,31 @@ FORMATS: dict[str, tuple[Callable[[], bytes], Callable[[Path], Any]]] = {
         lambda path: readers.read_images(path, shape=(2, 3)),
     ),
     "g.mtx": (lambda: _written(lambda f: scipy.io.mmwrite(f, X @ X.T)), readers.read_graph),
+    "m.txt": (lambda: TABLE.replace(b",", b" "), readers.read_table),
+    "m.mtx.gz": (lambda: gzip.compress(_mtx(), mtime=0), readers.read_matrix),
+    "t.tsv": (lambda: b"text\tid\n" + b"red green\t1\n" * 9, readers.read_texts),
+    "by.tsv": (lambda: TABLE.replace(b",", b"\t"), lambda path: read_column(path, "a", [])),
+    "by.parquet": (lambda: _through_path("m", _parquet), lambda p: read_column(p, "c1", [])),
+    "blocks.parquet": (
+        lambda: _through_path("m", _numbers_parquet),
+        lambda path: as_blocks(path).everything(),
+    ),
+    "cube.npy": (lambda: _written(lambda f: np.save(f, CUBE)), readers.read_cube),
+    "cube.img": (lambda: CUBE.astype("f4").tobytes(), _with_header),
+    "images.npy": (lambda: _written(lambda f: np.save(f, CUBE)), readers.read_images),
+    "images.mat": (lambda: _written(lambda f: scipy.io.savemat(f, {"X": CUBE})), _as_images),
+    "g.npz": (lambda: _written(lambda f: sp.save_npz(f, X @ X.T)), readers.read_graph),
+    "g.npy": (lambda: _written(lambda f: np.save(f, (X @ X.T).toarray())), readers.read_graph),
+    "g.mat": (lambda: _written(lambda f: scipy.io.savemat(f, {"A": X @ X.T})), readers.read_graph),
+    "truth.npz": (
+        lambda: _written(lambda f: np.savez(f, X=DENSE)),
+        lambda path: read_memberships(path, [str(i) for i in range(12)]),
+    ),
+    "spectra.npz": (lambda: _written(lambda f: np.savez(f, E=CUBE[0], A=CUBE[1])), _as_spectra),
+    "stop.txt": (lambda: "the\nof und über\n".encode(), lambda p: read_stop_words(str(p))),
+    "to.mtx": (_mtx, _converted),
+    "to.csv": (lambda: TABLE, _converted),
+    "to.h5ad": (lambda: _through_path("m", _h5ad), _converted),
 }
 
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from provenmf.blocks.disk import ArrayBlocks, FileState
 from provenmf.errors import InvalidInput, UnreadableFile
-from provenmf.io.files import existing
+from provenmf.io.files import check_format, existing, parsing
+from provenmf.io.limits import check_unfolded
 from provenmf.io.optional import optional
 
 
@@ -19,12 +20,17 @@ class _ParquetRows:
 
     def __init__(self, path: Path) -> None:
         parquet = optional("pyarrow.parquet", "Reading Parquet files", "files")
-        try:
+        self._path = path
+        check_format(path)
+        with parsing(path, "Parquet file", "write it again"):
             self._file = parquet.ParquetFile(path)
-        except (OSError, ValueError) as error:  # pyarrow's errors derive from these
-            raise UnreadableFile(f"{path} is not a Parquet file ({error}): write it again") from (
-                error
-            )
+            groups = range(self._file.num_row_groups)
+            stored = [self._file.metadata.row_group(i) for i in groups]
+            counts = [group.num_rows for group in stored]
+            for group in stored:
+                check_unfolded(path, max(group.total_byte_size, group.num_rows))
+            if any(count < 0 for count in counts):
+                raise UnreadableFile(f"{path} declares groups of less than no rows: write it again")
         fields = self._file.schema_arrow
         for field in fields:
             if field.type.num_buffers != 2 or not _is_number(field.type):
@@ -34,8 +40,6 @@ class _ParquetRows:
                 )
         single = all(str(field.type) == "float" for field in fields)
         self.dtype = np.dtype(np.float32 if single else np.float64)
-        groups = range(self._file.num_row_groups)
-        counts = [self._file.metadata.row_group(i).num_rows for i in groups]
         self._stops = np.cumsum(counts, dtype=np.int64)
         self.shape = int(self._stops[-1]) if counts else 0, len(fields)
         self._state, self._group, self._rows = FileState(path), -1, np.empty((0, len(fields)))
@@ -53,10 +57,18 @@ class _ParquetRows:
 
     def _read(self, group: int) -> NDArray[Any]:
         if group != self._group:
-            columns = self._file.read_row_group(group).columns
-            arrays = [c.to_numpy(zero_copy_only=False) for c in columns]
-            self._rows = np.column_stack(arrays).astype(self.dtype)
+            with parsing(self._path, "Parquet file", "write it again"):
+                table = self._file.read_row_group(group)
+                table.validate(full=True)
+                arrays = [c.to_numpy(zero_copy_only=False) for c in table.columns]
+                self._rows = np.column_stack(arrays).astype(self.dtype)
             self._group = group
+            declared = self._file.metadata.row_group(group).num_rows
+            if self._rows.shape != (declared, self.shape[1]):
+                raise UnreadableFile(
+                    f"{self._path} has a group of {len(self._rows)} rows that declares {declared}: "
+                    "write it again"
+                )
         return self._rows
 
 

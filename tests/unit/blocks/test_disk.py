@@ -110,8 +110,16 @@ class TestParquet:
         with pytest.raises(InvalidInput, match="column 'name'"):
             as_blocks(self.write(tmp_path, X, name="a"))
         path.write_bytes(path.read_bytes()[:-20])
-        with pytest.raises(UnreadableFile, match="not a Parquet file"):
+        with pytest.raises(UnreadableFile, match="not a readable Parquet file"):
             as_blocks(path)
+
+    def test_a_damaged_page_is_an_error_that_names_the_file(self, tmp_path):
+        good = self.write(tmp_path, np.random.default_rng(0).random((31, 4)))
+        content = bytearray(good.read_bytes())
+        content[4:40] = bytes(36)  # the first page; the list of contents at the end is whole
+        good.write_bytes(content)
+        with pytest.raises(UnreadableFile, match=good.name):
+            as_blocks(good).everything()
 
 
 def test_an_hdf5_file_that_changes_is_noticed(tmp_path):
