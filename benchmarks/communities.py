@@ -24,7 +24,7 @@ from scipy.spatial import KDTree
 from sklearn.cluster import KMeans
 
 from provenmf.applications import find_communities
-from provenmf.applications.embedding import embed
+from provenmf.applications.communities.embedding import embed
 from provenmf.blocks import as_blocks
 from provenmf.datasets.networks import large_mixed_membership_network
 from provenmf.io.numpy_files import read_npz

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from provenmf.applications.anchor_words import word_problem
 from provenmf.applications.communities import find_communities
-from provenmf.applications.embedding import embed
+from provenmf.applications.communities.embedding import embed
 from provenmf.applications.fitting import fit_matrix
 from provenmf.applications.topics import find_topics
 from provenmf.metrics.communities import averaged_spearman

@@ -1,6 +1,10 @@
 import numpy as np
 
-from provenmf.applications.cube_pictures import colour_bands, false_colours, relative_residuals
+from provenmf.applications.unmixing.cube_pictures import (
+    colour_bands,
+    false_colours,
+    relative_residuals,
+)
 from provenmf.io.cubes import as_cube
 
 

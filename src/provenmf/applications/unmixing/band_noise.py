@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.independent_bands import independent_bands, number_of_copies
+from provenmf.applications.unmixing.independent_bands import independent_bands, number_of_copies
 from provenmf.blocks import as_blocks
 from provenmf.solvers.separable.vertices import average_vertices, lean_of_members
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.band_noise import BandNoise, Spectra
+from provenmf.applications.unmixing.band_noise import BandNoise, Spectra
 from provenmf.solvers.separable.likeliest_simplex import likeliest_simplex
 
 Floats = NDArray[np.float64]

@@ -4,7 +4,8 @@ import pytest
 
 from provenmf import load
 from provenmf.applications import find_communities
-from provenmf.applications.communities import embed, memberships_of
+from provenmf.applications.communities.embedding import embed
+from provenmf.applications.communities.memberships import memberships_of
 from provenmf.datasets.networks import large_mixed_membership_network
 from provenmf.errors import InvalidInput
 from provenmf.io import as_graph

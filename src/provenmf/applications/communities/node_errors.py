@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from provenmf.applications.node_vertices import corner_lengths, point_covariances
+from provenmf.applications.communities.node_vertices import corner_lengths, point_covariances
 from provenmf.records.error_bars import CONFIDENCE, ErrorBars
 
 Floats = NDArray[np.float64]

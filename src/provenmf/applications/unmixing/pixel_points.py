@@ -7,10 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.band_noise import BandNoise, Spectra, averaged_spectra, band_noise
-from provenmf.applications.exchange import exchanged
-from provenmf.applications.grouping import Groups, group_rows
-from provenmf.applications.pixel_facets import with_corners_beyond
+from provenmf.applications.unmixing.band_noise import (
+    BandNoise,
+    Spectra,
+    averaged_spectra,
+    band_noise,
+)
+from provenmf.applications.unmixing.exchange import exchanged
+from provenmf.applications.unmixing.grouping import Groups, group_rows
+from provenmf.applications.unmixing.pixel_facets import with_corners_beyond
 from provenmf.blocks import as_blocks
 from provenmf.records import Factorization
 from provenmf.solvers.weights import encode

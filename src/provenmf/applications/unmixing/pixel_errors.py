@@ -13,9 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.band_noise import Spectra
 from provenmf.applications.fitting import fit_matrix
-from provenmf.applications.pixel_points import UnmixingSettings, endmembers_of, pixel_problem
+from provenmf.applications.unmixing.band_noise import Spectra
+from provenmf.applications.unmixing.pixel_points import (
+    UnmixingSettings,
+    endmembers_of,
+    pixel_problem,
+)
 from provenmf.estimators.resampling import error_bars, resampled
 from provenmf.records.error_bars import ErrorBars
 

@@ -1,0 +1,158 @@
+"""What is known of the communities of a graph: memberships, pure nodes, what was done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.applications.communities.embedding import embed
+from provenmf.applications.communities.nodes import node_plane, node_points
+from provenmf.errors import InvalidInput
+from provenmf.io.graphs import as_graph, read_graph
+from provenmf.metrics.communities import averaged_spearman
+from provenmf.records.answers import Answer, ReadOptions, Words, names_of_largest, shares
+from provenmf.records.shapes import Shape
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True)
+class CommunitySettings:
+    """What is needed, besides the graph, to build the factorized matrix again."""
+
+    n_communities: int
+    energy: float
+    scale: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Communities(Answer):
+    """Memberships of all nodes, and the node that stands for each community.
+
+    Parameters
+    ----------
+    factorization, notes, component_names
+        As in every `Answer`.
+    memberships : ndarray of shape (nodes, k)
+        How much each node belongs to each community; rows sum to one.
+    pure_nodes : ndarray of shape (k,)
+        The node chosen for each community.
+    n_averaged : ndarray of shape (k,) or None
+        How many nodes each corner is the mean of; None if the pure nodes are the corners.
+    node_names : ndarray of shape (nodes,)
+        Names of the nodes.
+    undetermined : ndarray of shape (nodes,), bool
+        Nodes about which the eigenvectors say nothing; their row is the mean one.
+    kept_nodes : ndarray of shape (rows,)
+        The nodes behind the rows of the factorization.
+    eigenvalues : ndarray of shape (k + 1,)
+        By size; the last one is the first left out, NaN if there is none.
+    settings : CommunitySettings
+        How the matrix was made.
+    edges : ndarray of shape (edges, 2) or None
+        Each edge once, low node first; only for graphs of up to 500 nodes.
+    rank_correlation : float or None
+        With known memberships, see `compared_with`.
+
+    See Also
+    --------
+    find_communities : Makes one from a graph.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf.applications import find_communities
+    >>> find_communities(np.kron(np.eye(2), np.ones((4, 4))), 2)
+    Communities(2 communities of 8 nodes, method='spa')
+    """
+
+    kind: ClassVar[str] = "communities"
+    words: ClassVar[Words] = Words(
+        "Communities", "community", "node", "coordinate", "members with the largest shares"
+    )
+
+    memberships: Annotated[NDArray[np.float64], Shape("nodes", "k")]
+    pure_nodes: Annotated[NDArray[np.intp], Shape("k", below="nodes")]
+    node_names: Annotated[NDArray[np.str_], Shape("nodes")]
+    undetermined: Annotated[NDArray[np.bool_], Shape("nodes")]
+    kept_nodes: Annotated[NDArray[np.intp], Shape("rows", below="nodes")]
+    eigenvalues: Annotated[NDArray[np.float64], Shape("eigenvalues")]
+    settings: CommunitySettings
+    edges: Annotated[NDArray[np.intp], Shape("edges", 2, below="nodes")] | None = None
+    rank_correlation: float | None = None
+    n_averaged: Annotated[NDArray[np.intp], Shape("k")] | None = None
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The same as `memberships`."""
+        return self.memberships
+
+    def tables(self) -> dict[str, pandas.DataFrame]:
+        """An overview and the memberships; the coordinates of the communities mean nothing."""
+        tables = super().tables()
+        tables["memberships"] = tables.pop("node_weights")
+        del tables["communities"]
+        return tables
+
+    @property
+    def row_names(self) -> Sequence[str]:
+        """Names of the nodes."""
+        return [str(name) for name in self.node_names]
+
+    @property
+    def share(self) -> NDArray[np.float64]:
+        """How much of all memberships each community has; sums to 1."""
+        return shares(self.memberships)
+
+    def anchor_name(self, component: int) -> str:
+        """The pure node of a community."""
+        return self.row_names[int(self.pure_nodes[component])]
+
+    def largest(self, n: int = 10) -> list[list[str]]:
+        """Members with the largest shares."""
+        return names_of_largest(self.memberships.T, self.row_names, n)
+
+    def scores(self) -> dict[str, float]:
+        """Agreement with known memberships, where there are any."""
+        if self.rank_correlation is None or np.isnan(self.rank_correlation):
+            return {}
+        meaning = "rank correlation with the known memberships (1 is best)"
+        return {meaning: self.rank_correlation}
+
+    def compared_with(self, memberships: Any) -> Communities:
+        """The answer with its rank correlation with known memberships (nodes, k)."""
+        if np.shape(memberships) != self.memberships.shape:
+            raise InvalidInput(
+                f"the known memberships have shape {np.shape(memberships)}, the found ones "
+                f"{self.memberships.shape}: they must agree"
+            )
+        score = averaged_spearman(self.memberships, np.asarray(memberships))
+        return replace(self, rank_correlation=float(score))
+
+    def factorized(self) -> str:
+        """Nodes as points."""
+        rows, columns = len(self.factorization.weights), self.factorization.components.shape[1]
+        return f"{rows:,} nodes as points in the coordinates of {columns} leading eigenvectors"
+
+    def matrix_of(self, data: object) -> NDArray[np.float64]:
+        """Nodes as points, from the graph."""
+        settings = self.settings
+        embedding = embed(as_graph(data).adjacency, settings.n_communities, energy=settings.energy)
+        return node_points(embedding, *node_plane(embedding, scale=settings.scale))
+
+    def read(self, path: Path, options: ReadOptions) -> Any:
+        """A graph."""
+        return read_graph(path, key=options.key)
+
+    def transform(self, data: object) -> NDArray[np.float64]:
+        """There is none: a new node changes the eigenvectors that all memberships rest on."""
+        raise InvalidInput(
+            "Communities has no transform: memberships rest on the eigenvectors of the whole "
+            "graph; run find_communities on the graph with the new nodes"
+        )

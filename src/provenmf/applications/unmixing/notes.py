@@ -1,0 +1,67 @@
+"""What there is to say about how endmembers were found."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.applications.fitting import found_fewer
+from provenmf.applications.unmixing.band_noise import Spectra
+from provenmf.applications.unmixing.pixel_points import PixelProblem
+from provenmf.records import Factorization
+
+UNKNOWN_NOISE = (
+    "nothing is known of the noise: there are fewer than two pixels for each band, or the bands "
+    "follow from each other exactly; endmembers are not averaged"
+)
+
+
+def notes_on(
+    problem: PixelProblem, factorization: Factorization, wanted: int | None, spectra: Spectra
+) -> list[str]:
+    """How endmembers were sought, and what there is to say about those found."""
+    notes = [] if problem.groups is None else [problem.groups.note]
+    notes += found_fewer(factorization, wanted, "endmembers")
+    if spectra.anchors is not None and factorization.anchors is not None:
+        moved = np.count_nonzero(spectra.anchors != factorization.anchors)
+        if moved:
+            notes.append(
+                f"{moved} of {len(spectra.anchors)} endmembers, extreme by the shape of their "
+                "spectra, were exchanged for groups that explain the pixels better"
+            )
+    notes += negative_note(spectra.endmembers)
+    if problem.noise is not None and spectra.n_averaged is not None:
+        left = problem.noise.left_by(len(spectra.endmembers))
+        notes.append(averaging_note(spectra.n_averaged, left))
+    if spectra.outside is not None:
+        notes.append(
+            f"{spectra.outside:.1%} of the pixels lie outside the simplex of the purest ones by "
+            "more than their noise: no pixel is pure, and endmembers are the corners of the "
+            "likeliest simplex around all pixels"
+        )
+    return notes
+
+
+def negative_note(endmembers: NDArray[np.floating]) -> list[str]:
+    """Said of spectra below zero, more than by rounding, as AND and Purification may find them."""
+    lowest = -1e-6 * float(np.abs(endmembers).max(initial=0.0))
+    count = np.count_nonzero((endmembers < lowest).any(axis=1))
+    if not count:
+        return []
+    return [
+        f"{count} spectra have negative values, down to {endmembers.min():.2g}, as no pixel has: "
+        "choose another method, such as spa or merit, or fewer materials"
+    ]
+
+
+def averaging_note(n_averaged: NDArray[np.intp], left: float) -> str:
+    """Over how many pixels endmembers were averaged, and which ones rest on one pixel."""
+    note = (
+        f"{len(n_averaged)} materials leave {left:.3g} times the variance of the noise; endmembers "
+        f"are means over {', '.join(str(n) for n in n_averaged)} pixels that lie at the corners "
+        "within their noise"
+    )
+    alone = [str(j + 1) for j in np.flatnonzero(n_averaged <= 1)]
+    if alone:
+        note += f"; with one pixel only, an odd pixel may pass for material {', '.join(alone)}"
+    return note
