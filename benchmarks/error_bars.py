@@ -1,6 +1,6 @@
 """How often 95 % intervals hold the truth, on data drawn from the model.
 
-    python benchmarks/error_bars.py [topics memberships endmembers components] [--draws 200]
+    python benchmarks/error_bars.py [topics memberships endmembers corners components] [--draws 200]
 
 Every draw has a truth of its own. Entries are counted by their size, since small ones cannot be
 missed from below: an interval that begins at zero is one-sided. Wanted are 92 to 98 %. With 200
@@ -68,15 +68,20 @@ def memberships(seed: int) -> Covered:
     return {"mixed nodes": ok[mixed], "pure nodes": ok[~mixed], "all": ok.ravel()}
 
 
-def endmembers(seed: int) -> Covered:
+def endmembers(seed: int, **options: float) -> Covered:
     """40 × 40 pixels, 30 bands, 3 materials, 30 dB, 5 % pure pixels."""
-    made = mixed_cube(40, 40, 30, 3, snr=30.0, random_state=seed)
+    made = mixed_cube(40, 40, 30, 3, snr=30.0, random_state=seed, **options)
     found = unmix(made.cube, 3, certify=False, n_resamples=RESAMPLES)
     bars = found.error_bars
     assert bars is not None
     match = match_components(found.endmembers, made.endmembers)
     lower, upper = bars.lower[match.found_rows], bars.upper[match.found_rows]
     return {"all": held(made.endmembers, lower, upper).ravel()}
+
+
+def corners(seed: int) -> Covered:
+    """The same without pure pixels, abundances of at most .8."""
+    return endmembers(seed, pure_share=0.0, most=0.8)
 
 
 def components(seed: int) -> Covered:
@@ -98,6 +103,7 @@ KINDS: dict[str, Callable[[int], Covered]] = {
     "topics": topics,
     "memberships": memberships,
     "endmembers": endmembers,
+    "corners": corners,
     "components": components,
 }
 
