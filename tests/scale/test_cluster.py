@@ -91,6 +91,28 @@ def test_passes_on_a_cluster_equal_passes_in_memory(client):
     np.testing.assert_array_equal(far.take(np.array([150, 3])), matrix[[150, 3]])
 
 
+def test_sums_that_come_with_rows_are_added_up_on_the_workers(client, monkeypatch):
+    """A Gram matrix for each chunk would be more than the data."""
+    monkeypatch.setattr("provenmf.blocks.cluster.FOLDED", 2)
+    matrix = np.random.default_rng(0).random((200, 8))
+    rows = np.zeros(200)
+    blocks = as_blocks(da.from_array(matrix, chunks=(7, 8)))
+    brought = []
+    gathered = blocks._workers.gathered
+    monkeypatch.setattr(
+        blocks._workers, "gathered", lambda *a: brought.append(gathered(*a)) or brought[-1]
+    )
+
+    def receive(start, stop, found):
+        rows[start:stop] = found
+
+    sums = blocks.gather_and_add(lambda b: (b[:, 0], (b.T @ b, b.sum())), receive)
+    np.testing.assert_array_equal(rows, matrix[:, 0])
+    np.testing.assert_allclose(sums[0], matrix.T @ matrix)
+    np.testing.assert_allclose(sums[1], matrix.sum())
+    assert sum(isinstance(result, tuple) for result in brought[0]) <= 2
+
+
 @pytest.mark.parametrize("chunk_rows", [7, 12, 40])
 def test_sums_do_not_depend_on_the_number_of_workers(client, chunk_rows, monkeypatch):
     """Nor on how many chunks a task takes: a worker that is lost or joins changes no bit."""

@@ -156,6 +156,23 @@ class Blocks(ABC):
         """Sum over the blocks of what `function` returns: a number, an array, or a tuple."""
         return added(result for _, _, result in self.each(function, *row_arrays))
 
+    def gather_and_add(
+        self,
+        function: Callable[..., Any],
+        receive: Callable[[int, int, Any], object],
+        *row_arrays: ByRow,
+    ) -> Any:
+        """A pass that brings something for each row here and adds up something else.
+
+        `function` returns both for its block; the first goes to `receive(start, stop, found)`, and
+        the sum of the second is returned.
+        """
+        total: Any = None
+        for start, stop, (found, summand) in self.each(function, *row_arrays):
+            receive(start, stop, found)
+            total = summand if total is None else added((total, summand))
+        return total
+
     def arg_reduce(
         self, function: Callable[..., Any], *row_arrays: ByRow, largest: bool = True
     ) -> tuple[int, float]:

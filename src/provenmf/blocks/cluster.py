@@ -186,15 +186,38 @@ class ClusterBlocks(Blocks):
         """Sum over the blocks; neighbours are added up where they are."""
         if self._workers is None:
             return super().map_reduce(function, *row_arrays)
-        orders = self._orders(summed, function, row_arrays)
+        sums = self._added_up(self._orders(summed, function, row_arrays))
+        total = added_in_pairs(self._results(sums))
+        if self.progress is not None:
+            self.progress(self.n_rows, self.n_rows)
+        return total
+
+    def gather_and_add(
+        self,
+        function: Callable[..., Any],
+        receive: Callable[[int, int, Any], object],
+        *row_arrays: ByRow,
+    ) -> Any:
+        """Rows come here chunk by chunk; sums are added up where they are."""
+        if self._workers is None:
+            return super().gather_and_add(function, receive, *row_arrays)
+        both = self._orders(listed, function, row_arrays)
+        by_row = _of_each("gathered", (listed, itemgetter(0)), both)
+        sums = self._added_up(_of_each("summed", (summed, itemgetter(1)), both))
+        results = self._results([*by_row, *sums])
+        for (start, stop), found in zip(self.ranges(), chain(*results[: len(by_row)])):
+            receive(start, stop, found)
+        if self.progress is not None:
+            self.progress(self.n_rows, self.n_rows)
+        return added_in_pairs(results[len(by_row) :])
+
+    def _added_up(self, orders: list[Order]) -> list[Order]:
+        """The same sum as a few orders: neighbours are added up on the workers."""
         while len(orders) > FOLDED:
             add = Packed((_all_added,))
             groups = zip(keys("sums"), split(orders, FOLDED))
             orders = [Order(key, carried_out, add, 0, *group) for key, group in groups]
-        total = added_in_pairs(self._results(orders))
-        if self.progress is not None:
-            self.progress(self.n_rows, self.n_rows)
-        return total
+        return orders
 
     def _orders(
         self,
@@ -285,6 +308,12 @@ class ClusterBlocks(Blocks):
             {**self._graph, **graph}, [order.key for order in orders]
         )
         return found
+
+
+def _of_each(name: str, call: tuple[Any, ...], orders: Sequence[Order]) -> list[Order]:
+    """The call for what each order returns."""
+    packed = Packed(call)
+    return [Order(key, carried_out, packed, 0, order) for key, order in zip(keys(name), orders)]
 
 
 def _begun(state: Held) -> tuple[Any, None]:

@@ -102,6 +102,16 @@ class MappedBlocks(Blocks):
         """Sum over the blocks."""
         return self._blocks.map_reduce(self._on_mapped(function), *self._own, *row_arrays)
 
+    def gather_and_add(
+        self,
+        function: Callable[..., Any],
+        receive: Callable[[int, int, Any], object],
+        *row_arrays: ByRow,
+    ) -> Any:
+        """Something for each row, and a sum."""
+        mapped = self._on_mapped(function)
+        return self._blocks.gather_and_add(mapped, receive, *self._own, *row_arrays)
+
 
 def _applied(
     function: Callable[..., Any],

@@ -50,34 +50,40 @@ def measure(
 ) -> Measurement:
     """Measure in one pass; `products` asks for cross and weights_data, `gram` for XᵀX."""
 
-    def of_block(block: Block, w: Floats, row: range) -> tuple[Any, ...]:
+    def of_block(block: Block, w: Floats, row: range) -> tuple[Any, tuple[Any, ...]]:
         rows = _sparse_rows if sp.issparse(block) else _dense_rows
         with np.errstate(over="ignore", invalid="ignore"):
-            return (
-                *rows(block, w, components, products),
-                _range(block),
-                entry_hashes(block, row.start),
-                gram_of_columns(block) if gram else None,
-            )
+            *found, weights_data = rows(block, w, components, products)
+            matrix = [gram_of_columns(block)] if gram else []
+            hashes = entry_hashes(block, row.start)
+            return (*found, *_range(block)), (hashes, weights_data, *matrix)
 
     n, k = weights.shape
     by_row = np.empty((3, n))
     cross = np.empty((n, k) if products else (0, k))
-    weights_data, matrix = np.zeros(components.shape), None
-    lowest, highest, hashes = 0.0, 0.0, np.zeros(2, dtype=np.uint64)
-    for start, stop, found in blocks.each(of_block, weights, range(n)):
+    bounds = [0.0, 0.0]  # the smallest and the largest entry
+
+    def receive(start: int, stop: int, found: Any) -> None:
         by_row[:, start:stop] = found[0]
         if products:
             cross[start:stop] = found[1]
-            weights_data += found[2]
-        lowest, highest = min(lowest, found[3][0]), max(highest, found[3][1])
-        hashes = hashes + found[4]
-        if gram:
-            matrix = found[5] if matrix is None else matrix + found[5]
-    lengths, sums, residuals = by_row
-    largest = max(highest, -lowest)
-    products_of = cross, weights_data, matrix
-    return Measurement(lengths, sums, residuals, largest, lowest, hashes, *products_of)
+        bounds[:] = min(bounds[0], found[2]), max(bounds[1], found[3])
+
+    sums = blocks.gather_and_add(of_block, receive, weights, range(n))
+    hashes, weights_data, *matrix = sums
+    lengths, summed, residuals = by_row
+    lowest, highest = bounds
+    return Measurement(
+        lengths=lengths,
+        sums=summed,
+        residuals=residuals,
+        largest=max(highest, -lowest),
+        lowest=lowest,
+        hashes=hashes,
+        cross=cross,
+        weights_data=weights_data,
+        gram=matrix[0] if matrix else None,
+    )
 
 
 def _range(block: Block) -> tuple[float, float]:
