@@ -20,6 +20,8 @@ at all of them.
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
@@ -41,10 +43,17 @@ def likeliest_simplex(points: Floats, start: Floats, *, max_iter: int = 200) -> 
     """Vertices (k, k − 1) of the likeliest simplex of points (n, k − 1) with white noise of one.
 
     start : vertices of a simplex inside; its facets are first moved out, until a small share of the
-    points is beyond each. Of several such shares the one with the likeliest end is taken.
+    points is beyond each. Of several such shares the one with the likeliest end is taken. A simplex
+    that takes all points for odd ones would be likelier the smaller it is: no end smaller than half
+    of the start counts, and without any the start is returned.
     """
-    ends = [_climb(points, _moved_out(points, start, share), max_iter) for share in BEYOND]
-    return min(ends, key=lambda end: end[0])[1]
+    ends = []
+    for share in BEYOND:
+        with contextlib.suppress(np.linalg.LinAlgError):  # flat on its way
+            ends.append(_climb(points, _moved_out(points, start, share), max_iter))
+    least = _log_volume(start) + np.log(0.5)
+    ends = [end for end in ends if np.isfinite(end[1]).all() and _log_volume(end[1]) >= least]
+    return min(ends, key=lambda end: end[0])[1] if ends else start
 
 
 def _climb(points: Floats, start: Floats, max_iter: int) -> tuple[float, Floats]:
@@ -76,8 +85,12 @@ def _climb(points: Floats, start: Floats, max_iter: int) -> tuple[float, Floats]
     )
     mixing = found.x.reshape(k, k)
     vertices = mixing / mixing.sum(axis=1, keepdims=True) @ start
-    volume = np.linalg.slogdet(np.column_stack([start, np.ones(k)]))[1]
-    return float(found.fun + volume), np.asarray(vertices)
+    return float(found.fun + _log_volume(start)), np.asarray(vertices)
+
+
+def _log_volume(vertices: Floats) -> float:
+    """Up to a constant; −∞ for a flat simplex."""
+    return float(np.linalg.slogdet(np.column_stack([vertices, np.ones(len(vertices))]))[1])
 
 
 def _facets(vertices: Floats) -> Floats:

@@ -70,3 +70,24 @@ def test_the_gradient_is_that_of_the_objective(monkeypatch):
     monkeypatch.setattr(module, "minimize", look)
     likeliest_simplex(drawn(n=50), TRUTH)
     assert seen["off"] < 1e-4
+
+
+@pytest.mark.parametrize("kind", ["one point", "a line", "three points", "far away", "all odd"])
+def test_points_that_say_nothing_give_no_tiny_simplex(kind):
+    rng = np.random.default_rng(0)
+    points = {
+        "one point": np.tile(TRUTH.mean(axis=0), (50, 1)),
+        "a line": np.linspace(0, 100, 50)[:, None] * [1.0, 1.0],
+        "three points": TRUTH,
+        "far away": 1e6 + rng.random((50, 2)),
+        "all odd": 1e4 * rng.standard_normal((50, 2)),
+    }[kind]
+    found = likeliest_simplex(points, TRUTH)
+    assert np.isfinite(found).all()
+    volume = [np.linalg.det(np.column_stack([v, np.ones(3)])) for v in (TRUTH, found)]
+    assert abs(volume[1]) >= 0.5 * abs(volume[0])
+
+
+def test_a_flat_start_is_returned():
+    flat = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
+    np.testing.assert_array_equal(likeliest_simplex(drawn(n=50), flat), flat)
