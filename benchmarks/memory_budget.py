@@ -103,7 +103,8 @@ def main() -> None:
         write_matrix(matrix, megabytes)
         if "topics" in chosen.methods:
             write_counts(counts, megabytes)
-        sizes = {path.name: f"{path.stat().st_size / 1e6:.0f} MB" for path in (matrix, counts)}
+        written = [path for path in (matrix, counts) if path.exists()]
+        sizes = {path.name: f"{path.stat().st_size / 1e6:.0f} MB" for path in written}
         print(json.dumps(sizes), flush=True)
         for method in chosen.methods:
             for budget in chosen.budgets:

@@ -5,12 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
+from uuid import uuid4
+
+from dask.base import normalize_token
 
 from provenmf.blocks.orders import Order, graph_of
 from provenmf.errors import ClusterLost, warn_user
 
 # The chunks may take this share of the workers' memory; the rest is for results.
 SHARE = 0.5
+
+
+class Graph(dict[Any, Any]):
+    """Tasks that are sent once, so that Dask need not look through them to recognize them."""
+
+    def __reduce__(self) -> tuple[type, tuple[dict[Any, Any]]]:
+        """Elsewhere it is a dictionary."""
+        return dict, (dict(self),)
+
+
+@normalize_token.register(Graph)  # type: ignore[untyped-decorator]
+def _name_of(graph: Graph) -> str:
+    return uuid4().hex
 
 
 class Workers:
@@ -35,7 +51,7 @@ class Workers:
             futures = {}
             if named:
                 keys = [order.key for order in named]
-                sent = self._client.get({**self._chunks, **graph}, keys, sync=False)
+                sent = self._client.get(Graph({**self._chunks, **graph}), keys, sync=False)
                 futures = dict(zip(keys, sent))
             for order in named:
                 order.future = futures[order.key] if order.kept else None
