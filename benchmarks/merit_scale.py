@@ -2,7 +2,8 @@
 
     python benchmarks/merit_scale.py [--quick] [--sizes 1000,10000] [--seeds 10]
         [--methods SPA,open-loop,MERIT] [--largest-open-loop 10000] [--certify]
-    python benchmarks/merit_scale.py --disk DIR --sizes 10000000 --seeds 1 --components 10 --snr 20
+    python benchmarks/merit_scale.py --disk DIR --sizes 10000000 --seeds 1 --components 10 --snr 20 \
+        --max-iter 3 --methods MERIT
 
 (d, K) = (50, 40), Dirichlet(1) weights, SNR 10 dB unless said. With --disk the rows are written to
 a file in that folder a block at a time, read from there, and deleted afterwards. Each fit runs in a
@@ -44,14 +45,16 @@ class Job(NamedTuple):
     components: int
     snr: float
     folder: str | None
+    max_iter: int | None
 
 
-def estimator(method: str, k: int) -> Any:
+def estimator(job: Job) -> Any:
+    method, k = job.method, job.components
     if method == "SPA":
         return SPA(k, constraint="simplex", certify=False)
     if method == "open-loop":
         return MERIT(k, step="open-loop", lam="authors", tol=0, certify=False)
-    return MERIT(k, random_state=0, certify=False)
+    return MERIT(k, max_iter=job.max_iter, random_state=0, certify=False)
 
 
 def written_mixtures(job: Job, path: Path) -> set[int]:
@@ -87,10 +90,10 @@ def data_of(job: Job) -> tuple[Any, set[int]]:
 def one_fit(job: Job) -> dict[str, Any]:
     for rows in (80, 700):  # compile everything that the fit will use
         small = dirichlet_mixtures(rows, D, job.components, snr=job.snr, random_state=1).data
-        estimator(job.method, job.components).fit(small)
+        estimator(job).fit(small)
     data, truth = data_of(job)
     started, worked = time.perf_counter(), time.process_time()
-    fitted = estimator(job.method, job.components).fit(data)
+    fitted = estimator(job).fit(data)
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - worked
     state = fitted.factorization_.state
     row: dict[str, Any] = {
@@ -152,6 +155,7 @@ def main() -> None:
     parser.add_argument("--certify", action="store_true")
     parser.add_argument("--components", type=int, default=40)
     parser.add_argument("--snr", type=float, default=10.0, help="in dB")
+    parser.add_argument("--max-iter", type=int, help="sweeps of MERIT at most")
     parser.add_argument("--disk", metavar="DIR", help="fit rows in a file there")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -170,7 +174,7 @@ def main() -> None:
             for seed in range(seeds):
                 job = Job(
                     n, method, seed, arguments.certify,
-                    arguments.components, arguments.snr, arguments.disk,
+                    arguments.components, arguments.snr, arguments.disk, arguments.max_iter,
                 )  # fmt: skip
                 row = in_fresh_process(job)
                 show(row)

@@ -50,13 +50,10 @@ class ArrayBlocks(Blocks):
         rows = np.asarray(rows)
         out = np.empty((len(rows), self.n_columns), dtype=self.dtype)
         order = np.argsort(rows, kind="stable")
-        while len(order):
-            first = int(rows[order[0]])
-            span = rows[order] - first
-            far = (span >= self.block_rows) | (np.diff(span, prepend=0) > NEIGHBOURS)
-            here, order = np.split(order, [int(far.argmax()) if far.any() else len(order)])
-            found = self.read(first, int(rows[here[-1]]) + 1)
-            out[here] = found[rows[here] - first]
+        for here in np.split(order, group_starts(rows[order], self.block_rows)):
+            if len(here):
+                first = int(rows[here[0]])
+                out[here] = self.read(first, int(rows[here[-1]]) + 1)[rows[here] - first]
         return out
 
     def in_double_precision(self) -> ArrayBlocks:
@@ -64,6 +61,19 @@ class ArrayBlocks(Blocks):
         wider = copy.copy(self)
         wider.dtype = np.dtype(np.float64)
         return wider
+
+
+def group_starts(rows: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+    """Where the second and later groups of ascending rows begin: after a gap, or `most` rows on."""
+    gaps = np.flatnonzero(np.diff(rows) > NEIGHBOURS) + 1
+    starts: list[int] = []
+    for start, stop in zip([0, *gaps.tolist()], [*gaps.tolist(), len(rows)]):
+        if start:
+            starts.append(start)
+        while start < stop and rows[stop - 1] - rows[start] >= most:
+            start += int(np.searchsorted(rows[start:stop], rows[start] + most))
+            starts.append(start)
+    return np.array(starts, dtype=np.intp)
 
 
 def read_ahead(blocks: Blocks) -> Iterator[tuple[int, int, Block]]:

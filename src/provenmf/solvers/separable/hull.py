@@ -17,7 +17,7 @@ from provenmf.solvers.separable.anchors import dense_rows
 
 Rows = NDArray[np.intp]
 
-FIRST_BATCH = 512
+FIRST_BATCH, LAST_BATCH = 512, 16_384  # rows fetched at a time
 EXACT = 1e-14  # squared distances below this fraction of the first are rounding
 
 
@@ -45,12 +45,18 @@ def farthest_row_updating(
 ) -> tuple[int, float]:
     """The row farthest from the hull of the corners, and its squared distance.
 
-    `bounds` are upper bounds of all squared distances; those of the rows measured are updated.
+    `bounds` are upper bounds of all squared distances; those of the rows measured are updated. The
+    rows with the largest bounds are fetched, a few at a time; if they do not settle it, one pass
+    measures all that may still be farther.
     """
     farthest, largest = 0, 0.0
     order = np.argsort(-bounds, kind="stable")
     begin, size = 0, FIRST_BATCH
     while begin < len(order) and bounds[order[begin]] > largest:
+        if size > LAST_BATCH:
+            bounds[:] = measured_beyond(largest, bounds, blocks, corners)
+            best = np.argmax(bounds)
+            return int(best), float(bounds[best])
         rows = order[begin : begin + size]
         bounds[rows] = squared_distances(as_blocks(blocks.take(rows)), corners)
         best = rows[np.argmax(bounds[rows])]
@@ -58,6 +64,20 @@ def farthest_row_updating(
             farthest, largest = int(best), float(bounds[best])
         begin, size = begin + size, 2 * size
     return farthest, largest
+
+
+def measured_beyond(
+    largest: float, bounds: NDArray[np.float64], blocks: Blocks, corners: NDArray[np.floating]
+) -> NDArray[np.float64]:
+    """The bounds, with squared distances in place of those above `largest`, in one pass."""
+
+    def measure(block: Block, bound: NDArray[np.float64]) -> NDArray[np.float64]:
+        found, beyond = bound.copy(), np.flatnonzero(bound > largest)
+        if len(beyond):
+            found[beyond] = distances.squared_distances(block[beyond], corners)
+        return found
+
+    return blocks.map_rows(measure, bounds)
 
 
 def squared_distances(blocks: Blocks, corners: NDArray[np.floating]) -> NDArray[np.float64]:

@@ -26,6 +26,16 @@ def test_lazy_distances_choose_the_same_corners(batch, monkeypatch):
     assert grow_hull(as_blocks(sp.csr_array(X)), 12).tolist() == plainly_grown(X, 12)
 
 
+@pytest.mark.parametrize("last", [0, 4, 64])
+def test_a_pass_finds_what_fetched_rows_find(monkeypatch, last):
+    """However few rows are fetched before one pass measures all that may be farther."""
+    monkeypatch.setattr(hull_growth, "FIRST_BATCH", 4)
+    monkeypatch.setattr(hull_growth, "LAST_BATCH", last)
+    X = np.random.default_rng(1).random((300, 5))
+    for data in (X, sp.csr_array(X)):
+        assert grow_hull(as_blocks(data, block_rows=70), 12).tolist() == plainly_grown(X, 12)
+
+
 def test_finds_exact_anchors_and_no_more():
     sample = dirichlet_mixtures(200, 10, 5, random_state=0)
     assert set(grow_hull(as_blocks(sample.data), 20)) == set(sample.anchors)
