@@ -2,8 +2,8 @@
 
     python benchmarks/merit_scale.py [--quick] [--sizes 1000,10000] [--seeds 10]
         [--methods SPA,open-loop,MERIT] [--largest-open-loop 10000] [--certify]
-    python benchmarks/merit_scale.py --disk DIR --sizes 10000000 --seeds 1 --components 10 --snr 20 \
-        --max-iter 3 --methods MERIT
+    python benchmarks/merit_scale.py --disk DIR --sizes 10000000 --seeds 1
+        --components 10 --snr 20 --max-iter 3 --methods MERIT
 
 (d, K) = (50, 40), Dirichlet(1) weights, SNR 10 dB unless said. With --disk the rows are written to
 a file in that folder a block at a time, read from there, and deleted afterwards. Each fit runs in a
