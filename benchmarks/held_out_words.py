@@ -8,7 +8,8 @@ largest weights with the classes, and NPMI of ten top words, in the whole corpus
 
     python benchmarks/held_out_words.py --data DIR [--corpora bbc_news news20 nips] [--models ours]
 
-DIR/NAME/counts.npz and, for classes, DIR/NAME/labels.npz. tomotopy is optional.
+DIR/NAME/counts.npz and, for classes, DIR/NAME/labels.npz; of TDT2 and Reuters a trial of ten
+classes (docs/data.md). tomotopy is optional.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,22 +28,26 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from provenmf.metrics.clustering import clustering_accuracy
 from provenmf.metrics.topics import npmi_coherence, top_words
+from provenmf.reproduce.real_data import Collection
 from provenmf.solvers.topics.crossing import without
 from provenmf.solvers.topics.documents import infer_documents
 
 Floats = NDArray[np.float64]
-N_TOPICS = {"bbc_news": 5, "news20": 20, "nips": 50}
+N_TOPICS = {"bbc_news": 5, "news20": 20, "nips": 50, "tdt2": 10, "reuters21578": 10}
+TRIAL = 30  # of TDT2 and Reuters
 
 
-def ours(counts: sp.csr_array, k: int) -> tuple[Floats, Floats, NDArray[np.intp]]:
-    """Topics, prior and top words of find_topics."""
+def ours(
+    counts: sp.csr_array, k: int, features: str = "counts"
+) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """Topics, prior and top words of find_topics; a prior of one in all where it finds none."""
     from provenmf.applications import find_topics
 
-    found = find_topics(counts, k, certify=False)
+    found = find_topics(counts, k, features=features, certify=False)
     topics = np.zeros((k, counts.shape[1]))
     topics[:, found.word_columns] = found.topics
-    assert found.prior is not None
-    return topics, found.prior, found.word_columns[found.top_columns(10)]
+    prior = np.full(k, 1.0 / k) if found.prior is None else found.prior
+    return topics, prior, found.word_columns[found.top_columns(10)]
 
 
 def scikit_learn_nmf(counts: sp.csr_array, k: int) -> tuple[Floats, Floats, NDArray[np.intp]]:
@@ -80,6 +86,7 @@ def tomotopy(counts: sp.csr_array, k: int) -> tuple[Floats, Floats, NDArray[np.i
 
 MODELS: dict[str, Callable[[sp.csr_array, int], tuple[Floats, Floats, NDArray[np.intp]]]] = {
     "ours": ours,
+    "tf-idf": partial(ours, features="tf-idf"),
     "scikit-learn NMF (KL)": scikit_learn_nmf,
     "scikit-learn LDA": scikit_learn_lda,
     "tomotopy": tomotopy,
@@ -98,10 +105,19 @@ def completion(counts: sp.csr_array, topics: Floats, prior: Floats, frequencies:
     return float(rest.data @ np.log(mixed) / rest.data.sum())
 
 
+def corpus_of(folder: Path, k: int) -> tuple[sp.csr_array, NDArray[np.integer] | None]:
+    """Counts, and classes if there are some."""
+    if (folder / "splits.npz").exists():
+        return Collection.read(folder).trial(k, TRIAL)
+    counts = sp.csr_array(sp.load_npz(folder / "counts.npz")).astype(np.float64)
+    labels = folder / "labels.npz"
+    return counts, np.load(labels)["labels"] if labels.exists() else None
+
+
 def measure(folder: Path, name: str, model: str) -> dict[str, object]:
     """One corpus and one model."""
-    counts = sp.csr_array(sp.load_npz(folder / name / "counts.npz")).astype(np.float64)
     k = N_TOPICS[name]
+    counts, classes = corpus_of(folder / name, k)
     order = np.random.default_rng(7).permutation(counts.shape[0])
     new, old = np.sort(order[: len(order) // 5]), np.sort(order[len(order) // 5 :])
     kept = np.flatnonzero(np.diff(sp.csc_array(counts[old]).indptr) > 1)
@@ -114,9 +130,7 @@ def measure(folder: Path, name: str, model: str) -> dict[str, object]:
     row["held out"] = round(completion(test, topics, prior, smoothed / smoothed.sum()), 4)
     topics, prior, words = MODELS[model](counts, k)
     row["NPMI"] = round(float(np.nanmean(npmi_coherence(words, counts))), 3)
-    labels = folder / name / "labels.npz"
-    if labels.exists():
-        classes = np.load(labels)["labels"]
+    if classes is not None:
         largest = infer_documents(counts, topics, prior).argmax(axis=1)
         row["accuracy"] = round(float(clustering_accuracy(largest, classes)), 3)
         row["NMI"] = round(float(normalized_mutual_info_score(classes, largest)), 3)

@@ -54,11 +54,15 @@ class Collection:
         """How many words a trial has."""
         return int(self.counts.shape[1] - len(self.splits[f"zero_diff_{k}_{number}"]))
 
+    def trial_columns(self, k: int, number: int) -> NDArray[np.intp]:
+        """Columns of the words of a trial."""
+        dropped = np.cumsum(self.splits[f"zero_diff_{k}_{number}"], dtype=np.int64)
+        return np.delete(np.arange(self.counts.shape[1]), dropped)
+
     def trial(self, k: int, number: int) -> tuple[sp.csr_array, NDArray[np.integer]]:
         """Counts and classes of one trial: documents of k classes, words in at least two."""
         rows = np.cumsum(self.splits[f"sample_diff_{k}_{number}"], dtype=np.int64)
-        dropped = np.cumsum(self.splits[f"zero_diff_{k}_{number}"], dtype=np.int64)
-        kept = np.delete(np.arange(self.counts.shape[1]), dropped)
+        kept = self.trial_columns(k, number)
         counts = sp.csr_array(self.counts[rows][:, kept]).astype(np.float64)
         return counts, self.labels[rows]
 

@@ -20,12 +20,14 @@ weights follow the very words that they are to explain. So they are crossed:
 
    r_t = a + Σ_d N_d Z̃_dt, over a sample of words. A smaller c means topics farther apart, up to
    where probabilities would have to be negative: this is where the bound turns.
-4. Some documents are left out to judge by: refined topics are kept if they make a half of these
+4. Likelihood cannot tell whether topics are apart by too little, and nothing promises that the
+   refined shares are right in the limit. Those of the points are, with a variance of at most v_w
+   (that of shares which need not be positive). So among words of about the same frequency, whose
+   points' shares differ from the refined ones by D on average (squared), the points keep
+   max(0, 1 − v / D): rare words are refined, well-known ones stay where the two differ by more
+   than noise.
+5. Some documents are left out to judge by: these shares are kept if they make a half of the
    documents' words more likely, given the other half, than topics that had not seen them either.
-5. Likelihood cannot tell whether topics are apart by too little, and nothing promises that the
-   refined shares are right in the limit. Those of the points are, with a known variance v_w. So the
-   points' shares are shrunk towards the refined ones by v_w / (v_w + τ²), where τ² is by how much
-   the two differ beyond v_w on average: rare words are refined, well-known ones stay.
 """
 
 from __future__ import annotations
@@ -47,6 +49,7 @@ Floats = NDArray[np.float64]
 JUDGES = 100  # documents to judge by, or 1 % of them
 SAMPLE_ENTRIES = 100_000  # of the words that c and a are chosen by
 EVALUATIONS = 8  # for each of the two
+GROUPS = 8  # of words about as frequent
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,15 +165,32 @@ def documents_to_judge(n_documents: int) -> NDArray[np.intp]:
     return np.sort(np.random.default_rng(3).choice(n_documents, number, replace=False))
 
 
+def mean_of_likes(values: Floats, frequencies: Floats) -> Floats:
+    """Means of a value over words about as frequent, weighed by frequency.
+
+    Words by frequency, in `GROUPS` groups that have as many occurrences each.
+    """
+    order = np.argsort(-frequencies, kind="stable")
+    weights = frequencies[order]
+    before = np.cumsum(weights) - weights
+    group = (GROUPS * before / max(float(weights.sum()), np.finfo(float).tiny)).astype(np.intp)
+    group = np.minimum(group, GROUPS - 1)
+    sums = np.bincount(group, weights * values[order], GROUPS)
+    totals = np.maximum(np.bincount(group, weights, GROUPS), np.finfo(float).tiny)
+    means = np.empty(len(values))
+    means[order] = (sums / totals)[group]
+    return means
+
+
 def shrunk_towards(
     refined: Floats, shares: Floats, variances: Floats, frequencies: Floats
 ) -> Floats:
     """Shares between those of the points, of these variances (infinite if unknown), and refined."""
-    known = np.isfinite(variances)
-    beyond = ((shares - refined) ** 2).sum(axis=1)[known] - variances[known]
-    square = max(0.0, float(np.average(beyond, weights=frequencies[known])))  # τ²
-    kept = np.zeros(len(shares))
-    kept[known] = square / np.maximum(square + variances[known], np.finfo(float).tiny)
+    known = np.where(np.isfinite(variances), frequencies, 0.0)
+    difference = mean_of_likes(((shares - refined) ** 2).sum(axis=1), known)
+    noise = mean_of_likes(np.where(np.isfinite(variances), variances, 0.0), known)
+    kept = np.maximum(0.0, 1.0 - noise / np.maximum(difference, np.finfo(float).tiny))
+    kept[np.isinf(variances)] = 0.0
     return refined + kept[:, None] * (shares - refined)
 
 

@@ -117,35 +117,36 @@ def topics_at(
         frequencies @ shares, np.finfo(float).tiny
     )[:, None]
     prior = dirichlet_prior(spectrum, topics, vertices.points, frequencies @ shares)
-    refined = None
+    mixed = None
     if refine:
-        refined = _refined(counts, spectrum, vertices.points, topics, prior, frequencies)
-    if refined is not None:
         variances = words.errors**2 * float((matrix**2).sum())
-        topics = topics_of(shrunk_towards(refined, shares, variances, frequencies), frequencies)
+        start = CountTopics(topics, frequencies, prior, anchors, vertices, unbounded, False)
+        mixed = _refined(counts, spectrum, shares, variances, start)
+    if mixed is not None:
+        topics = topics_of(mixed, frequencies)
     if refine:
         prior = likeliest_prior(counts, topics, prior)
-    is_refined = refined is not None
+    is_refined = mixed is not None
     return CountTopics(topics, frequencies, prior, anchors, vertices, unbounded, is_refined)
 
 
 def _refined(
     counts: WordCounts,
     spectrum: WordSpectrum,
-    vertices: Floats,
-    topics: Floats,
-    prior: Floats,
-    frequencies: Floats,
+    shares: Floats,
+    variances: Floats,
+    start: CountTopics,
 ) -> Floats | None:
     """Refined shares, or None where they do not make words of documents left out more likely."""
     judges = documents_to_judge(counts.shape[0])
-    if len(judges) == 0 or len(topics) < 2:
+    if len(judges) == 0 or len(start.topics) < 2:
         return None
-    rivals = topic_shares_of_words(points_without(spectrum, judges), vertices)
-    refined = refined_shares(spectrum.pairs.counts, topics, prior, frequencies, judges)
+    frequencies = start.frequencies
+    rivals = topic_shares_of_words(points_without(spectrum, judges), start.vertices.points)
+    refined = refined_shares(spectrum.pairs.counts, start.topics, start.prior, frequencies, judges)
     held_out = counts.take(judges)
     before, after = (
-        held_out_likelihood(held_out, topics_of(shares, frequencies), prior)
-        for shares in (rivals, refined)
+        held_out_likelihood(held_out, topics_of(found, frequencies), start.prior)
+        for found in (rivals, shrunk_towards(refined, rivals, variances, frequencies))
     )
-    return refined if after > before else None
+    return shrunk_towards(refined, shares, variances, frequencies) if after > before else None

@@ -15,6 +15,7 @@ from provenmf.solvers.topics.refine import (
     CrossedWords,
     documents_to_judge,
     held_out_likelihood,
+    mean_of_likes,
     shrunk_towards,
     words_of,
 )
@@ -148,6 +149,29 @@ def test_well_known_words_stay_and_others_are_refined():
     np.testing.assert_array_equal(found[40:], refined[40:])
     all_noise = shrunk_towards(refined, shares, np.full(50, 10.0), np.full(50, 0.02))
     np.testing.assert_array_equal(all_noise, refined)
+
+
+def test_frequent_words_far_beyond_their_noise_stay_while_rare_ones_are_refined():
+    rng = np.random.default_rng(4)
+    frequencies = 1.0 / np.arange(1, 401)
+    frequencies /= frequencies.sum()
+    shares = rng.dirichlet(np.ones(5), 400)
+    refined = shares + 0.05 * rng.standard_normal(shares.shape)  # D = .0125
+    variances = 1e-5 / frequencies
+    kept = ((shrunk_towards(refined, shares, variances, frequencies) - refined) ** 2).sum(axis=1)
+    kept /= ((shares - refined) ** 2).sum(axis=1)
+    assert kept[0] > 0.98 and kept[:20].min() > 0.6 and kept[-100:].max() < 0.05
+
+
+def test_means_of_words_about_as_frequent():
+    frequencies = np.array([0.5, 0.25, 0.125, 0.125])
+    values = np.array([1.0, 2.0, 3.0, 5.0])
+    np.testing.assert_allclose(mean_of_likes(values, frequencies), values)  # groups of one word
+    equal = np.ones(16)
+    np.testing.assert_allclose(
+        mean_of_likes(np.arange(16.0), equal), np.repeat(np.arange(0.5, 16, 2), 2)
+    )
+    np.testing.assert_array_equal(mean_of_likes(np.ones(3), np.zeros(3)), 0.0)
 
 
 def test_few_documents_are_not_refined():
