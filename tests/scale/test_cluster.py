@@ -1,5 +1,7 @@
 """Every method that reads block by block on a real Dask cluster of two processes."""
 
+from types import SimpleNamespace
+
 import dask
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from provenmf.blocks import as_blocks
 from provenmf.blocks.chunks import Recipe
 from provenmf.blocks.cluster import ClusterBlocks
 from provenmf.blocks.cluster_parts import ClusterParts
+from provenmf.blocks.workers import placed
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.errors import InvalidInput
@@ -195,6 +198,39 @@ def test_chunks_that_do_not_fit_are_made_again_in_each_pass(client, method, smal
     far = make(method, certify=False).fit(blocks)
     assert_same_fit(make(method, certify=False).fit(data()), far)
     np.testing.assert_array_equal(blocks.take(np.array([50, 3])), data()[[50, 3]])
+
+
+def test_neighbours_are_brought_together_once(client, monkeypatch):
+    """Chunks that alternate between two workers do not travel in every pass."""
+    monkeypatch.setattr("provenmf.blocks.cluster.TASKS_PER_THREAD", 1)
+    workers = sorted(client.scheduler_info()["workers"])
+    futures = [
+        client.submit(np.full, (5, 4), i, workers=[workers[i % 2]], key=f"alternating-{i}")
+        for i in range(8)
+    ]
+    parts = [da.from_delayed(dask.delayed(np.asarray)(f), (5, 4), float) for f in futures]
+    blocks = as_blocks(da.concatenate(parts))
+    assert blocks._together == 4
+    names = blocks.map_rows(on_which_worker)
+    assert len(set(names[:20])) == len(set(names[20:])) == 1
+    assert set(names) == set(workers)
+    held = client.who_has([group[0].future for group in blocks._groups])
+    assert sorted(place for [place] in held.values()) == workers
+
+
+def on_which_worker(block):
+    return np.full(len(block), distributed.get_worker().address)
+
+
+def test_workers_get_their_share_of_the_groups():
+    def chunk(key):
+        return SimpleNamespace(key=key)
+
+    groups = [[chunk("a"), chunk("b")], [chunk("c")], [chunk("d")], [chunk("e")]]
+    holders = {"a": ["one"], "b": ["one"], "c": ["one"], "d": ["one"], "e": ["two"]}
+    assert placed(groups, holders, {"one": 1, "two": 1}) == ["one", "one", "two", "two"]
+    assert placed(groups, {}, {"one": 3, "two": 1}).count("one") == 3
+    assert placed(groups, {}, {}) == [None] * 4
 
 
 def test_merit_on_a_cluster_is_merit_in_memory(client, monkeypatch):

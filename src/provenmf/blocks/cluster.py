@@ -87,6 +87,7 @@ class ClusterBlocks(Blocks):
         self._array = rows = in_rows(array, self.is_sparse, block_rows)
         self._graph, self._chunks = optimized(rows)
         self._together = 1  # chunks that a task takes
+        self._groups = split(self._chunks, 1)  # what tasks are given for them
         super().__init__(rows.shape, rows.dtype, max(rows.chunks[0]), progress)
         self._sent = SentArrays()
         client = active_client()
@@ -105,21 +106,29 @@ class ClusterBlocks(Blocks):
         A task takes several if there is room to bring those to its worker that are on another, or
         if it makes them itself, one after the other.
         """
-        tasks = TASKS_PER_THREAD
         there = futures_in(given)
         raise_error_of(there)
-        roomy = fits(client, self._array)
+        threads, roomy = threads_of_workers(client), fits(client, self._array)
         if roomy or len(there) >= given.npartitions:
-            self._chunks, self._graph = chunks_kept(client, self._array), {}
+            if roomy:
+                self._together = _together(len(self._chunks), TASKS_PER_THREAD * threads)
+            lists = chunks_kept(client, self._array, self._together)
+            self._groups, self._graph = [[some] for some in lists], {}
         else:
             say_that_chunks_are_made_again(client, self._array)
             made = None if there else recipes(self._graph, self._chunks)
             if made is not None:
-                self._chunks, self._graph, tasks, roomy = made, {}, TASKS_THAT_READ, True
-        tasks *= threads_of_workers(client)
-        while roomy and len(self._chunks) >= 2 * self._together * max(1, tasks):
-            self._together *= 2
+                self._chunks, self._graph = made, {}
+                self._together = _together(len(made), TASKS_THAT_READ * threads)
+            self._groups = split(self._chunks, self._together)
         self._workers = Workers(client, self._graph)
+
+    def _chunk(self, number: int) -> Any:
+        """One chunk as tasks take it."""
+        group, place = divmod(number, self._together)
+        if isinstance(self._groups[group][0], Order):  # a list on a worker
+            return Order(next(keys("chunk")), getitem, self._groups[group][0], place)
+        return self._groups[group][place]
 
     def in_blocks_of(self, rows: int) -> ClusterBlocks:
         """These: chunks stay as they are."""
@@ -145,7 +154,7 @@ class ClusterBlocks(Blocks):
             self._shared((listed, itemgetter(rows[where == i] - starts[i])), 1) for i in visited
         ]
         orders = [
-            Order(key, carried_out, call, 1, self._chunks[i])
+            Order(key, carried_out, call, 1, self._chunk(i))
             for key, call, i in zip(keys("rows"), asked, visited.tolist())
         ]
         found = [block for [block] in self._results(orders)]
@@ -228,11 +237,12 @@ class ClusterBlocks(Blocks):
         kept: bool = False,
     ) -> list[Order]:
         """For all chunks, a few in each: `collect(function, chunks, slices of each array)`."""
-        chunks = split(self._chunks, self._together)
-        call = self._shared((collect, function), len(chunks))
+        call = self._shared((collect, function), len(self._groups))
         return [
             Order(key, carried_out, call, len(some), *some, *slices, kept=kept)
-            for key, some, *slices in zip(keys(collect.__name__), chunks, *self._slices(row_arrays))
+            for key, some, *slices in zip(
+                keys(collect.__name__), self._groups, *self._slices(row_arrays)
+            )
         ]
 
     def _shared(self, call: tuple[Any, ...], tasks: int) -> Held | Order:
@@ -282,11 +292,10 @@ class ClusterBlocks(Blocks):
         self, function: Callable[..., Any], state: Any, *row_arrays: ByRow
     ) -> tuple[Any, Parts]:
         """One chunk after the other, each where it is; the state travels between the workers."""
-        chunks = split(self._chunks, self._together)
-        call = self._shared((in_turn, function), len(chunks))
+        call = self._shared((in_turn, function), len(self._groups))
         both = Order(next(keys("state")), _begun, self._shared((state,), 1))
         parts = []
-        for key, some, *slices in zip(keys("turn"), chunks, *self._slices(row_arrays)):
+        for key, some, *slices in zip(keys("turn"), self._groups, *self._slices(row_arrays)):
             both = Order(key, continued, call, both, len(some), *some, *slices)
             parts.append(Order((f"{key[0]}-part", key[1]), getitem, both, 1, kept=True))
         last = Order(next(keys("state")), getitem, both, 0)
@@ -319,6 +328,14 @@ def _of_each(name: str, call: tuple[Any, ...], orders: Sequence[Order]) -> list[
 def _begun(state: Held) -> tuple[Any, None]:
     """As if a task before the first one had left the state."""
     return state.value()[0], None
+
+
+def _together(chunks: int, tasks: int) -> int:
+    """How many chunks a task takes: a power of two, as pairs are added up."""
+    together = 1
+    while chunks >= 2 * together * max(1, tasks):
+        together *= 2
+    return together
 
 
 def _all_added(*sums: Any) -> Any:

@@ -134,7 +134,13 @@ def continued(call: Held, before: tuple[Any, Any], chunks: int, *values: Any) ->
 
 
 def _chunks(values: Sequence[Any]) -> list[Iterator[Any]]:
-    return [map(_value_of, values)] if values else []
+    return [_one_by_one(values)] if values else []
+
+
+def _one_by_one(values: Sequence[Any]) -> Iterator[Any]:
+    """Chunks that are given one by one, or several as a list."""
+    for value in values:
+        yield from value if isinstance(value, list) else [_value_of(value)]
 
 
 def _value_of(value: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -9,7 +11,8 @@ from uuid import uuid4
 
 from dask.base import normalize_token
 
-from provenmf.blocks.orders import Order, graph_of
+from provenmf.blocks.on_workers import split
+from provenmf.blocks.orders import Order, graph_of, keys
 from provenmf.errors import ClusterLost, warn_user
 
 # The chunks may take this share of the workers' memory; the rest is for results.
@@ -50,9 +53,9 @@ class Workers:
         with losses_named():
             futures = {}
             if named:
-                keys = [order.key for order in named]
-                sent = self._client.get(Graph({**self._chunks, **graph}), keys, sync=False)
-                futures = dict(zip(keys, sent))
+                wanted = [order.key for order in named]
+                sent = self._client.get(Graph({**self._chunks, **graph}), wanted, sync=False)
+                futures = dict(zip(wanted, sent))
             for order in named:
                 order.future = futures[order.key] if order.kept else None
             found: list[Any] = self._client.gather([futures.get(o.key, o.future) for o in orders])
@@ -91,11 +94,50 @@ def raise_error_of(futures: Sequence[Any]) -> None:
             future.result()
 
 
-def chunks_kept(client: Any, rows: Any) -> list[Order]:
-    """The chunks, to stay on the workers."""
+def chunks_kept(client: Any, rows: Any, together: int) -> list[Order]:
+    """The chunks, to stay on the workers: lists of `together` neighbours, each on one worker.
+
+    Neighbours may have been made on several workers. Without this they would travel in every pass,
+    as Dask soon forgets a copy that is on two workers.
+    """
+    import distributed
+
+    library: Any = distributed
     kept = client.persist(rows)
     by_key = {future.key: future for future in futures_in(kept)}
-    return [Order(key, future=by_key[key]) for [key] in kept.__dask_keys__()]
+    groups = split([by_key[key] for [key] in kept.__dask_keys__()], together)
+    with losses_named():
+        library.wait(list(by_key.values()))
+        places = placed(groups, client.who_has(list(by_key.values())), _threads(client))
+    orders = []
+    for key, group, place in zip(keys("chunks"), groups, places):
+        options = {"workers": [place], "allow_other_workers": True} if place else {}
+        future = client.submit(_listed, *group, key=key, **options)
+        orders.append(Order(key, future=future))
+    return orders
+
+
+def _listed(*chunks: Any) -> list[Any]:
+    return list(chunks)
+
+
+def placed(
+    groups: Sequence[Sequence[Any]],
+    holders: Mapping[Any, Sequence[str]],
+    threads: Mapping[str, int],
+) -> list[str | None]:
+    """A worker for each group: as many for each thread, and where most of its chunks are."""
+    if not threads:
+        return [None] * len(groups)
+    share = len(groups) / sum(threads.values())
+    room = {worker: math.ceil(share * number) for worker, number in threads.items()}
+    found: list[str | None] = []
+    for group in groups:
+        here = Counter(worker for chunk in group for worker in holders.get(chunk.key, ()))
+        best = max(room, key=lambda worker: (room[worker] > 0, here[worker], room[worker]))
+        room[best] -= 1
+        found.append(best)
+    return found
 
 
 def say_that_chunks_are_made_again(client: Any, rows: Any) -> None:
@@ -143,5 +185,10 @@ def room_on_workers(client: Any) -> float:
 
 def threads_of_workers(client: Any) -> int:
     """How many tasks run at a time."""
-    workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    return max(1, sum(int(worker["nthreads"]) for worker in workers))
+    return max(1, sum(_threads(client).values()))
+
+
+def _threads(client: Any) -> dict[str, int]:
+    """Threads of each worker."""
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    return {address: int(worker["nthreads"]) for address, worker in workers.items()}
