@@ -39,6 +39,15 @@ def depths(points: Floats, vertices: Floats) -> Floats:
     return np.asarray((points @ facets[:-1] + facets[-1]) / np.linalg.norm(facets[:-1], axis=0))
 
 
+def with_facets_moved(vertices: Floats, out: Floats | float) -> Floats:
+    """Vertices of the simplex whose facets are moved out by these distances."""
+    facets = _facets(vertices)
+    facets = facets / np.linalg.norm(facets[:-1], axis=0)
+    facets[-1] += out
+    corners = np.linalg.inv(facets)  # rows proportional to [vertex, 1]
+    return np.asarray(corners[:, :-1] / corners[:, -1:])
+
+
 def likeliest_simplex(points: Floats, start: Floats, *, max_iter: int = 200) -> Floats:
     """Vertices (k, k − 1) of the likeliest simplex of points (n, k − 1) with white noise of one.
 
@@ -100,9 +109,5 @@ def _facets(vertices: Floats) -> Floats:
 
 def _moved_out(points: Floats, vertices: Floats, share: float) -> Floats:
     """The simplex with each facet moved out until at most a share of the points is beyond it."""
-    facets = _facets(vertices)
-    facets = facets / np.linalg.norm(facets[:-1], axis=0)
-    distances = points @ facets[:-1] + facets[-1]
-    facets[-1] -= np.minimum(np.quantile(distances, share, axis=0), 0.0)
-    corners = np.linalg.inv(facets)  # rows proportional to [vertex, 1]
-    return np.asarray(corners[:, :-1] / corners[:, -1:])
+    beyond = np.quantile(depths(points, vertices), share, axis=0)
+    return with_facets_moved(vertices, np.maximum(-beyond, 0.0))
