@@ -140,7 +140,9 @@ def _prepared(
     observed = matrix[~np.isnan(matrix)]
     if not np.isfinite(observed).all() or (observed < 0).any():
         raise InvalidInput(
-            "X has negative or infinite entries: the number of nonnegative components is asked for"
+            "X has negative or infinite entries, and choose_rank compares nonnegative fits: set "
+            "negative entries to zero and remove infinite ones, or look at `provenmf diagnose` "
+            "(diagnose in Python), which takes negative data"
         )
     if not observed.any():
         raise InvalidInput("X has no entry that is not zero: there is nothing to factorize")

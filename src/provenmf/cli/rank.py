@@ -125,16 +125,17 @@ def write_page(found: RankChoice, data: Path, path: Path) -> None:
         for w in found.witnesses
     ]
     elements: list[Element] = [
-        Table("What each witness says", ("witness", "number", "why"), said),
+        Table("What each kind of evidence says", ("evidence", "number", "why"), said),
         *(Paragraph(f"{note}.", "note") for note in found.notes),
     ]
     for label, curves in found.curves().items():
         lines = Lines(curves, "number of components", label, log_y=label == "singular value")
         elements.append(Chart(label[:1].upper() + label[1:], lines))
     elements.append(Table("All numbers", found.header(), found.rows()))
+    tone = "note" if found.n_components is None else "good"
     text = page(
         f"Number of components of {data.name}",
         [Tab("rank", "Evidence", elements)],
-        Top(origin_rows(origin_of(data), __version__), verdict=found.verdict),
+        Top(origin_rows(origin_of(data), __version__), verdict=[found.verdict], tone=tone),
     )
     write_aside(path, lambda file: file.write(text.encode(errors="replace")))

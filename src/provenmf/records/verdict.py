@@ -26,11 +26,16 @@ OF_NO_PARTS = {"projections", "fingerprint", "definition", "Eckart-Young"}
 
 def verdict(certificate: Certificate) -> str:
     """How good the fit is against the best possible, then what is known of the parts."""
+    return " ".join(statements(certificate))
+
+
+def statements(certificate: Certificate) -> list[str]:
+    """The verdict point by point, each of a sentence or a few."""
     sentences = fit_sentences(certificate)
     sentences += [check.in_words for check in certificate.checks if check.in_words]
     if not any(check.in_words and check.theorem not in OF_NO_PARTS for check in certificate.checks):
         sentences.append(NOTHING_PROVED)
-    return " ".join(dict.fromkeys(sentences))
+    return list(dict.fromkeys(sentences))
 
 
 def is_good_news(certificate: Certificate) -> bool:

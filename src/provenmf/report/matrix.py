@@ -14,6 +14,8 @@ from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Paragraph
 COLUMNS = 12
 ROWS_IN_MAP = 200
 POINTS_IN_CURVE = 1000
+# Rows so many times larger than 19 of 20 others would leave the map of weights dark.
+OUTLYING = 3.0
 
 
 @singledispatch
@@ -83,11 +85,24 @@ def _weights(answer: Answer) -> Chart:
     if len(order) > ROWS_IN_MAP:
         order = order[evenly(len(order), ROWS_IN_MAP)]
         caption += f" Shown: {ROWS_IN_MAP} of {len(answer.weights):,} {rows}, evenly spread."
+    shown = answer.weights[order]
+    brightest = brightest_of(shown)
+    if brightest < shown.max(initial=0.0):
+        above = np.count_nonzero((shown > brightest).any(axis=1))
+        caption += f" Colours end at {brightest:.3g}; {above} of the rows shown exceed it."
     figure = figures.HeatMap(
-        answer.weights[order],
+        shown,
         [answer.row_names[i] for i in order],
         list(answer.component_names),
         value_label="weight",
+        largest=brightest,
         show_rows=len(order) <= 30,
     )
     return Chart("Weights", figure, caption, height=480)
+
+
+def brightest_of(weights: NDArray[np.floating]) -> float:
+    """The largest weight, or less if a few rows would leave all others dark."""
+    largest = weights.max(axis=1, initial=0.0)
+    typical = float(np.quantile(largest, 0.95)) if largest.size else 0.0
+    return typical if 0 < typical < largest.max() / OUTLYING else float(largest.max(initial=0.0))

@@ -14,12 +14,12 @@ from provenmf.errors import MissingExtra
 from provenmf.io import write_aside
 from provenmf.records import Answer, Factorization, as_answer
 from provenmf.records.origin import Origin
-from provenmf.records.verdict import is_good_news
+from provenmf.records.verdict import is_good_news, statements
 
 # Sections with pictures of their own register themselves with `found`.
 from provenmf.report import communities, parts, topics, unmixing  # noqa: F401
 from provenmf.report.alternative import other_parts
-from provenmf.report.certificate import certificate_elements, headline
+from provenmf.report.certificate import certificate_elements
 from provenmf.report.convergence import convergence, method_name
 from provenmf.report.elements import Chart, ChartGrid, Tab, TopicMap
 from provenmf.report.figures import COLOURS, SCALE
@@ -64,16 +64,16 @@ def render(
     top = Top(origin_rows(fit.origin, fit.versions.get("provenmf")), result_file=result_file)
     if certificate:
         tone = "good" if is_good_news(certificate) else "note"
-        top = replace(top, verdict=headline(certificate)[0], tone=tone)
+        top = replace(top, verdict=statements(certificate), tone=tone)
     return page(title or f"{answer.words.title} by {method_name(fit)}", tabs, top)
 
 
 @dataclass(frozen=True)
 class Top:
-    """What stands above the tabs: where the result comes from, and the verdict."""
+    """What stands above the tabs: where the result comes from, and the verdict by its points."""
 
     origin: Sequence[tuple[str, str]] = ()
-    verdict: str = ""
+    verdict: Sequence[str] = ()
     tone: str = ""
     result_file: str = ""
 
@@ -108,7 +108,7 @@ def page(title: str, tabs: list[Tab], top: Top | None = None) -> str:
     template = environment.from_string((folder / "page.html").read_text("utf-8"))
     return template.render(
         title=title,
-        summary=top.verdict,
+        summary=[sentence.replace(" %", "\u00a0%") for sentence in top.verdict],
         tone=top.tone,
         origin=top.origin,
         result_file=top.result_file,

@@ -46,7 +46,7 @@ def _examples(answer: Parts) -> Gallery:
     rebuilt = np.clip(answer.rebuilt(slice(len(originals))), 0.0, 1.0)
     for name, before, after in zip(answer.names, originals, rebuilt):
         pictures += [Picture(data_uri(before), name), Picture(data_uri(after), name, "from parts")]
-    return Gallery("Images and what their parts make of them", pictures)
+    return Gallery("Images, and the same images rebuilt from the parts", pictures)
 
 
 def _rebuilt(answer: Parts) -> Gallery:
@@ -69,5 +69,7 @@ def _weights(answer: Parts) -> Chart:
         value_label="weight",
         show_rows=len(order) <= 30,
     )
-    shown = "all images" if len(order) == n else f"{len(order)} images, evenly spread"
-    return Chart("Which image uses which part", figure, f"Rows: {shown}.", height=460)
+    caption = "Each row is an image."
+    if len(order) < n:
+        caption += f" Shown: {len(order)} of {n:,} images, evenly spread."
+    return Chart("Which image uses which part", figure, caption, height=460)

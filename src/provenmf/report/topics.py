@@ -37,7 +37,10 @@ def found(answer: Topics) -> list[Element]:
         f"{answer.n_components} topics in {len(answer.weights):,} documents over "
         f"{answer.components.shape[1]:,} words."
     )
-    caption = "The largest topic first. Bars show the probability of a word in the topic."
+    caption = (
+        "The largest topic first. Words that tell a topic from the others come first; bars show "
+        "the probability of a word in the topic."
+    )
     if answer.anchor_columns is not None:
         caption += (
             " A star marks the topic's anchor word: a word that, by the model, occurs in this "

@@ -122,7 +122,7 @@ def _picture(answer: Unmixing) -> list[Element]:
     bands = ", ".join(map(str, answer.picture_bands))
     caption = f"Red, green and blue are the bands {bands}."
     picture = Picture(colour_uri(answer.picture), "The image", caption)
-    return [Gallery("False colours", [picture], half=True)]
+    return [Gallery("False-colour image", [picture], half=True)]
 
 
 def _residuals(answer: Unmixing) -> list[Element]:
@@ -134,9 +134,9 @@ def _residuals(answer: Unmixing) -> list[Element]:
     finite = answer.residuals[np.isfinite(answer.residuals)]
     largest = float(np.quantile(finite, 0.99)) if finite.size else 1.0
     caption = (
-        "What the materials leave of each pixel, as a share of its length. "
-        f"The median is {np.median(finite) if finite.size else 0:.1%}; bright spots are something "
-        "else, or noise."
+        "The part of each pixel that the materials do not explain, as a share of its length. "
+        f"The median is {np.median(finite) if finite.size else 0:.1%}; bright spots are another "
+        "material, or noise."
     )
     figure = figures.Map(shown, "residual", largest or 1.0, step)
-    return [Chart("What is left", figure, caption, height=420, half=True)]
+    return [Chart("Residual", figure, caption, height=420, half=True)]

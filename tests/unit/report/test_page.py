@@ -8,6 +8,7 @@ import pytest
 from provenmf.errors import InvalidInput
 from provenmf.records import Factorization
 from provenmf.report import render, write
+from provenmf.report.matrix import brightest_of
 from provenmf.report.page import script_json
 
 
@@ -79,3 +80,11 @@ def test_what_was_chosen_automatically_is_said_before_the_pictures(results):
     page = render(topics)
     note = page.index("Note: Number of topics chosen automatically: 4.")
     assert page.index("documents over") < note < page.index("<h2>Topics</h2>")
+
+
+def test_a_few_large_rows_do_not_leave_the_map_of_weights_dark():
+    weights = np.random.default_rng(0).random((200, 3))
+    assert brightest_of(weights) == weights.max()
+    weights[:4] *= 1000
+    assert brightest_of(weights) <= 1
+    assert brightest_of(np.zeros((3, 2))) == 0 and brightest_of(np.zeros((0, 2))) == 0
