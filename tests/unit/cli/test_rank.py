@@ -26,7 +26,7 @@ def test_table_and_page(run, data, tmp_path):
     assert "held-out error" in ran.out and "components" in ran.out
     assert max(map(len, ran.out.splitlines())) <= 80
     page = (tmp_path / "page.html").read_text()
-    assert "What each witness says" in page and "singular value" in page
+    assert "What each kind of evidence says" in page and "singular value" in page
     again = run("rank", data, *SMALL, "-o", "page.html")
     assert again.code == 2 and "exists" in again.err
 
