@@ -176,8 +176,8 @@ class Diagnosis:
         name = estimator_class(self.resembles).__name__
         if self.resembles == self._near:
             return (
-                f"{unproved} By its error\nalone, {name} explains it nearly as well as any "
-                "factorization of this rank can."
+                f"{unproved} By its error\nalone, at most {NEARLY:g} times the least of any "
+                f"factorization of this rank, {name}\nfits the data."
             )
         how = "uncorrelated" if self.uncorrelated else "correlated"
         return (

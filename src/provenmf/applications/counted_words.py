@@ -65,8 +65,9 @@ def count_problem(
         )
     if not np.isfinite(words.errors).any():
         raise InvalidInput(
-            "no document has two words: nothing is known about which words occur together; "
-            "use longer documents"
+            "no document has two words that are counted: nothing is known about which words occur "
+            "together; use longer documents, or leave out fewer words (--max-share, "
+            "--min-documents)"
         )
     if min_anchor_documents is None:
         candidates = anchor_candidates(words)

@@ -65,8 +65,8 @@ def _attachments(number: int) -> str:
     if not number:
         return ""
     return (
-        f"{counted(number, 'text')} with an encoded attachment (uuencode or base64), whose codes "
-        "count as words: leave attachments out (--mail, or provenmf.io.mail.body_of in Python)"
+        f"encoded attachments (uuencode or base64) in {counted(number, 'text')} count as words: "
+        "leave them out (--mail, or provenmf.io.mail.body_of in Python)"
     )
 
 

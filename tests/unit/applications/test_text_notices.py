@@ -59,7 +59,7 @@ def test_attachments_are_noticed_and_left_out_of_mails(tmp_path):
     code = base64.encodebytes(np.random.default_rng(0).bytes(900)).decode()
     texts = [f"{WORDS}\n\n{code}", f"{WORDS}\n\n{code}", WORDS]
     notes = count_words(texts, max_share=1.0).notes
-    assert any("2 texts with an encoded attachment" in n and "--mail" in n for n in notes)
+    assert any("attachments (uuencode or base64) in 2 texts" in n and "--mail" in n for n in notes)
     path = tmp_path / "posts.jsonl"
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     cleaned = count_words(TextFile(path, mail=True), max_share=1.0)
