@@ -97,8 +97,8 @@ def raise_error_of(futures: Sequence[Any]) -> None:
 def chunks_kept(client: Any, rows: Any, together: int) -> list[Order]:
     """The chunks, to stay on the workers: lists of `together` neighbours, each on one worker.
 
-    Neighbours may have been made on several workers. Without this they would travel in every pass,
-    as Dask soon forgets a copy that is on two workers.
+    Neighbours may have been made on several workers. Without this they would travel again and
+    again, as Dask gives up copies of what is on another worker, too.
     """
     import distributed
 
