@@ -8,6 +8,7 @@ where that would happen and shares the arrays where it cannot.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping, Set
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -43,6 +44,28 @@ def float_type(dtype: np.dtype[Any], where: str = "X") -> np.dtype[Any]:
         raise InvalidInput(f"{where} holds {dtype} entries: real numbers are needed")
     single = dtype.kind == "f" and dtype.itemsize == 4
     return np.dtype(np.float32 if single else np.float64)
+
+
+def plain(array: Any, where: str = "X") -> Any:
+    """What is given, without what numpy would drop or read in another way than it is meant.
+
+    numpy ignores the mask of a masked array, takes a set, a dictionary or a generator for one
+    entry and dates for numbers; arrays of records have no columns.
+    """
+    if isinstance(array, Mapping | Set | Iterator):
+        raise InvalidInput(f"{where} is of type {type(array).__name__}: give an array")
+    if isinstance(array, np.ndarray) and array.dtype.names:
+        names = ", ".join(map(repr, array.dtype.names[:5]))
+        raise InvalidInput(f"{where} has records with the fields {names}: give an array of numbers")
+    kinds = getattr(array, "dtypes", [getattr(array, "dtype", None)])  # of columns or of all
+    if any(getattr(kind, "kind", "") in ("M", "m") for kind in kinds):
+        raise InvalidInput(f"{where} has dates or times: real numbers are needed")
+    if isinstance(array, np.ma.MaskedArray):
+        if not np.ma.is_masked(array):
+            return array.data
+        values = array.data.astype(np.float64) if array.dtype.kind in "biu" else array.data
+        return np.where(np.ma.getmaskarray(array), np.nan, values)
+    return array
 
 
 def own_rows(matrix: Any, where: str = "X") -> sp.csr_array:

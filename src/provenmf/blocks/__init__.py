@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from provenmf.blocks.base import Block, Blocks, Progress
 from provenmf.blocks.disk import ArrayBlocks, from_hdf5, from_memmap, open_npy
@@ -14,7 +15,7 @@ from provenmf.blocks.memory import MemoryBlocks
 from provenmf.blocks.scale import at_safe_scale
 from provenmf.blocks.sparse_disk import open_npz
 from provenmf.errors import InvalidInput
-from provenmf.storage import float_type
+from provenmf.storage import float_type, plain
 
 __all__ = ["Block", "Blocks", "Progress", "as_blocks", "at_safe_scale", "is_outside_memory"]
 
@@ -61,7 +62,7 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
         return from_hdf5(X, **options)
     if is_outside_memory(X):
         return ArrayBlocks(X, **options)
-    matrix = X if sp.issparse(X) else np.asarray(X)
+    matrix = X if sp.issparse(X) else _array(X)
     if matrix.ndim != 2:
         raise InvalidInput(
             f"X has {matrix.ndim} axes; a matrix is needed: reshape it to (n_rows, n_columns)"
@@ -69,3 +70,14 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
     if not sp.issparse(matrix):
         matrix = matrix.astype(float_type(matrix.dtype), copy=False)
     return MemoryBlocks(matrix, **options)
+
+
+def _array(X: object) -> NDArray[Any]:
+    try:
+        return np.asarray(plain(X))
+    except ValueError as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput(
+            f"X is not an array of numbers ({error}): make its rows equal"
+        ) from error

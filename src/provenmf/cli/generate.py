@@ -103,7 +103,8 @@ def _show_models() -> None:
     screen = console()
     for model in GENERATORS:
         function = _function(model)
-        screen.print(f"{model}: {(function.__doc__ or '').strip().splitlines()[0]}", markup=False)
+        about = (function.__doc__ or "").strip().partition("\n")[0]
+        screen.print(f"{model}: {about}", markup=False)
         others = ", ".join(
             name if p.default is p.empty else f"{name}={p.default!r}"
             for name, p in inspect.signature(function).parameters.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import warnings
 
@@ -110,8 +111,16 @@ def all_options() -> frozenset[str]:
     return frozenset(name for found in parameters for name in (*found.opts, *found.secondary_opts))
 
 
+def print_anything() -> None:
+    """Letters that the terminal's encoding lacks are shown by their number, not refused."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def main() -> None:
     """Entry point: errors about input end with one line and exit code 2, bugs with code 1."""
+    print_anything()
     arguments = [argument for argument in sys.argv[1:] if argument not in ANYWHERE]
     debug = "--debug" in sys.argv[1:]
     if "--no-limits" in sys.argv[1:]:

@@ -31,7 +31,7 @@ from provenmf.records import Certificate, Factorization, Solution, StopReason
 from provenmf.solvers.checkpoint import Checkpoint, Keeper, checkpointing
 from provenmf.solvers.interruption import Interruption, OnInterrupt, interruption
 from provenmf.solvers.weights import Constraint, encode
-from provenmf.storage import as_dense, own_rows, stored_values
+from provenmf.storage import as_dense, own_rows, plain, stored_values
 
 WITHOUT_NEGATIVE = "set them to zero, or use a method that allows them, such as SPA, MERIT or AND"
 MOST_COMPONENTS = 100  # that are tried where their number is not given
@@ -347,7 +347,7 @@ class Factorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
         """A matrix in memory as scikit-learn wants it; entries may be NaN or infinite."""
-        X = own_rows(X) if sp.issparse(X) else X
+        X = own_rows(X) if sp.issparse(X) else plain(X)
         try:
             return validate_data(
                 self,

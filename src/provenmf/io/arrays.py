@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -9,18 +11,40 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput
-from provenmf.storage import NUMBERS, check_scale, largest_of, own_rows
+from provenmf.storage import NUMBERS, check_scale, largest_of, own_rows, plain
 
 
 def numbers(array: object, where: str) -> NDArray[Any]:
-    """An array of numbers; `where` is its name in messages."""
+    """An array of numbers; `where` is its name in messages. Masked entries are NaN."""
+    array = plain(array, where)
+    if sp.issparse(array):
+        array = own_rows(array, where).toarray()
     try:
         values = np.asarray(array)
     except ValueError as error:
-        raise InvalidInput(f"{where} has rows of different lengths: make them equal") from error
+        problem = "has rows of different lengths: make them equal"
+        if not isinstance(array, list | tuple):
+            problem = f"is of type {type(array).__name__}: give the array of numbers that it holds"
+        raise InvalidInput(f"{where} {problem}") from error
+    if values.dtype == object:
+        values = _numbers_among_objects(values)
     if values.dtype.kind not in NUMBERS:
         raise InvalidInput(f"{where} has {values.dtype} entries: numbers are needed")
     return values
+
+
+def _numbers_among_objects(values: NDArray[Any]) -> NDArray[Any]:
+    """Python's numbers, and pandas' columns that may lack some, as doubles; else as they are."""
+    missing = np.array([entry is None or str(entry) == "<NA>" for entry in values.flat], dtype=bool)
+    rest = values.reshape(-1)[~missing]
+    if not all(isinstance(entry, Real | Decimal) for entry in rest):
+        return values
+    found = np.full(values.size, np.nan)
+    try:
+        found[~missing] = rest.astype(np.float64)
+    except OverflowError:
+        return values
+    return found.reshape(values.shape)
 
 
 def sparse_numbers(matrix: object, where: str) -> sp.csr_array:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput
+from provenmf.io.arrays import numbers
 from provenmf.metrics.matching import match_components
 
 Array = NDArray[np.floating]
@@ -13,11 +14,9 @@ Array = NDArray[np.floating]
 
 def checked_known(known: object, n_columns: int, n_components: int | None) -> Array:
     """Known components as an array (m, d), or what is wrong with them."""
-    rows = np.asarray(known)
+    rows = numbers(known, "fixed_components")
     problem = ""
-    if rows.dtype.kind not in "biuf":
-        problem = f"has entries of type {rows.dtype}: give numbers"
-    elif rows.ndim != 2 or len(rows) == 0 or rows.shape[1] != n_columns:
+    if rows.ndim != 2 or len(rows) == 0 or rows.shape[1] != n_columns:
         problem = f"has shape {rows.shape}: give one component a row, of {n_columns} columns"
     elif not np.isfinite(rows).all() or (rows < 0).any():
         problem = "has entries that are negative or not finite: components are not negative"

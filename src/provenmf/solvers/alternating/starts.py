@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from provenmf.blocks import Blocks
 from provenmf.errors import DegenerateData, InvalidInput
+from provenmf.io.arrays import numbers
 from provenmf.linalg.norms import absolute_row_sums
 from provenmf.solvers.weights import encode
 from provenmf.storage import as_dense
@@ -64,10 +65,10 @@ def start_pair(
     """Weights, if the start has any, and components."""
     if isinstance(init, str):
         weights, components = _named_start(blocks, n_components, init, rng)
-    elif isinstance(init, tuple):
-        weights, components = np.asarray(init[0]), np.asarray(init[1])
+    elif isinstance(init, tuple) and len(init) == 2:
+        weights, components = (numbers(factor, "init") for factor in init)
     else:
-        weights, components = None, np.asarray(init)
+        weights, components = None, numbers(init, "init")
     _check_start(blocks, n_components, weights, components, signed)
     dtype = blocks.dtype
     return weights if weights is None else weights.astype(dtype), components.astype(dtype)

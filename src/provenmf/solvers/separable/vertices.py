@@ -35,6 +35,7 @@ from scipy.stats import norm
 
 from provenmf.blocks import Block, Blocks
 from provenmf.errors import InvalidInput
+from provenmf.io.arrays import numbers
 from provenmf.linalg.norms import squared_row_norms
 from provenmf.records import Solution
 from provenmf.solvers.separable.anchors import row_scales
@@ -249,7 +250,7 @@ def _least_width(points: Floats, with_origin: bool) -> float:
 
 
 def _checked_errors(errors: ArrayLike, n_rows: int) -> Floats:
-    given = np.asarray(errors, dtype=np.float64)
+    given = numbers(errors, "row_errors").astype(np.float64)
     if given.shape != (n_rows,) or not np.all((given >= 0) & np.isfinite(given)):
         raise InvalidInput(
             f"row_errors of shape {given.shape} must hold one number ≥ 0 for each of the {n_rows} "
