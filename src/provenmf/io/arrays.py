@@ -37,7 +37,7 @@ def _numbers_among_objects(values: NDArray[Any]) -> NDArray[Any]:
     """Python's numbers, and pandas' columns that may lack some, as doubles; else as they are."""
     missing = np.array([entry is None or str(entry) == "<NA>" for entry in values.flat], dtype=bool)
     rest = values.reshape(-1)[~missing]
-    if not all(isinstance(entry, Real | Decimal) for entry in rest):
+    if not len(rest) or not all(isinstance(entry, Real | Decimal) for entry in rest):
         return values
     found = np.full(values.size, np.nan)
     try:

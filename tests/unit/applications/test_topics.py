@@ -147,7 +147,7 @@ def test_columns_of_a_frame_are_the_words():
         ("one text", "documents is one text"),
         ([["a b"], ["c d"]], "documents has <U3 entries"),
         (None, "documents has object entries"),
-        ((text for text in ["a b", "c d"]), "documents has object entries"),
+        ((text for text in ["a b", "c d"]), "documents is of type generator"),
         ([], "the corpus has 0 document"),
         (np.ones(5), r"documents has shape \(5,\)"),
         ([[1, 2], [3]], "documents has rows of different lengths"),
