@@ -187,3 +187,15 @@ def test_true_topics_make_held_out_words_likelier():
     true = held_out_likelihood(corpus.counts, corpus.topics, prior)
     wrong = held_out_likelihood(corpus.counts, np.roll(corpus.topics, 1, axis=1), prior)
     assert wrong < true < 0
+
+
+@pytest.mark.parametrize("closer", [0.05, 0.1])
+def test_topics_too_close_to_each_other_are_not_likelier_than_true_ones(closer):
+    """Weights that are too sure of themselves favour them, where nothing makes up for it."""
+    corpus = a_corpus(600)
+    prior = np.full(12, 0.1)
+    close = (1 - closer) * corpus.topics + closer * corpus.topics.mean(axis=0)
+    likelihoods = [
+        held_out_likelihood(corpus.counts, topics, prior) for topics in (close, corpus.topics)
+    ]
+    assert likelihoods[0] < likelihoods[1]
