@@ -141,7 +141,7 @@ def test_sweep(pairs, problem, lam):
     last = objective(C, X, data, lam)
     index, value = np.zeros((len(C), 12), dtype=np.int32), np.zeros((len(C), 12))
     made = -1
-    for _ in range(3000):
+    for _ in range(10_000):
         columns = kernels.two_largest(*pairs.parts, pairs.size)
         index[:, :6], value[:, :6] = pairs.index, pairs.value
         made = kernels.sweep_in_place(
