@@ -17,6 +17,7 @@ from oracles import check_fit, hold, is_allowed, relative_error, same_twice, sav
 
 from provenmf import AND, Checkpoint, Purification
 from provenmf.estimators import CATALOGUE, estimator_class
+from provenmf.records import StopReason
 from provenmf.solvers.and_descent import sums
 
 INITS = ("cones", "spa", "anchors", "merit", "random-rows", "random", "nndsvd", "nndsvda")
@@ -113,7 +114,7 @@ def left_to_rounding(found: Any, matrix: np.ndarray) -> bool:
 
     More components than the rank leave weights free; components that became dependent leave the
     course of AND and Purification free; a step that is too long makes AND's steps diverge, and a
-    given scaling that does not fit lets Purification's features jump about for ever.
+    scaling or a threshold that does not fit lets Purification's features jump about for ever.
     """
     rank = np.linalg.matrix_rank(matrix, tol=1e-6 * np.linalg.norm(matrix))
     if found.n_components_ > rank:
@@ -123,8 +124,9 @@ def left_to_rounding(found: Any, matrix: np.ndarray) -> bool:
         return given_step or bool(found.trace_["restarts"][-1] > 0)
     if isinstance(found, Purification):
         inverse_norms = found.trace_.columns.get("inverse_norm", np.array([np.inf]))
-        jumps = found.r != "auto" and found.trace_["movement"][-1:].max(initial=0.0) > 0.1
-        return bool(jumps or inverse_norms.max() > 1e3 * matrix.shape[1])
+        jumps = found.trace_["movement"][-1:].max(initial=0.0) > 0.1
+        dependent = found.factorization_.stop_reason is StopReason.DEPENDENT
+        return bool(jumps or dependent or inverse_norms.max() > 1e3 * matrix.shape[1])
     return False
 
 
