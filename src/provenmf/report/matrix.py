@@ -87,7 +87,7 @@ def _weights(answer: Answer) -> Chart:
         caption += f" Shown: {ROWS_IN_MAP} of {len(answer.weights):,} {rows}, evenly spread."
     shown = answer.weights[order]
     brightest = brightest_of(shown)
-    if brightest < shown.max(initial=0.0):
+    if (shown > brightest).any():
         above = np.count_nonzero((shown > brightest).any(axis=1))
         caption += f" Colours end at {brightest:.3g}; {above} of the rows shown exceed it."
     figure = figures.HeatMap(
@@ -103,6 +103,6 @@ def _weights(answer: Answer) -> Chart:
 
 def brightest_of(weights: NDArray[np.floating]) -> float:
     """The largest weight, or less if a few rows would leave all others dark."""
-    largest = weights.max(axis=1, initial=0.0)
+    largest = np.where(np.isfinite(weights), weights, 0.0).max(axis=1, initial=0.0)
     typical = float(np.quantile(largest, 0.95)) if largest.size else 0.0
     return typical if 0 < typical < largest.max() / OUTLYING else float(largest.max(initial=0.0))

@@ -88,3 +88,8 @@ def test_a_few_large_rows_do_not_leave_the_map_of_weights_dark():
     weights[:4] *= 1000
     assert brightest_of(weights) <= 1
     assert brightest_of(np.zeros((3, 2))) == 0 and brightest_of(np.zeros((0, 2))) == 0
+
+
+def test_colours_of_weights_that_are_no_numbers():
+    """A forged record: NaN and infinity do not reach the colour scale."""
+    assert brightest_of(np.array([[1.0, np.nan], [np.inf, 2.0]])) == 2.0
