@@ -66,7 +66,7 @@ def conformal_residual(
     Raises
     ------
     InvalidInput
-        Too few rows would be kept aside for this confidence.
+        Too few rows would be kept aside for this confidence, or rows have missing entries.
 
     Examples
     --------
@@ -89,6 +89,12 @@ def conformal_residual(
         products=False,
     )
     residuals = fit.residuals * fit.unit
+    if np.isnan(residuals).any():
+        raise InvalidInput(
+            "has rows with missing entries, whose residual is not known",
+            argument="X",
+            remedy="leave these rows out",
+        )
     if relative:
         lengths = fit.lengths * fit.unit
         residuals = np.divide(residuals, lengths, out=np.zeros_like(lengths), where=lengths > 0)

@@ -68,3 +68,8 @@ def test_what_cannot_be_bounded_is_refused(options):
 def test_one_row_is_too_few():
     with pytest.raises(InvalidInput, match=r"rows kept aside and others to fit.* 1 of 1"):
         conformal_residual(SPA(1), np.ones((1, 4)), confidence=0.4)
+
+
+def test_rows_without_a_known_residual_are_refused():
+    with pytest.raises(InvalidInput, match="missing entries"):
+        conformal_residual(HALS(1, random_state=0), np.full((10, 2), np.nan), confidence=0.5)
