@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
+from provenmf.blocks.allocation import kept_memory
 from provenmf.blocks.base import added
 from provenmf.parallel import at_most
 
@@ -16,7 +17,7 @@ Item = TypeVar("Item")
 
 def in_one_thread(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call the function in one thread: the scheduler keeps the cores busy with other chunks."""
-    with at_most(1):
+    with at_most(1), kept_memory:
         return function(*arguments)
 
 
