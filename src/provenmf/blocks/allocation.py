@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import Any
 
 # Parameters of mallopt(3).
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
@@ -25,46 +25,55 @@ DEFAULT_MMAP_THRESHOLD = 1 << 17
 
 
 class KeptMemory:
-    """A context in which freed memory is kept. The setting belongs to the process, so the last
-    thread to leave takes it back."""
+    """A context in which freed memory is kept.
 
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._inside = 0
-        trimmed = os.environ.get("MALLOC_TRIM_THRESHOLD_", "")
-        mapped = os.environ.get("MALLOC_MMAP_THRESHOLD_", "")
-        # Where nobody set it, the C library finds good sizes by itself.
-        self._set: Any = _mallopt() if trimmed.isdecimal() else None
-        self._before = (
-            int(trimmed) if trimmed.isdecimal() else 0,
-            int(mapped) if mapped.isdecimal() else DEFAULT_MMAP_THRESHOLD,
-        )
+    The setting belongs to the process: the last thread to leave takes it back.
+
+    Parameters
+    ----------
+    mallopt : the function of the C library, or None to leave everything as it is.
+    trim, mmap : what the process was started with.
+    """
+
+    def __init__(self, mallopt: Callable[[int, int], object] | None, trim: int, mmap: int) -> None:
+        self._mallopt, self._before = mallopt, (trim, mmap)
+        self._lock, self._inside = Lock(), 0
 
     def __enter__(self) -> None:
-        if self._set is not None:
-            with self._lock:
-                self._inside += 1
-                if self._inside == 1:
-                    self._set_both(KEPT, LARGEST)
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                self._set(KEPT, LARGEST)
 
     def __exit__(self, *error: object) -> None:
-        if self._set is not None:
-            with self._lock:
-                self._inside -= 1
-                if self._inside == 0:
-                    self._set_both(*self._before)
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._set(*self._before)
 
-    def _set_both(self, trim: int, mmap: int) -> None:
-        self._set(TRIM_THRESHOLD, trim)
-        self._set(MMAP_THRESHOLD, mmap)
+    def _set(self, trim: int, mmap: int) -> None:
+        if self._mallopt is not None:
+            self._mallopt(TRIM_THRESHOLD, trim)
+            self._mallopt(MMAP_THRESHOLD, mmap)
 
 
-def _mallopt() -> Any:
-    """The function of the C library; None where it has none, as on macOS and Windows."""
+def as_started(environment: Mapping[str, str]) -> KeptMemory:
+    """For a process with these variables; where none is set, the C library finds good sizes."""
+    trim, mmap = (environment.get(f"MALLOC_{name}_THRESHOLD_", "") for name in ("TRIM", "MMAP"))
+    return KeptMemory(
+        mallopt_of_the_c_library() if trim.isdecimal() else None,
+        int(trim) if trim.isdecimal() else 0,
+        int(mmap) if mmap.isdecimal() else DEFAULT_MMAP_THRESHOLD,
+    )
+
+
+def mallopt_of_the_c_library() -> Callable[[int, int], object] | None:
+    """None where there is no such function, as on macOS and Windows."""
     try:
-        return ctypes.CDLL(None).mallopt
+        found: Callable[[int, int], object] = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):
         return None
+    return found
 
 
-kept_memory = KeptMemory()
+kept_memory = as_started(os.environ)

@@ -141,16 +141,7 @@ class Blocks(ABC):
 
     def map_rows(self, function: Callable[..., Any], *row_arrays: ByRow) -> NDArray[Any]:
         """One result per row, in row order: `function` returns an array as long as its block."""
-        out: NDArray[Any] | None = None
-        for start, stop, result in self.each(function, *row_arrays):
-            result = np.asarray(result)
-            if start == 0 and stop == self.n_rows:
-                return result
-            if out is None:
-                out = np.empty((self.n_rows, *result.shape[1:]), dtype=result.dtype)
-            out[start:stop] = result
-        assert out is not None  # there is always a block: empty data are refused on entry
-        return out
+        return joined(self.n_rows, self.each(function, *row_arrays))
 
     def map_reduce(self, function: Callable[..., Any], *row_arrays: ByRow) -> Any:
         """Sum over the blocks of what `function` returns: a number, an array, or a tuple."""
@@ -187,6 +178,20 @@ class Blocks(ABC):
 def of_block(rows: ByRow, number: int, start: int, stop: int) -> Any:
     """What belongs to one block: its part, or its rows."""
     return rows[number] if isinstance(rows, Parts) else rows[start:stop]
+
+
+def joined(n_rows: int, results: Iterable[tuple[int, int, Any]]) -> NDArray[Any]:
+    """One array of all rows from (start, stop, rows), each written where it belongs as it comes."""
+    out: NDArray[Any] | None = None
+    for start, stop, result in results:
+        result = np.asarray(result)
+        if start == 0 and stop == n_rows:
+            return result
+        if out is None:
+            out = np.empty((n_rows, *result.shape[1:]), dtype=result.dtype)
+        out[start:stop] = result
+    assert out is not None  # there is always a block: empty data are refused on entry
+    return out
 
 
 def added(results: Iterable[Any]) -> Any:

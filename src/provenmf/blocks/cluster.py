@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from dask.delayed import Delayed
 from numpy.typing import NDArray
 
-from provenmf.blocks.base import Block, Blocks, ByRow, Progress, of_block
+from provenmf.blocks.base import Block, Blocks, ByRow, Progress, joined, of_block
 from provenmf.blocks.chunks import in_rows, optimized, recipes
 from provenmf.blocks.cluster_parts import ClusterParts, SentArrays, worth_keeping
 from provenmf.blocks.on_workers import added_in_pairs, in_turn, listed, split, summed
@@ -185,10 +185,13 @@ class ClusterBlocks(Blocks):
         """One result per row, brought here; should it be given to a later pass, it is there."""
         if self._workers is None:
             return super().map_rows(function, *row_arrays)
-        parts = self.keep(function, *row_arrays)
-        found = parts.rows()
-        if isinstance(parts, ClusterParts):
-            self._sent.remember(found, parts)
+        parts = self._parts(self._orders(listed, function, row_arrays, kept=True))
+        found = joined(
+            self.n_rows, ((*ends, rows) for ends, rows in zip(self.ranges(), parts.as_they_come()))
+        )
+        if self.progress is not None:
+            self.progress(self.n_rows, self.n_rows)
+        self._sent.remember(found, parts)
         return found
 
     def map_reduce(self, function: Callable[..., Any], *row_arrays: ByRow) -> Any:

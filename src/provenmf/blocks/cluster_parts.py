@@ -49,6 +49,10 @@ class ClusterParts(Parts):
         """Apply `function` on the workers; only results travel."""
         return chain.from_iterable(self._workers.gathered(self._ordered(function, ())))
 
+    def as_they_come(self) -> Iterator[Part]:
+        """All parts, brought here in order; the first ones while later ones are computed."""
+        return chain.from_iterable(self._workers.one_by_one(self.orders))
+
     def mapped(self, function: Callable[..., Any], *others: Parts) -> ClusterParts:
         """What the function returns for each chunk, kept on the workers."""
         orders = self._ordered(function, others, kept=True)

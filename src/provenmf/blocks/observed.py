@@ -96,6 +96,8 @@ def observed_entries(X: Block, mask: Any = None) -> sp.csr_array | None:
                 remedy="give {argument}, True where an entry is observed, or X.toarray()",
             )
         return None
+    if mask is None and not np.isnan(X.min(initial=0.0)):  # NaN if any entry is
+        return None
     if isinstance(mask, str):
         return _stored(X, mask)
     observed = None if mask is None else _pattern(mask, X.shape)

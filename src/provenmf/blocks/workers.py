@@ -11,12 +11,14 @@ from uuid import uuid4
 
 from dask.base import normalize_token
 
-from provenmf.blocks.on_workers import split
+from provenmf.blocks.on_workers import aligned, split
 from provenmf.blocks.orders import Order, graph_of, keys
 from provenmf.errors import ClusterLost, warn_user
 
 # The chunks may take this share of the workers' memory; the rest is for results.
 SHARE = 0.5
+# What is brought here as it is computed comes in so many turns, since each is a few messages.
+TRANSFERS = 8
 
 
 class Graph(dict[Any, Any]):
@@ -49,19 +51,29 @@ class Workers:
 
         What those in `also` return stays on the workers.
         """
-        graph, named = graph_of([*orders, *also])
         with losses_named():
-            futures = {}
-            if named:
-                wanted = [order.key for order in named]
-                sent = self._client.get(Graph({**self._chunks, **graph}), wanted, sync=False)
-                futures = dict(zip(wanted, sent))
-            for order in named:
-                order.future = futures[order.key] if order.kept else None
-            found: list[Any] = self._client.gather([futures.get(o.key, o.future) for o in orders])
-        for order in named:
-            order.settle()
+            found: list[Any] = self._client.gather(self._sent(orders, also))
         return found
+
+    def one_by_one(self, orders: Sequence[Order]) -> Iterator[Any]:
+        """The same in at most `TRANSFERS` turns, each as soon as its orders are carried out."""
+        with losses_named():
+            futures = self._sent(orders)
+            for some in split(futures, math.ceil(len(futures) / TRANSFERS)):
+                yield from self._client.gather(some)
+
+    def _sent(self, orders: Sequence[Order], also: Sequence[Order] = ()) -> list[Any]:
+        """A future for each of the orders; those that were not sent yet go in one message."""
+        graph, named = graph_of([*orders, *also])
+        futures = {}
+        if named:
+            wanted = [order.key for order in named]
+            sent = self._client.get(Graph({**self._chunks, **graph}), wanted, sync=False)
+            futures = dict(zip(wanted, sent))
+        for order in named:
+            order.future = futures[order.key] if order.kept else None
+            order.settle()
+        return [futures.get(order.key, order.future) for order in orders]
 
 
 @contextmanager
@@ -112,13 +124,14 @@ def chunks_kept(client: Any, rows: Any, together: int) -> list[Order]:
     orders = []
     for key, group, place in zip(keys("chunks"), groups, places):
         options = {"workers": [place], "allow_other_workers": True} if place else {}
-        future = client.submit(_listed, *group, key=key, **options)
+        future = client.submit(_neighbours, *group, key=key, **options)
         orders.append(Order(key, future=future))
     return orders
 
 
-def _listed(*chunks: Any) -> list[Any]:
-    return list(chunks)
+def _neighbours(*chunks: Any) -> list[Any]:
+    """Chunks in one list; those from another worker are aligned now, not in every pass."""
+    return [aligned(chunk) for chunk in chunks]
 
 
 def placed(

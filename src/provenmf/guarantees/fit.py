@@ -19,7 +19,12 @@ from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
 from provenmf.blocks.scale import divided
-from provenmf.guarantees.measurement import Measurement, largest_residual_entries, measure
+from provenmf.guarantees.measurement import (
+    SLICE_ENTRIES,
+    Measurement,
+    largest_residual_entries,
+    measure,
+)
 from provenmf.guarantees.rank_bound import RankBound, gram_is_formed, least_relative_error
 from provenmf.linalg.distances import Model, nearest_points
 from provenmf.linalg.fingerprint import fingerprint
@@ -92,7 +97,7 @@ class Fit:
         """
         weights = self.factorization.weights.astype(np.float64, copy=False)
         components = self.factorization.components.astype(np.float64, copy=False)
-        peaks = np.abs(weights).max(axis=0, initial=0.0)
+        peaks = _largest_of_columns(weights)
         risky = (peaks > 0) & ((peaks < SAFE[0]) | (peaks > SAFE[1]))
         sizes = np.where(risky, power_of_two(np.where(risky, peaks, 1.0)), 1.0)
         if risky.any():
@@ -317,6 +322,14 @@ class Fit:
         """Components divided by their sums, where these are positive."""
         sums = self.components.sum(axis=1, keepdims=True)
         return self.components / np.where(sums > 0, sums, 1.0)
+
+
+def _largest_of_columns(weights: Floats) -> Floats:
+    """max |w| of each column, a slice at a time: |W| as a whole would be as large as W."""
+    step = max(1, SLICE_ENTRIES // max(1, weights.shape[1]))
+    slices = (weights[i : i + step] for i in range(0, len(weights), step))
+    found = [np.abs(some).max(axis=0) for some in slices]
+    return np.max(found, axis=0) if found else np.zeros(weights.shape[1])
 
 
 def _on_simplex(weights: NDArray[np.floating]) -> bool:
