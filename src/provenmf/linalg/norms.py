@@ -8,13 +8,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.parallel import for_row_slices
 from provenmf.storage import Matrix, is_sparse, stored_values
 
 # Between these lengths a square neither underflows by a digit nor overflows.
 SAFE_LENGTHS = (1e-140, 1e150)
 # Expanded squares below this share of their terms have lost too many digits.
 CANCELLED = 1e-6
-DENSE_ENTRIES = 1 << 18  # entries of a sparse block made dense at a time: 2 MB
+DENSE_ENTRIES = 1 << 18  # of a block, worked on or made dense at a time: 2 MB
 
 
 def squared_frobenius_norm(block: Matrix) -> float:
@@ -62,6 +63,11 @@ def row_sums(block: Matrix) -> NDArray[np.float64]:
 
 def absolute_row_sums(block: Matrix) -> NDArray[np.float64]:
     """Sum of the absolute values in each row of a dense or sparse block."""
+    if not is_sparse(block):
+        step = rows_of_a_slice(block.shape[1])
+        slices = (block[i : i + step] for i in range(0, len(block), step))
+        sums = [np.abs(rows).sum(axis=1) for rows in slices]
+        return np.concatenate(sums, dtype=np.float64) if sums else np.zeros(0)
     return np.asarray(np.abs(block).sum(axis=1), dtype=np.float64).reshape(-1)
 
 
@@ -76,8 +82,7 @@ def squared_residual_rows(
     left are subtracted directly, a few at a time.
     """
     if not is_sparse(block):
-        residual = block - weights @ components
-        return np.asarray(np.einsum("ij,ij->i", residual, residual, dtype=np.float64))
+        return _squared_residual_rows(block, weights, components)
     components = components.astype(np.float64, copy=False)
     cross = np.asarray(block @ components.T, dtype=np.float64)
     wide = weights.astype(np.float64, copy=False)
@@ -87,11 +92,30 @@ def squared_residual_rows(
     squared = lengths - 2 * np.einsum("ij,ij->i", cross, wide) + fitted
     reach = (np.abs(wide) @ np.sqrt(np.diag(gram))) ** 2
     cancelled = np.flatnonzero(squared < CANCELLED * (lengths + reach))
-    step = max(1, DENSE_ENTRIES // max(1, block.shape[1]))
+    step = rows_of_a_slice(block.shape[1])
     for start in range(0, len(cancelled), step):
         rows = cancelled[start : start + step]
         squared[rows] = squared_residual_rows(block[rows].toarray(), wide[rows], components)
     return np.asarray(squared)
+
+
+def _squared_residual_rows(
+    block: NDArray[np.floating], weights: NDArray[np.floating], components: NDArray[np.floating]
+) -> NDArray[np.float64]:
+    """The same of a dense block, by slices whose residual stays in the cache."""
+    squared = np.empty(len(block))
+
+    def of_slice(rows: slice) -> None:
+        residual = block[rows] - weights[rows] @ components
+        np.einsum("ij,ij->i", residual, residual, dtype=np.float64, out=squared[rows])
+
+    for_row_slices(of_slice, len(block), slice_rows=rows_of_a_slice(block.shape[1]))
+    return squared
+
+
+def rows_of_a_slice(columns: int) -> int:
+    """How many rows of so many columns are worked on at a time."""
+    return max(1, DENSE_ENTRIES // max(1, columns))
 
 
 def largest_row_sum(matrix: NDArray[np.floating]) -> float:
