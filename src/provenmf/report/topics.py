@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.topic_answer import Topics
+from provenmf.applications.topics import Topics
 from provenmf.metrics.matching import cosine_table
 from provenmf.records.error_bars import ErrorBars
 from provenmf.report import figures, matrix

@@ -20,14 +20,13 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.decomposition import LatentDirichletAllocation
 
-from provenmf.applications.anchor_words import (
+from provenmf.applications.fitting import fit_matrix
+from provenmf.applications.topics import Topics, find_topics
+from provenmf.applications.topics.anchor_words import (
     document_weights,
     topics_from_anchors,
     word_problem,
 )
-from provenmf.applications.fitting import fit_matrix
-from provenmf.applications.topic_answer import Topics
-from provenmf.applications.topics import find_topics
 from provenmf.linalg.scaling import unit_rows
 from provenmf.metrics.clustering import clustering_accuracy
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence

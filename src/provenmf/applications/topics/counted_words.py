@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.anchor_words import turn_to_diagonal
+from provenmf.applications.topics.anchor_words import turn_to_diagonal
 from provenmf.blocks.disk import BLOCK_BYTES, PART_BYTES
 from provenmf.budget import block_bytes, room_for_parts
 from provenmf.errors import InvalidInput

@@ -16,14 +16,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.applications.anchor_words import (
+from provenmf.applications.fitting import fit_matrix
+from provenmf.applications.topics.anchor_words import (
     scaled_to_sum_one,
     unit_documents,
 )
-from provenmf.applications.fitting import fit_matrix
-from provenmf.applications.topic_answer import Topics, weights_in
-from provenmf.applications.topic_measures import measured
-from provenmf.applications.words import counts_of_words, whole_matrix
+from provenmf.applications.topics.answer import Topics, weights_in
+from provenmf.applications.topics.measures import measured
+from provenmf.applications.topics.words import counts_of_words, whole_matrix
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Corpus, Counts, TextFile
 from provenmf.solvers.topics.counts import WordCounts

@@ -14,11 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.anchor_words import document_weights, unit_documents, word_problem
-from provenmf.applications.counted_words import count_problem
-from provenmf.applications.topic_measures import top_columns_of
-from provenmf.applications.topic_ways import TopicSettings
-from provenmf.applications.words import counts_at, counts_of_words, is_count_matrix, whole_matrix
+from provenmf.applications.topics.anchor_words import document_weights, unit_documents, word_problem
+from provenmf.applications.topics.counted_words import count_problem
+from provenmf.applications.topics.measures import top_columns_of
+from provenmf.applications.topics.ways import TopicSettings
+from provenmf.applications.topics.words import (
+    counts_at,
+    counts_of_words,
+    is_count_matrix,
+    whole_matrix,
+)
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Counts, TextFile
 from provenmf.parallel import computed_once
@@ -273,19 +278,19 @@ class Topics(Answer):
         >>> topics.merge([1, 2]).component_names
         ('one + two',)
         """
-        from provenmf.applications.topic_edits import merge
+        from provenmf.applications.topics.edits import merge
 
         return merge(self, numbers, documents)
 
     def drop(self, numbers: Sequence[int], documents: object = None) -> Topics:
         """The topics without some of them; see `merge` for the rest."""
-        from provenmf.applications.topic_edits import drop
+        from provenmf.applications.topics.edits import drop
 
         return drop(self, numbers, documents)
 
     def split(self, number: int, documents: object = None, *, random_state: Any = 0) -> Topics:
         """Two topics in place of one, found in the words that it explains; see `merge`."""
-        from provenmf.applications.topic_edits import split
+        from provenmf.applications.topics.edits import split
 
         return split(self, number, documents, random_state=random_state)
 
@@ -294,7 +299,7 @@ class Topics(Answer):
 
         The loss of a merger is the information about words that is lost (Slonim & Tishby 1999).
         """
-        from provenmf.applications.topic_edits import reduce_to
+        from provenmf.applications.topics.edits import reduce_to
 
         return reduce_to(self, n_topics, documents)
 

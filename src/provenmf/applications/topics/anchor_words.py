@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.applications.words import document_frequency, tf_idf
+from provenmf.applications.topics.words import document_frequency, tf_idf
 from provenmf.blocks import Blocks
 from provenmf.blocks.mapped import MappedBlocks
 from provenmf.errors import InvalidInput

@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.applications.counting import Splitting, WordCounter
-from provenmf.applications.stop_words import stop_words_of, without_contractions
-from provenmf.applications.text_notices import text_notices
+from provenmf.applications.topics.counting import Splitting, WordCounter
+from provenmf.applications.topics.notices import text_notices
+from provenmf.applications.topics.stop_words import stop_words_of, without_contractions
 from provenmf.blocks import Blocks, as_blocks, is_outside_memory
 from provenmf.blocks.examined import examined
 from provenmf.errors import InvalidInput
