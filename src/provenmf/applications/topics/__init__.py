@@ -2,7 +2,8 @@
 
 Read `search.py` first. Texts become counts of words (`words.py`, `counting.py`); one of three ways
 (`ways.py`) finds topics: from counts (`counted_words.py`), from tf-idf (`anchor_words.py`), or from
-documents. Topics may then be merged, dropped and split by hand (`edits.py`).
+documents. Each document then gets its shares (`document_weights.py`). Topics may be merged, dropped
+and split by hand (`edits.py`).
 """
 
 from provenmf.applications.topics.answer import Topics

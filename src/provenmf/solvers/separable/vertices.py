@@ -37,6 +37,7 @@ from provenmf.blocks import Block, Blocks
 from provenmf.errors import InvalidInput
 from provenmf.io.arrays import numbers
 from provenmf.linalg.norms import squared_row_norms
+from provenmf.linalg.scaling import inverse_where_positive
 from provenmf.records import Solution
 from provenmf.solvers.separable.anchors import row_scales
 from provenmf.storage import as_dense
@@ -203,7 +204,7 @@ def at_vertices(
     found = average_vertices(blocks, anchors, errors, factors=factors, with_origin=with_origin)
     points = found.points
     if factors is not None:
-        sums = np.divide(1.0, factors, out=np.zeros_like(factors), where=factors > 0)
+        sums = inverse_where_positive(factors)
         sizes = sums @ found.members / np.maximum(found.n_members, 1)
         points = points * np.where(found.n_members > 0, sizes, sums[anchors])[:, None]
     # A vertex without members stays the very row that the anchor is.
