@@ -63,8 +63,6 @@ class Vertices:
         Their standard errors, from those of their members.
     n_members : array (k,)
         How many rows each is the mean of; 0 where the start stayed.
-    n_rounds : int
-        Rounds made until the members did not change any more.
     members : array (n, k) of bool
         Which rows each vertex is the mean of.
     """
@@ -72,7 +70,6 @@ class Vertices:
     points: Floats
     errors: Floats
     n_members: NDArray[np.intp]
-    n_rounds: int
     members: NDArray[np.bool_]
 
 
@@ -156,7 +153,7 @@ def average_vertices(
     points = as_dense(blocks.take(chosen)).astype(np.float64) * scales[chosen, None]
     members = np.zeros((blocks.n_rows, len(points)), dtype=bool)
     if len(points) < 2:
-        return Vertices(points, np.zeros(len(points)), members.sum(axis=0), 0, members)
+        return Vertices(points, np.zeros(len(points)), members.sum(axis=0), members)
     if errors is None:
         given = span_errors(blocks, points, scales, with_origin)
     else:
@@ -164,17 +161,15 @@ def average_vertices(
     rows = NoisyRows(blocks, scales, given, with_origin)
     precisions = 1.0 / np.maximum(given, 1e-9 * (given.max() or 1.0)) ** 2
     vertex_errors = anchors_off * given[chosen]
-    finished = 0
     widths = (WIDE, WIDE)
     flattest = FLATTEST * _least_width(points, with_origin)
-    while finished < max_rounds:
+    for finished in range(max_rounds):
         found = rows.members(points, vertex_errors, widths)
         if finished > 1 and np.array_equal(found, members):
             break
         means, totals = rows.means(found, precisions)
         some = totals > 0
         moved = np.where(some[:, None], means, points)
-        finished += 1
         if _least_width(moved, with_origin) < flattest:
             break
         widths = (inner, outer)
@@ -182,7 +177,7 @@ def average_vertices(
         # The members were chosen around the old vertex, so its error is not forgotten at once.
         averaged = 1.0 / np.sqrt(np.where(some, totals, 1.0))
         vertex_errors = np.where(some, np.maximum(averaged, vertex_errors / 2), vertex_errors)
-    return Vertices(points, vertex_errors, members.sum(axis=0), finished, members)
+    return Vertices(points, vertex_errors, members.sum(axis=0), members)
 
 
 def at_vertices(
