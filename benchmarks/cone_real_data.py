@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from rich.console import Console
 from rich.table import Table
 
-from provenmf.applications.words import document_frequency, tf_idf
+from provenmf.applications.topics.tf_idf import document_frequency, tf_idf
 from provenmf.blocks import as_blocks
 from provenmf.errors import DegenerateData
 from provenmf.guarantees.cones import certify

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from provenmf.advisor.stability import Stability, stability
     from provenmf.applications.communities import Communities, find_communities
     from provenmf.applications.parts import Parts, find_parts
-    from provenmf.applications.topic_answer import Topics
-    from provenmf.applications.topics import find_topics
+    from provenmf.applications.topics import Topics, find_topics
     from provenmf.applications.unmixing import Unmixing, unmix
     from provenmf.budget import resources
     from provenmf.errors import (
@@ -81,7 +80,7 @@ _PUBLIC = {
     "stability": "advisor.stability",
     "Stability": "advisor.stability",
     "find_topics": "applications.topics",
-    "Topics": "applications.topic_answer",
+    "Topics": "applications.topics",
     "find_communities": "applications.communities",
     "Communities": "applications.communities",
     "unmix": "applications.unmixing",

@@ -4,7 +4,7 @@ import _thread
 import sys
 import threading
 
-LATER = 0.1  # seconds
+LATER = 0.1  # seconds until a lost Ctrl-C is repeated
 
 
 def main() -> None:

@@ -44,7 +44,7 @@ class computed_once(Generic[Value]):
     def __get__(self, instance: object | None, owner: type) -> "computed_once[Value] | Value":
         if instance is None:
             return self
-        # found there from now on, before this class is asked
+        # Python looks in the instance first, so that this runs only once.
         value = instance.__dict__[self._name] = self._function(instance)
         return value
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 AUTO = "auto"
 # What every choice is measured against: it fits any nonnegative matrix, with no condition.
 POLISHED = "hals"
-# A recovery method must fit as well as the polished factorization, up to where that stops.
+# By which share, and by how much besides, the relative error of another method may exceed that of
+# HALS.
 ALLOWANCE = 1e-3
 ROUNDING = 1e-6
 # Where HALS starts besides its own start, and up to how many entries: each costs a fit.
@@ -107,22 +108,33 @@ def factorize(
             n_components, note = settled_number(as_blocks(X))
             notes = (note,)
         if method.lower() == AUTO:
-            found = _automatic(X, n_components, random_state, checkpoint, options)
+            found = _automatic(_Task(X, n_components, random_state, checkpoint), options)
         else:
             estimator = make_estimator(method, n_components, random_state=random_state, **options)
             found = estimator.fit(X, checkpoint=checkpoint).factorization_
     return replace(found, notes=(*notes, *found.notes))
 
 
-def _automatic(
-    X: object,
-    n_components: int | str,
-    random_state: RandomState,
-    checkpoint: str | Path | Checkpoint | None,
-    options: dict[str, Any],
-) -> Factorization:
+@dataclass(frozen=True)
+class _Task:
+    """What is to be factorized, by one method after the other."""
+
+    X: object
+    n_components: int | str
+    random_state: RandomState
+    checkpoint: str | Path | Checkpoint | None
+
+    def fitted(self, method: str, folder: str, options: dict[str, Any]) -> Factorizer:
+        """The fit of a method, which keeps its checkpoint in a folder of its own."""
+        estimator = make_estimator(
+            method, self.n_components, random_state=self.random_state, **options
+        )
+        return estimator.fit(self.X, checkpoint=inside(self.checkpoint, folder))
+
+
+def _automatic(task: _Task, options: dict[str, Any]) -> Factorization:
     """The polished factorization, or that of a method whose theory holds and that fits as well."""
-    polished = _polished(X, n_components, random_state, checkpoint, options)
+    polished = _polished(task, options)
     if options.keys() & ONLY_POLISHED:
         return _because(polished, "others know no fixed components and no penalties")
     if not options.get("certify", True) or polished.stop_reason is StopReason.INTERRUPTED:
@@ -130,9 +142,8 @@ def _automatic(
     tried = []
     for name in recovery_methods():
         shared = {option: options[option] for option in SHARED if option in options}
-        estimator = make_estimator(name, n_components, random_state=random_state, **shared)
         try:
-            found = estimator.fit(X, checkpoint=inside(checkpoint, name)).factorization_
+            found = task.fitted(name, name, shared).factorization_
         except InvalidInput:
             continue
         if found.certificate is None or not applies(found.certificate):
@@ -144,21 +155,9 @@ def _automatic(
     return _because(polished, "; ".join(tried) or "it has no conditions")
 
 
-def _polished(
-    X: object,
-    n_components: int | str,
-    random_state: RandomState,
-    checkpoint: str | Path | Checkpoint | None,
-    options: dict[str, Any],
-) -> Factorization:
+def _polished(task: _Task, options: dict[str, Any]) -> Factorization:
     """HALS; small data from the other starts too, because one of them may lead to a better fit."""
-
-    def fitted(name: str, **more: Any) -> Factorizer:
-        own = options | more
-        estimator = make_estimator(POLISHED, n_components, random_state=random_state, **own)
-        return estimator.fit(X, checkpoint=inside(checkpoint, name))
-
-    best = fitted(POLISHED)
+    best = task.fitted(POLISHED, POLISHED, options)
     found = best.factorization_
     small = len(found.weights) * found.components.shape[1] <= SMALL
     if not small or "init" in options or found.stop_reason is StopReason.INTERRUPTED:
@@ -166,18 +165,18 @@ def _polished(
     start = None
     for init in OTHER_STARTS:
         try:
-            other = fitted(f"{POLISHED}-{init}", init=init, certify=False, callback=None)
+            quiet = options | {"init": init, "certify": False, "callback": None}
+            other = task.fitted(POLISHED, f"{POLISHED}-{init}", quiet)
         except InvalidInput:  # missing entries have no singular vectors
             continue
         if other.factorization_.stop_reason is StopReason.INTERRUPTED:
             return found
         if other.reconstruction_err_ < best.reconstruction_err_ * (1 - ALLOWANCE / 10):
             best, start = other, init
-    return (
-        found
-        if start is None
-        else fitted(f"{POLISHED}-{start}-certified", init=start).factorization_
-    )
+    if start is None:
+        return found
+    folder = f"{POLISHED}-{start}-certified"
+    return task.fitted(POLISHED, folder, options | {"init": start}).factorization_
 
 
 def _check_options(stem: str, method: str, options: dict[str, Any]) -> None:

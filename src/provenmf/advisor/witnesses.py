@@ -11,7 +11,8 @@ import numpy as np
 from provenmf.advisor.rank_table import RankTable
 from provenmf.advisor.spectrum import MARGIN
 
-# Silhouettes this near to the largest one are as good, and below the other number are none.
+# Silhouettes this near to the largest one count as equal; below the second number, components are
+# said not to come back.
 AS_CLEAR, COME_BACK = 0.01, 0.6
 # Held-out errors this near to the least one are as good.
 AS_GOOD = 0.01

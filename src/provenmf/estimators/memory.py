@@ -8,8 +8,9 @@ from provenmf.blocks import Blocks
 from provenmf.budget import BLOCKS_IN_BUDGET, memory_budget
 from provenmf.errors import TooLarge, warn_user
 
-PYTHON = 350e6  # with numpy, scipy, scikit-learn and the compiled kernels
-# Without a budget, more than this is not brought into memory, and more than a hint is said.
+PYTHON = 350e6  # bytes of the interpreter with numpy, scipy, scikit-learn and the compiled kernels
+# Without a budget, more bytes than the first number are refused, and more than the second are
+# announced, where data are brought into memory.
 MOST_GATHERED, HINT = 16e9, 256e6
 # Vectors with a number for each row that a fit and its certificate hold at the same time.
 VECTORS = 8

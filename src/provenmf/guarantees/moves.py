@@ -18,9 +18,9 @@ from provenmf.guarantees.rigidity import EPS, Array, Entries
 
 Pairs = NDArray[np.bool_]
 
-# Programs that may be spent, in about, on how far components can move.
+# About how many linear programs are solved to find how far components can move.
 PROGRAMS = 40
-# How much of a move is made, so that all entries stay off zero.
+# The share of the longest possible move that is made, so that no entry becomes zero.
 SHARE = 0.999
 
 

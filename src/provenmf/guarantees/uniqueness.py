@@ -37,7 +37,7 @@ EVERYWHERE, NEARBY = "no other parts, same product", "no other parts nearby"
 ZEROS = "zeros that scattering needs"
 ABOUT_PARTS = (EVERYWHERE, NEARBY, ZEROS)
 MOST_COMPONENTS = 30
-MOST_IN_A_FIT = 12  # beyond, the programs would take longer than many a fit
+MOST_IN_A_FIT = 12  # with more components the programs take longer than many a fit
 MOST_BANDS_IN_A_FIT = 6
 MOST_ENTRIES = 5_000_000
 # Entries below this, next to others of size one, would not be exact.
@@ -45,9 +45,9 @@ SMALLEST = 1e-290
 # Parts that are proved to move by no more than this are called unique.
 RESOLUTION = 1e-6
 NEARLY = "The parts are unique nearby: small changes of them cannot give the same product."
-# Angles below this, in degrees, are no other factorization worth showing.
+# Another factorization is shown only if its parts differ by more than this angle, in degrees.
 NOTICEABLE = 1e-3
-# Shares of a component that can change beyond this are not worth a sentence.
+# A bound is not mentioned if it lets more than this share of a component change.
 WORTH_SAYING = 0.9
 
 

@@ -16,12 +16,13 @@ from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io.files import check_format, existing, open_stream, parsing, without_compression
 from provenmf.io.guarded import read_in_child
 from provenmf.io.limits import check_sparse_shape
-from provenmf.io.matrices import read_table, text_tables
+from provenmf.io.matrices import read_table
 from provenmf.io.matrix_market import stream_matrix_market
 from provenmf.io.numpy_files import npy_header
 from provenmf.io.output import check_target, write_aside
 from provenmf.io.row_order import rows_in_order
 from provenmf.io.sparse_rows import open_sparse_rows, write_sparse_rows
+from provenmf.io.text_tables import text_tables
 from provenmf.storage import NUMBERS, float_type
 
 TARGETS = (".npz", ".npy")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from provenmf.errors import TooLarge
 
-# Every file may unfold to this many bytes, and a large one to so many times its size.
+# A file may unfold to this many bytes, or to so many times its size if that is more.
 FREE_BYTES = 256 * 2**20
 LARGEST_RATIO = 200
 # Names and counts are made for each row and column of a sparse matrix, stored entries or not.

@@ -15,7 +15,7 @@ from provenmf.io.files import check_format, parsing
 from provenmf.io.limits import check_sparse_shape, check_unfolded
 from provenmf.storage import own_rows
 
-# The longest text that a header may be; numpy evaluates it.
+# Most characters of a header: numpy evaluates it as Python, which must not take long.
 LONGEST_HEADER = 10_000
 
 

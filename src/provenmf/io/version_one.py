@@ -37,9 +37,7 @@ def upgraded(record: Plain, arrays: Arrays) -> tuple[str, Plain, Arrays]:
     extras = {n.removeprefix("extras/"): a for n, a in arrays.items() if n.startswith("extras/")}
     kind = str(extras.pop("kind", "matrix"))
     plain = {name: record[name] for name in FACTORIZATION if record.get(name) is not None}
-    found: Arrays = {
-        n: arrays[n] for n in ("weights", "components", "anchors", "labels") if n in arrays
-    }
+    found: Arrays = {name: arrays[name] for name in FACTORS if name in arrays}
     found |= {
         n.replace("trace/", "trace/columns/"): a
         for n, a in arrays.items()

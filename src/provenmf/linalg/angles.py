@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_EPS = float(np.finfo(np.float64).eps)  # twice the unit roundoff: a safe side for all of it
+_EPS = float(np.finfo(np.float64).eps)  # twice the unit roundoff, to be safe
 
 
 def cosine_error(n_terms: int) -> float:

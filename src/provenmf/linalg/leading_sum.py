@@ -27,7 +27,7 @@ from provenmf.linalg.spectral import DENSE_SIZE, dense_eigenpairs
 
 Floats = NDArray[np.float64]
 
-EPS = float(np.finfo(np.float64).eps)  # twice the unit roundoff: a factor of two in hand
+EPS = float(np.finfo(np.float64).eps)  # twice the unit roundoff, to be safe
 TOLERANCE = 1e-9  # residuals of the vectors relative to the largest value
 ATTEMPTS = 5
 

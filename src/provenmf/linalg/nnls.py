@@ -24,7 +24,7 @@ from provenmf.parallel import for_row_slices
 Array = NDArray[np.floating]
 
 ROUNDING = float(np.finfo(np.float64).eps)
-HOPELESS = 1e6  # in units of the Gram matrix, whose entries differ by at most four
+HOPELESS = 1e6  # how far below the best a component gets no weight; Gram entries differ by <= 4
 SLICE_ENTRIES = 1 << 16  # entries of cross handled by one thread at a time: 512 kB
 
 

@@ -6,6 +6,7 @@ Observed entries are a sparse array that stores all of them, zeros too.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,20 +28,8 @@ def best_observed_rows(
     """
     from provenmf.kernels.alternating.observed import solve_observed_rows_in_place
 
-    def solve(pointers: NDArray[np.integer], part: Array) -> None:
-        solve_observed_rows_in_place(
-            pointers,
-            entries.indices,
-            entries.data,
-            features,
-            part,
-            known,
-            penalty.l1,
-            penalty.l2,
-            ROUNDING,
-        )
-
-    return _in_threads(entries, start, solve)
+    settings = (known, penalty.l1, penalty.l2, ROUNDING)
+    return _in_threads(solve_observed_rows_in_place, entries, features, start, *settings)
 
 
 def better_observed_rows(
@@ -54,20 +43,8 @@ def better_observed_rows(
     """The same, improved by some sweeps of coordinate descent from `start`."""
     from provenmf.kernels.alternating.observed import descend_observed_rows_in_place
 
-    def descend(pointers: NDArray[np.integer], part: Array) -> None:
-        descend_observed_rows_in_place(
-            pointers,
-            entries.indices,
-            entries.data,
-            features,
-            part,
-            known,
-            penalty.l1,
-            penalty.l2,
-            sweeps,
-        )
-
-    return _in_threads(entries, start, descend)
+    settings = (known, penalty.l1, penalty.l2, sweeps)
+    return _in_threads(descend_observed_rows_in_place, entries, features, start, *settings)
 
 
 def residual_entries(entries: sp.csr_array, rows: Array, features: Array) -> sp.csr_array:
@@ -75,23 +52,24 @@ def residual_entries(entries: sp.csr_array, rows: Array, features: Array) -> sp.
     from provenmf.kernels.alternating.observed import residual_entries_in_place
 
     left = np.empty(entries.nnz)
-
-    def subtract(pointers: NDArray[np.integer], part: Array) -> None:
-        residual_entries_in_place(pointers, entries.indices, entries.data, features, part, left)
-
-    _in_threads(entries, rows, subtract)
+    _in_threads(residual_entries_in_place, entries, features, rows, left)
     return sp.csr_array((left, entries.indices, entries.indptr), shape=entries.shape)
 
 
 def _in_threads(
-    entries: sp.csr_array, start: Array, work: Callable[[NDArray[np.integer], Array], None]
+    kernel: Callable[..., None],
+    entries: sp.csr_array,
+    features: Array,
+    start: Array,
+    *settings: Any,
 ) -> Array:
-    """A copy of `start` whose rows were worked on, some in each thread."""
+    """A copy of `start` whose rows the kernel worked on, some of them in each thread."""
     out = np.array(start, order="C")
     n = len(out)
-    for_row_slices(
-        lambda rows: work(entries.indptr[rows.start : rows.stop + 1], out[rows]),
-        n,
-        slice_rows=max(64, -(-n // (4 * available_threads()))),
-    )
+
+    def work(rows: slice) -> None:
+        pointers = entries.indptr[rows.start : rows.stop + 1]
+        kernel(pointers, entries.indices, entries.data, features, out[rows], *settings)
+
+    for_row_slices(work, n, slice_rows=max(64, -(-n // (4 * available_threads()))))
     return out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,3 +18,9 @@ def unit_rows(matrix: NDArray[np.floating]) -> NDArray[np.float64]:
     wide = np.asarray(matrix, dtype=np.float64)
     lengths = np.linalg.norm(wide, axis=1, keepdims=True)
     return np.asarray(np.divide(wide, lengths, out=np.zeros_like(wide), where=lengths > 0))
+
+
+def rows_to_sum_one(matrix: NDArray[Any]) -> NDArray[Any]:
+    """Rows divided by their sums; rows whose sum is not positive become zero."""
+    sums = matrix.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(matrix, sums, out=np.zeros_like(matrix), where=sums > 0))

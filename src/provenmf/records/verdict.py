@@ -20,7 +20,7 @@ WIDTH = 80
 DEEP = " " * 10
 NOTHING_PROVED = "Nothing is proved about the parts themselves on this data."
 FROM_FILE = "This certificate was read from a file and not recomputed from the data."
-# What stands behind sentences that do not speak of the parts.
+# Theorems of checks whose sentences do not speak of the parts.
 OF_NO_PARTS = {"projections", "fingerprint", "definition", "Eckart-Young"}
 
 

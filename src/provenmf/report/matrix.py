@@ -14,7 +14,8 @@ from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Paragraph
 COLUMNS = 12
 ROWS_IN_MAP = 200
 POINTS_IN_CURVE = 1000
-# Rows so many times larger than 19 of 20 others would leave the map of weights dark.
+# The map of weights ends at the 95 % quantile of its rows if the largest row exceeds that by this
+# factor: it would leave all others dark.
 OUTLYING = 3.0
 
 

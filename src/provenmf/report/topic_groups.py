@@ -7,7 +7,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.topic_answer import Topics
+from provenmf.applications.topics import Topics
 from provenmf.report.elements import Chart, Element
 from provenmf.report.figures import HeatMap, Lines
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.topic_answer import Topics
+from provenmf.applications.topics import Topics
 from provenmf.linalg.positions import flat_positions
 from provenmf.metrics.topics import relevance, top_words
 from provenmf.report.elements import Chart, Element, TopicMap

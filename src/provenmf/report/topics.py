@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.topic_answer import Topics
+from provenmf.applications.topics import Topics
 from provenmf.metrics.matching import cosine_table
 from provenmf.records.error_bars import ErrorBars
 from provenmf.report import figures, matrix
@@ -21,8 +21,35 @@ EXCERPT = 220
 @matrix.found.register
 def found(answer: Topics) -> list[Element]:
     """The elements of the first tab."""
+    summary = (
+        f"{answer.n_components} topics in {len(answer.weights):,} documents over "
+        f"{answer.components.shape[1]:,} words."
+    )
+    leading = [
+        f"{name}: {words[0]}" for name, words in zip(answer.component_names, answer.top_words(1))
+    ]
+    order = matrix.by_size(answer)
+    return [
+        Paragraph(summary),
+        Cards("Topics", _cards(answer), _caption(answer)),
+        Chart(
+            "How much of the collection is about each topic",
+            figures.Bars(
+                [leading[i] for i in order], answer.share[order], "share of all documents"
+            ),
+            height=110 + 24 * answer.n_components,
+        ),
+        *topic_map(answer),
+        *by_group(answer),
+        *_similarity(answer, leading),
+        *_spectrum(answer),
+    ]
+
+
+def _cards(answer: Topics) -> list[Card]:
+    """A card for each topic, the largest first; more words are searched than shown."""
     searched, best = answer.top_columns(SEARCHED), answer.top_columns(WORDS)
-    cards = [
+    return [
         Card(
             title=answer.component_names[topic],
             subtitle=_subtitle(answer, topic),
@@ -33,10 +60,10 @@ def found(answer: Topics) -> list[Element]:
         )
         for topic in matrix.by_size(answer)
     ]
-    summary = (
-        f"{answer.n_components} topics in {len(answer.weights):,} documents over "
-        f"{answer.components.shape[1]:,} words."
-    )
+
+
+def _caption(answer: Topics) -> str:
+    """What the cards show, as far as this answer has it."""
     caption = (
         "The largest topic first. Words that tell a topic from the others come first; bars show "
         "the probability of a word in the topic."
@@ -53,25 +80,7 @@ def found(answer: Topics) -> list[Element]:
         caption += " NPMI: whether top words occur together, from -1 (never) to 1 (always)."
     if answer.cv is not None:
         caption += " c_v measures the same from 0 to 1."
-    leading = [
-        f"{name}: {words[0]}" for name, words in zip(answer.component_names, answer.top_words(1))
-    ]
-    order = matrix.by_size(answer)
-    return [
-        Paragraph(summary),
-        Cards("Topics", cards, caption),
-        Chart(
-            "How much of the collection is about each topic",
-            figures.Bars(
-                [leading[i] for i in order], answer.share[order], "share of all documents"
-            ),
-            height=110 + 24 * answer.n_components,
-        ),
-        *topic_map(answer),
-        *by_group(answer),
-        *_similarity(answer, leading),
-        *_spectrum(answer),
-    ]
+    return caption
 
 
 def _spectrum(answer: Topics) -> list[Element]:

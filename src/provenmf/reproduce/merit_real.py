@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.anchor_words import word_problem
 from provenmf.applications.communities import find_communities
 from provenmf.applications.communities.embedding import embed
 from provenmf.applications.fitting import fit_matrix
 from provenmf.applications.topics import find_topics
+from provenmf.applications.topics.anchor_words import word_problem
 from provenmf.metrics.communities import averaged_spearman
 from provenmf.reproduce import published
 from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Series, Settings

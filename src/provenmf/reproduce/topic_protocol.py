@@ -20,14 +20,10 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.decomposition import LatentDirichletAllocation
 
-from provenmf.applications.anchor_words import (
-    document_weights,
-    topics_from_anchors,
-    word_problem,
-)
 from provenmf.applications.fitting import fit_matrix
-from provenmf.applications.topic_answer import Topics
-from provenmf.applications.topics import find_topics
+from provenmf.applications.topics import Topics, find_topics
+from provenmf.applications.topics.anchor_words import topics_from_anchors, word_problem
+from provenmf.applications.topics.document_weights import least_squares_weights
 from provenmf.linalg.scaling import unit_rows
 from provenmf.metrics.clustering import clustering_accuracy
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence
@@ -94,7 +90,7 @@ class Trial:
         anchors = fit_matrix(problem.points, self.k, contender.method, options).anchors
         assert anchors is not None  # every method here chooses rows
         topics = topics_from_anchors(problem.cooccurrence, problem.candidates[anchors])
-        return topics, document_weights(WordCounts(self.counts), topics)
+        return topics, least_squares_weights(WordCounts(self.counts), topics)
 
 
 def in_all_columns(result: Topics, n_words: int) -> NDArray[np.float64]:

@@ -10,15 +10,17 @@ import scipy.sparse as sp
 from provenmf import ConeNMF
 from provenmf.blocks import as_blocks
 from provenmf.datasets.cones import equiangular_axes, sample_cones
-from provenmf.guarantees.cones import (
+from provenmf.guarantees.cone_clusters import (
     axis_angles,
     centroid_angles,
-    certify,
     gap_of_the_angles,
+    measured_clusters,
+)
+from provenmf.guarantees.cones import (
+    certify,
     inequality_1,
     largest_side_of_inequality_1,
     lemma_1,
-    measured_clusters,
     weighted_bound,
 )
 from provenmf.guarantees.fit import Fit

@@ -1,6 +1,6 @@
 import numpy as np
 
-from provenmf.linalg.scaling import inverse_where_positive, unit_rows
+from provenmf.linalg.scaling import inverse_where_positive, rows_to_sum_one, unit_rows
 
 
 def test_unit_rows_keep_zero_rows():
@@ -12,3 +12,9 @@ def test_unit_rows_keep_zero_rows():
 
 def test_inverse_is_zero_for_what_is_not_positive():
     np.testing.assert_array_equal(inverse_where_positive(np.array([4.0, 0.0, -2.0])), [0.25, 0, 0])
+
+
+def test_rows_without_a_positive_sum_become_zero():
+    rows = np.array([[1.0, 3.0], [0.0, 0.0], [1.0, -2.0]])
+    np.testing.assert_array_equal(rows_to_sum_one(rows), [[0.25, 0.75], [0, 0], [0, 0]])
+    assert rows[0, 0] == 1

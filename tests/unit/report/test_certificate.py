@@ -3,7 +3,8 @@ import pytest
 
 from provenmf.estimators import CATALOGUE, make_estimator
 from provenmf.records import Certificate, Check
-from provenmf.report.certificate import certificate_elements, headline, margin, meaning, proved
+from provenmf.report.certificate import certificate_elements, headline, margin
+from provenmf.report.certificate_words import meaning, proved
 from provenmf.report.elements import Statements
 
 

@@ -17,6 +17,7 @@ from provenmf.applications.communities.node_vertices import (
     memberships_in_plane,
 )
 from provenmf.linalg.nnls import simplex_least_squares
+from provenmf.linalg.scaling import rows_to_sum_one
 from provenmf.records.error_bars import ErrorBars
 
 HowMemberships = Literal["scaled", "simplex", "floored"]
@@ -75,9 +76,8 @@ def memberships_of(
             found[found < ROUNDING] = 0.0
         else:
             found = np.maximum(found, np.finfo(np.float64).eps)
-        sums = found.sum(axis=1, keepdims=True)
-        unknown = sums[:, 0] == 0
-        found = np.divide(found, sums, out=np.zeros_like(found), where=sums > 0)
+        unknown = found.sum(axis=1) == 0
+        found = rows_to_sum_one(found)
     if unknown.any() and not unknown.all():
         found[unknown] = found[~unknown].mean(axis=0)
     return found, np.asarray(unknown)

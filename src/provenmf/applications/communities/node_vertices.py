@@ -21,8 +21,8 @@ from provenmf.solvers.separable.clouds import averaged_with_covariances
 
 Floats = NDArray[np.float64]
 
-LEAST_DENSITY = 1e-6  # of the largest; less is taken for that much
-LEAST_LOAD = 1e-9  # of the largest p·v; below it nothing is known of a node
+LEAST_DENSITY = 1e-6  # smaller densities are raised to this share of the largest
+LEAST_LOAD = 1e-9  # nothing is known of a node whose p·v is below this share of the largest
 # Averaging assumes that the eigenvectors describe the graph, not a few dense corners of it.
 LEAST_SHARE = 0.5
 FEW = 8  # communities looked for first: the more eigenvalues, the longer they take

@@ -20,8 +20,8 @@ from provenmf.linalg.nnls import simplex_least_squares
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-CANDIDATES = 4  # for each material
-WORTH = 0.1  # of the squared error
+CANDIDATES = 4  # rows to try for each material
+WORTH = 0.1  # an exchange must lower the squared error by this share
 
 
 def exchanged(rows: Floats, sizes: NDArray[np.intp], shapes: Floats, chosen: Rows) -> Rows:
@@ -48,7 +48,7 @@ def exchanged(rows: Floats, sizes: NDArray[np.intp], shapes: Floats, chosen: Row
     places = np.arange(len(chosen))
     least = error(places)
     place = 0
-    tried = 0  # places in a row without an exchange
+    tried = 0  # how many places were tried since the last exchange
     while tried < len(places):
         trials = [
             np.where(np.arange(len(places)) == place, new, places)

@@ -19,8 +19,8 @@ from provenmf.solvers.separable.likeliest_simplex import likeliest_simplex, with
 Floats = NDArray[np.float64]
 
 FAR = 3.0  # standard deviations beyond a facet that noise hardly reaches
-# Pixels that a simplex must bring inside to be believed. On cubes with 5 % pure pixels the purest
-# leave .1 % outside at most, on cubes without pure pixels 1.2 to 83 %.
+# A larger simplex is believed if it brings more than this share of the pixels inside. On cubes with
+# 5 % pure pixels the purest leave .1 % outside at most, on cubes without pure pixels 1.2 to 83 %.
 BROUGHT_IN = 0.01
 FLAT = 2.0  # standard deviations, within which half of the pixels must be near the plane
 # Standard deviations of the noise by which facets are off where pixels do not lie evenly beside

@@ -49,7 +49,7 @@ class PixelProblem:
         components = np.asarray(factorization.components, dtype=np.float64)
         if self.noise is not None:
             components = components * self.noise.deviations
-        if factorization.anchors is None:  # scaled to sum one, of unknown brightness: the mean one
+        if factorization.anchors is None:  # their brightness is unknown: take the mean one
             return components * float(self.scales.mean())
         return components * self.scales[factorization.anchors, None]
 

@@ -26,7 +26,7 @@ from provenmf.solvers.alternating.starts import Init, filled_up
 from provenmf.storage import is_sparse
 
 PER_COMPONENT = 10  # rows and columns of the sample for each component, at least
-FRACTION = 5  # and at least one in so many
+FRACTION = 5  # the sample has at least one row and column in five
 WORTH_IT = 4  # the sample must be smaller than the data by this factor
 
 SolveSample = Callable[[Blocks, int, Init, np.random.Generator], Solution]

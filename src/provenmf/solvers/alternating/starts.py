@@ -35,7 +35,7 @@ Init = Name | NDArray[np.floating] | tuple[NDArray[np.floating], NDArray[np.floa
 Pair = tuple[NDArray[np.floating] | None, NDArray[np.floating]]
 
 NAMES = get_args(Name)
-START_TOL = 1e-2  # residual of the cones' directions; their energy is exact to its square
+START_TOL = 1e-2  # residual of the cones' directions, enough for a start
 FINDS_NUMBER = ("cones", "spa", "anchors")
 
 

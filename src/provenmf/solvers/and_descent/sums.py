@@ -12,7 +12,8 @@ from provenmf.blocks import Block, Blocks
 
 Array = NDArray[np.float64]
 
-# Raw weights below this many units of the data's precision, seen from the largest of their row.
+# Raw weights count as zero below this many units of the data's precision times the largest weight
+# of their row.
 ROUNDING = 1e3
 
 

@@ -58,7 +58,7 @@ def likeliest_simplex(points: Floats, start: Floats, *, max_iter: int = 200) -> 
     """
     ends = []
     for share in BEYOND:
-        with contextlib.suppress(np.linalg.LinAlgError):  # flat on its way
+        with contextlib.suppress(np.linalg.LinAlgError):  # the simplex became flat
             ends.append(_climb(points, _moved_out(points, start, share), max_iter))
     least = _log_volume(start) + np.log(0.5)
     ends = [end for end in ends if np.isfinite(end[1]).all() and _log_volume(end[1]) >= least]

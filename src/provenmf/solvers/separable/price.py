@@ -41,7 +41,7 @@ def steered_price(blocks: Blocks, n_components: int | None, prices: NDArray[np.f
     data; here a millionth of ‖X‖² is the least.
     """
     with warnings.catch_warnings():
-        # Fewer independent rows than asked for: no trouble for a cone, which SPA does not know.
+        # SPA warns of fewer independent rows than components; a cone may have dependent corners.
         warnings.simplefilter("ignore", DegenerateData)
         first = spa(blocks, n_components)
     assert first.anchors is not None  # SPA always chooses rows

@@ -106,8 +106,8 @@ def spa(
 
     left = math.sqrt(chosen.largest)
     if len(anchors) == min(blocks.shape):
-        # The whole space is spanned, so nothing is left whatever the data: no evidence. Then only
-        # a tenfold drop further up says that the anchors behind it are noise.
+        # The anchors span the whole space, so that nothing is left for any data: that is no drop.
+        # A tenth of the last value stands in, and only a larger drop before it decides.
         left = chosen_with[-1] / 10
     anchors, drop = settle_number(anchors, [*chosen_with, left], n_components, run)
     return anchor_solution(blocks, anchors, drop, run)

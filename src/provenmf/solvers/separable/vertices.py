@@ -37,6 +37,7 @@ from provenmf.blocks import Block, Blocks
 from provenmf.errors import InvalidInput
 from provenmf.io.arrays import numbers
 from provenmf.linalg.norms import squared_row_norms
+from provenmf.linalg.scaling import inverse_where_positive
 from provenmf.records import Solution
 from provenmf.solvers.separable.anchors import row_scales
 from provenmf.storage import as_dense
@@ -62,8 +63,6 @@ class Vertices:
         Their standard errors, from those of their members.
     n_members : array (k,)
         How many rows each is the mean of; 0 where the start stayed.
-    n_rounds : int
-        Rounds made until the members did not change any more.
     members : array (n, k) of bool
         Which rows each vertex is the mean of.
     """
@@ -71,7 +70,6 @@ class Vertices:
     points: Floats
     errors: Floats
     n_members: NDArray[np.intp]
-    n_rounds: int
     members: NDArray[np.bool_]
 
 
@@ -155,7 +153,7 @@ def average_vertices(
     points = as_dense(blocks.take(chosen)).astype(np.float64) * scales[chosen, None]
     members = np.zeros((blocks.n_rows, len(points)), dtype=bool)
     if len(points) < 2:
-        return Vertices(points, np.zeros(len(points)), members.sum(axis=0), 0, members)
+        return Vertices(points, np.zeros(len(points)), members.sum(axis=0), members)
     if errors is None:
         given = span_errors(blocks, points, scales, with_origin)
     else:
@@ -163,17 +161,15 @@ def average_vertices(
     rows = NoisyRows(blocks, scales, given, with_origin)
     precisions = 1.0 / np.maximum(given, 1e-9 * (given.max() or 1.0)) ** 2
     vertex_errors = anchors_off * given[chosen]
-    finished = 0
     widths = (WIDE, WIDE)
     flattest = FLATTEST * _least_width(points, with_origin)
-    while finished < max_rounds:
+    for finished in range(max_rounds):
         found = rows.members(points, vertex_errors, widths)
         if finished > 1 and np.array_equal(found, members):
             break
         means, totals = rows.means(found, precisions)
         some = totals > 0
         moved = np.where(some[:, None], means, points)
-        finished += 1
         if _least_width(moved, with_origin) < flattest:
             break
         widths = (inner, outer)
@@ -181,7 +177,7 @@ def average_vertices(
         # The members were chosen around the old vertex, so its error is not forgotten at once.
         averaged = 1.0 / np.sqrt(np.where(some, totals, 1.0))
         vertex_errors = np.where(some, np.maximum(averaged, vertex_errors / 2), vertex_errors)
-    return Vertices(points, vertex_errors, members.sum(axis=0), finished, members)
+    return Vertices(points, vertex_errors, members.sum(axis=0), members)
 
 
 def at_vertices(
@@ -203,7 +199,7 @@ def at_vertices(
     found = average_vertices(blocks, anchors, errors, factors=factors, with_origin=with_origin)
     points = found.points
     if factors is not None:
-        sums = np.divide(1.0, factors, out=np.zeros_like(factors), where=factors > 0)
+        sums = inverse_where_positive(factors)
         sizes = sums @ found.members / np.maximum(found.n_members, 1)
         points = points * np.where(found.n_members > 0, sizes, sums[anchors])[:, None]
     # A vertex without members stays the very row that the anchor is.

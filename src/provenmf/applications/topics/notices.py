@@ -13,7 +13,7 @@ from provenmf.io.notes import counted
 
 # Below this median number of counted words, documents say too little about their mixture.
 SHORT = 10
-# A share of texts, or of words, that is no accident.
+# The share of texts, or of words, from which on a notice is given.
 NOTICED = 0.1
 LONGEST_WORD = 30
 _VOWEL = re.compile(r"[aeiouyàâäáåæãèéêëìíîïòóôöõøùúûüœ]")

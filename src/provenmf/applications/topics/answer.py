@@ -14,18 +14,24 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.anchor_words import document_weights, unit_documents, word_problem
-from provenmf.applications.counted_words import count_problem
-from provenmf.applications.topic_measures import top_columns_of
-from provenmf.applications.topic_ways import TopicSettings
-from provenmf.applications.words import counts_at, counts_of_words, is_count_matrix, whole_matrix
+from provenmf.applications.topics.anchor_words import word_problem
+from provenmf.applications.topics.counted_words import count_problem
+from provenmf.applications.topics.document_weights import weights_in
+from provenmf.applications.topics.measures import top_columns_of
+from provenmf.applications.topics.tf_idf import unit_documents
+from provenmf.applications.topics.ways import TopicSettings
+from provenmf.applications.topics.words import (
+    counts_at,
+    counts_of_words,
+    is_count_matrix,
+    whole_matrix,
+)
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Counts, TextFile
+from provenmf.linalg.scaling import rows_to_sum_one
 from provenmf.parallel import computed_once
 from provenmf.records.answers import Answer, ReadOptions, Words, shares, stored_or_numbered
 from provenmf.records.shapes import NOT_SAVED, Shape
-from provenmf.solvers.topics.counts import WordCounts
-from provenmf.solvers.topics.documents import weights_of_documents
 
 if TYPE_CHECKING:
     import pandas
@@ -233,9 +239,7 @@ class Topics(Answer):
         names, place = np.unique(self.document_groups, return_inverse=True)
         sums = np.zeros((len(names), self.n_components))
         np.add.at(sums, place, self.document_weights)
-        totals = sums.sum(axis=1, keepdims=True)
-        found = np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)
-        return [str(name) for name in names], found
+        return [str(name) for name in names], rows_to_sum_one(sums)
 
     def tables(self) -> dict[str, pandas.DataFrame]:
         """The tables of every answer, and the share of each topic in each group of documents."""
@@ -273,19 +277,19 @@ class Topics(Answer):
         >>> topics.merge([1, 2]).component_names
         ('one + two',)
         """
-        from provenmf.applications.topic_edits import merge
+        from provenmf.applications.topics.edits import merge
 
         return merge(self, numbers, documents)
 
     def drop(self, numbers: Sequence[int], documents: object = None) -> Topics:
         """The topics without some of them; see `merge` for the rest."""
-        from provenmf.applications.topic_edits import drop
+        from provenmf.applications.topics.edits import drop
 
         return drop(self, numbers, documents)
 
     def split(self, number: int, documents: object = None, *, random_state: Any = 0) -> Topics:
         """Two topics in place of one, found in the words that it explains; see `merge`."""
-        from provenmf.applications.topic_edits import split
+        from provenmf.applications.topics.edits import split
 
         return split(self, number, documents, random_state=random_state)
 
@@ -294,7 +298,7 @@ class Topics(Answer):
 
         The loss of a merger is the information about words that is lost (Slonim & Tishby 1999).
         """
-        from provenmf.applications.topic_edits import reduce_to
+        from provenmf.applications.topics.edits import reduce_to
 
         return reduce_to(self, n_topics, documents)
 
@@ -348,15 +352,3 @@ class Topics(Answer):
         """
         counts, _ = counts_of_words(data, self.vocabulary, self.word_columns)
         return weights_in(counts, self.topics, self.prior, self.rarity)
-
-
-def weights_in(
-    counts: WordCounts,
-    topics: NDArray[np.float64],
-    prior: NDArray[np.float64] | None,
-    rarity: NDArray[np.float64] | None,
-) -> NDArray[np.float64]:
-    """Weights of documents, by likelihood where there is a prior, otherwise by least squares."""
-    if prior is not None:
-        return weights_of_documents(counts, topics, prior)
-    return document_weights(counts, topics, rarity)

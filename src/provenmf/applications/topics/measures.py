@@ -16,7 +16,8 @@ from provenmf.solvers.topics.counts import WordCounts
 N_TOP_WORDS = 20
 N_EXAMPLES = 3
 SNIPPET = 400
-MIX = 0.1  # of relevance where the documents with each word are known (docs/decisions.md)
+# The parameter of relevance where the documents with each word are known (docs/decisions.md).
+MIX = 0.1
 
 
 def measured(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.anchor_words import turn_to_diagonal
+from provenmf.applications.topics.anchor_words import turn_to_diagonal
 from provenmf.blocks.disk import BLOCK_BYTES, PART_BYTES
 from provenmf.budget import block_bytes, room_for_parts
 from provenmf.errors import InvalidInput
@@ -36,8 +36,8 @@ from provenmf.solvers.topics.words import (
 )
 
 GAP = 1.1  # by which the last topic's eigenvalue exceeds the next where topics stand out
-MOST_REDRAWN = 5_000_000  # entries
-# Arrays as large as the eigenvectors, and numbers for each document, that are held at once.
+MOST_REDRAWN = 5_000_000  # entries of counts, beyond which no words are drawn at random
+# What is held in memory at once: arrays as large as the eigenvectors, numbers for each document.
 WORD_VECTORS, DOCUMENT_NUMBERS = 14, 12
 
 
@@ -124,7 +124,7 @@ class NumberFound:
 
 def find_number(counts: WordCounts) -> NumberFound:
     """The number of topics, from the eigenvalues against those of words drawn at random."""
-    # One more than can be taken: where the search ends, eigenvalues do not, and that is no fall.
+    # One eigenvalue more than topics are allowed, to see how far the values fall after the last.
     most = min(MOST_TOPICS + 1, counts.shape[1] - 1, counts.shape[0])
     spectrum = word_spectrum(counts, max(most, 1))
     edge = noise_edge(spectrum)

@@ -5,8 +5,8 @@ import pytest
 
 from provenmf import load
 from provenmf.applications import find_topics
-from provenmf.applications.anchor_words import unit_documents
-from provenmf.applications.topic_edits import entropy, least_loss_groups, responsibilities
+from provenmf.applications.topics.edits import entropy, least_loss_groups, responsibilities
+from provenmf.applications.topics.tf_idf import unit_documents
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.errors import InvalidInput
 from provenmf.estimators.certificate import certify

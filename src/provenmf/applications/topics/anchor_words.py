@@ -1,4 +1,4 @@
-"""Words as points, topics from anchor words, and weights of documents: the steps of `find_topics`.
+"""Words as points and topics from anchor words, by tf-idf: one way of `find_topics`.
 
 Nguyen22, Section V-B; Arora13. Features F = tf-idf (documents, words); co-occurrence P = FᵀF/n,
 never formed; each word's vector scaled to sum one and projected on leading singular vectors.
@@ -7,21 +7,16 @@ never formed; each word's vector scaled to sum one and projected on leading sing
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.applications.words import document_frequency, tf_idf
-from provenmf.blocks import Blocks
-from provenmf.blocks.mapped import MappedBlocks
+from provenmf.applications.topics.tf_idf import document_frequency, tf_idf
 from provenmf.errors import InvalidInput
-from provenmf.io.notes import counted
 from provenmf.linalg.cooccurrence import Cooccurrence
 from provenmf.linalg.nnls import nonnegative_least_squares
-from provenmf.solvers.topics.counts import WordCounts
-from provenmf.solvers.weights import encode
+from provenmf.linalg.scaling import rows_to_sum_one
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,51 +70,4 @@ def topics_from_anchors(
     """Topics (k, words): P ≈ H'ᵀ P[anchors] with H ≥ 0, rows of H scaled to sum one."""
     rows = cooccurrence.rows(anchors)
     weights = nonnegative_least_squares(rows @ rows.T, cooccurrence @ rows.T)
-    return scaled_to_sum_one(np.ascontiguousarray(weights.T))
-
-
-def document_weights(
-    counts: WordCounts,
-    topics: NDArray[np.float64],
-    rarity: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
-    """Weight of each topic in each document: nonnegative least squares, rows to sum one.
-
-    They are fitted to the counts, or with the `rarity` of the words to tf-idf features.
-    """
-    features: Blocks = counts.blocks
-    if rarity is not None:
-        features = MappedBlocks(features, partial(tf_idf, rarity=rarity))
-    return scaled_to_sum_one(encode(features, topics))
-
-
-def unit_documents(counts: sp.csr_array) -> sp.csr_array:
-    """tf-idf documents scaled to unit length, for methods that factorize documents."""
-    features = tf_idf(counts)
-    lengths = np.sqrt(features.multiply(features).sum(axis=1))
-    scales = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    return sp.csr_array(sp.diags_array(scales) @ features)
-
-
-def usable_words(counts: WordCounts) -> tuple[NDArray[np.intp], list[str]]:
-    """Words in at least two documents but not in all; nothing else can carry a topic."""
-    n_documents = counts.shape[0]
-    if n_documents < 2:
-        raise InvalidInput(f"the corpus has {n_documents} document: topics need at least two")
-    documents = counts.documents
-    kept = np.flatnonzero((documents >= 2) & (documents < n_documents))
-    if not len(kept):
-        raise InvalidInput(
-            "no word occurs in two documents but not in all: use longer or more documents"
-        )
-    notes = []
-    if len(kept) < len(documents):
-        dropped = len(documents) - len(kept)
-        notes.append(f"{counted(dropped, 'word')} in fewer than two or in all documents left out")
-    return kept, notes
-
-
-def scaled_to_sum_one(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows divided by their sums; rows of zeros stay."""
-    sums = rows.sum(axis=1, keepdims=True)
-    return np.asarray(np.divide(rows, sums, out=np.zeros_like(rows), where=sums > 0))
+    return rows_to_sum_one(np.ascontiguousarray(weights.T))

@@ -16,16 +16,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.applications.anchor_words import (
-    scaled_to_sum_one,
-    unit_documents,
-)
 from provenmf.applications.fitting import fit_matrix
-from provenmf.applications.topic_answer import Topics, weights_in
-from provenmf.applications.topic_measures import measured
-from provenmf.applications.words import counts_of_words, whole_matrix
+from provenmf.applications.topics.answer import Topics
+from provenmf.applications.topics.document_weights import weights_in
+from provenmf.applications.topics.measures import measured
+from provenmf.applications.topics.tf_idf import unit_documents
+from provenmf.applications.topics.words import counts_of_words, whole_matrix
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Corpus, Counts, TextFile
+from provenmf.linalg.scaling import rows_to_sum_one
 from provenmf.solvers.topics.counts import WordCounts
 
 Floats = NDArray[np.float64]
@@ -87,7 +86,7 @@ def split(
         raise InvalidInput(f"{answer.component_names[topic]} is in fewer than two documents")
     options = {"random_state": random_state, "certify": False}
     found = fit_matrix(sp.csr_array(shares[used]), 2, "poisson", options)
-    parts = scaled_to_sum_one(np.maximum(found.components, 0.0).astype(np.float64))
+    parts = rows_to_sum_one(np.maximum(found.components, 0.0).astype(np.float64))
     topics = np.vstack([answer.topics[:topic], parts, answer.topics[topic + 1 :]])
     prior = None
     if answer.prior is not None:

@@ -1,6 +1,6 @@
 """Three ways to find topics: from counts, from tf-idf over words, from documents.
 
-Each takes the counts of the usable words and returns what it found; `topics.py` makes the answer.
+Each takes the counts of the usable words and returns what it found; `search.py` makes the answer.
 """
 
 from __future__ import annotations
@@ -11,16 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.anchor_words import (
-    scaled_to_sum_one,
-    topics_from_anchors,
-    unit_documents,
-    word_problem,
-)
-from provenmf.applications.counted_words import count_problem, find_number, notes_on_counts
 from provenmf.applications.fitting import fit_matrix, for_real_data, simplex_weights
-from provenmf.applications.words import whole_matrix
+from provenmf.applications.topics.anchor_words import topics_from_anchors, word_problem
+from provenmf.applications.topics.counted_words import count_problem, find_number, notes_on_counts
+from provenmf.applications.topics.tf_idf import unit_documents
+from provenmf.applications.topics.words import whole_matrix
 from provenmf.errors import InvalidInput
+from provenmf.linalg.scaling import rows_to_sum_one
 from provenmf.records import Factorization
 from provenmf.solvers.topics.counts import WordCounts
 from provenmf.solvers.topics.refine import documents_to_judge
@@ -141,7 +138,7 @@ def from_documents(
     documents = unit_documents(whole_matrix(counts, "find_topics"))
     factorization = fit_matrix(documents, settings.n_topics, method, options, argument="n_topics")
     positive = np.maximum(factorization.components, 0.0).astype(np.float64)
-    return Found(factorization, scaled_to_sum_one(positive))
+    return Found(factorization, rows_to_sum_one(positive))
 
 
 WAYS = {"counts": from_counts, "tf-idf": from_words, "documents": from_documents}

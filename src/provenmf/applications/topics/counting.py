@@ -25,8 +25,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.applications.stop_words import without_contractions
-from provenmf.applications.text_notices import looks_like_mail
+from provenmf.applications.topics.notices import looks_like_mail
+from provenmf.applications.topics.stop_words import without_contractions
 from provenmf.errors import InvalidInput
 from provenmf.io.mail import body_of, has_attachment
 

@@ -24,13 +24,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.anchor_words import usable_words
 from provenmf.applications.fitting import check_number, found_fewer
-from provenmf.applications.topic_answer import Topics, weights_in
-from provenmf.applications.topic_errors import topic_error_bars
-from provenmf.applications.topic_measures import measured
-from provenmf.applications.topic_ways import WAYS, TopicSettings, checked_weights, way_of
-from provenmf.applications.words import as_word_counts, rarity_of
+from provenmf.applications.topics.answer import Topics
+from provenmf.applications.topics.document_weights import weights_in
+from provenmf.applications.topics.measures import measured
+from provenmf.applications.topics.tf_idf import rarity_of
+from provenmf.applications.topics.topic_errors import topic_error_bars
+from provenmf.applications.topics.ways import WAYS, TopicSettings, checked_weights, way_of
+from provenmf.applications.topics.words import as_word_counts, usable_words
 from provenmf.estimators import estimator_class
 from provenmf.io.notes import counted
 from provenmf.io.texts import Counts

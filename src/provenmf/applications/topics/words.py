@@ -1,4 +1,4 @@
-"""From texts to word counts, and from counts to features."""
+"""From texts, files and matrices to counts of words."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.applications.counting import Splitting, WordCounter
-from provenmf.applications.stop_words import stop_words_of, without_contractions
-from provenmf.applications.text_notices import text_notices
+from provenmf.applications.topics.counting import Splitting, WordCounter
+from provenmf.applications.topics.notices import text_notices
+from provenmf.applications.topics.stop_words import stop_words_of, without_contractions
 from provenmf.blocks import Blocks, as_blocks, is_outside_memory
 from provenmf.blocks.examined import examined
 from provenmf.errors import InvalidInput
 from provenmf.estimators.memory import announce_gathering
 from provenmf.io.convert import RowStream, write_rows
 from provenmf.io.files import existing
+from provenmf.io.notes import counted
 from provenmf.io.sparse_rows import open_sparse_rows
 from provenmf.io.texts import (
     Corpus,
@@ -285,24 +286,19 @@ def is_count_matrix(path: Path, vocabulary: Path | None = None) -> bool:
     return vocabulary is not None or path.name.lower().endswith(COUNT_ENDINGS)
 
 
-def rarity_of(documents: NDArray[np.int64], n_documents: int) -> NDArray[np.float64]:
-    """log(n / df) of each word, from the number of documents that have it."""
-    return np.asarray(np.log(n_documents / np.maximum(documents, 1)))
-
-
-def tf_idf(counts: sp.csr_array, rarity: NDArray[np.float64] | None = None) -> sp.csr_array:
-    """(1 + log tf) · log(n / df), rows not normalised (Nguyen22's protocol).
-
-    `rarity` is that of other documents, for weights of new ones.
-    """
-    weighted = sp.csr_array(counts, copy=True)
-    weighted.eliminate_zeros()
-    if rarity is None:
-        rarity = rarity_of(document_frequency(weighted), weighted.shape[0])
-    weighted.data = (1 + np.log(weighted.data)) * rarity[weighted.indices]
-    return weighted
-
-
-def document_frequency(counts: sp.csr_array) -> NDArray[np.int64]:
-    """In how many documents each word occurs."""
-    return np.bincount(counts.indices[counts.data != 0], minlength=counts.shape[1])
+def usable_words(counts: WordCounts) -> tuple[NDArray[np.intp], list[str]]:
+    """Words in at least two documents but not in all; nothing else can carry a topic."""
+    n_documents = counts.shape[0]
+    if n_documents < 2:
+        raise InvalidInput(f"the corpus has {n_documents} document: topics need at least two")
+    documents = counts.documents
+    kept = np.flatnonzero((documents >= 2) & (documents < n_documents))
+    if not len(kept):
+        raise InvalidInput(
+            "no word occurs in two documents but not in all: use longer or more documents"
+        )
+    notes = []
+    if len(kept) < len(documents):
+        dropped = len(documents) - len(kept)
+        notes.append(f"{counted(dropped, 'word')} in fewer than two or in all documents left out")
+    return kept, notes

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from provenmf.applications import count_words
-from provenmf.applications.stop_words import LANGUAGES, stop_words_of, without_contractions
-from provenmf.applications.text_notices import looks_like_code, looks_like_mail
+from provenmf.applications.topics.notices import looks_like_code, looks_like_mail
+from provenmf.applications.topics.stop_words import LANGUAGES, stop_words_of, without_contractions
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import TextFile
 
