@@ -82,7 +82,7 @@ def bytes_of(memory: str | float) -> float:
         number = math.nan
     if found is None or not 0 < number < math.inf:
         raise InvalidInput(
-            "is no amount of memory",
+            "is not an amount of memory",
             argument="memory",
             value=memory,
             remedy="give bytes, or a text such as {argument='2GB'}",
@@ -95,7 +95,7 @@ def threads_of(n_jobs: int) -> int:
     """A number of threads; negative numbers count back from all cores, as in joblib."""
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
         raise InvalidInput(
-            "is no number of threads",
+            "is not a number of threads",
             argument="n_jobs",
             value=n_jobs,
             remedy="give {argument=1} or more, or {argument=-1} for all cores",

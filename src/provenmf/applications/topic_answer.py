@@ -303,10 +303,10 @@ class Topics(Answer):
         rows, columns = len(self.factorization.weights), self.factorization.components.shape[1]
         if self.anchor_columns is None:
             return f"{rows:,} documents of unit length over {columns:,} words"
-        how = ", moved in by as much as noise may have moved it out"
+        how = ", moved inwards to allow for noise"
         return (
-            f"{rows:,} words as points, each the scaled co-occurrence of a word in {columns} "
-            f"coordinates{how if self.settings.features == 'counts' else ''}"
+            f"{rows:,} words as points in {columns} coordinates, computed from the words that "
+            f"occur with them{how if self.settings.features == 'counts' else ''}"
         )
 
     def matrix_of(self, data: object) -> Any:

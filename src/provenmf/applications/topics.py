@@ -126,7 +126,8 @@ def find_topics(
     notes += [*found.notes, *found_fewer(found.factorization, n_topics, "topics")]
     empty = int(np.count_nonzero(counts.lengths == 0))
     if empty:
-        notes.append(f"{counted(empty, 'document')} with no word left: no weights there")
+        verb = "has" if empty == 1 else "have"
+        notes.append(f"{counted(empty, 'document')} {verb} no words left, and so no weights")
     names = numbered("Topic", len(found.topics))
     return Topics(
         factorization=found.factorization,

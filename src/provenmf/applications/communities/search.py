@@ -109,7 +109,7 @@ def find_communities(
     if n_communities is None:
         n_communities = number_of_communities(graph.adjacency)
         notes.append(
-            f"communities counted by the links beyond chance (Bethe Hessian): {n_communities}; "
+            f"number of communities chosen from the spectrum (Bethe Hessian): {n_communities}; "
             "give the number if you know it"
         )
     embedding = embed(graph.adjacency, n_communities, energy=energy)
@@ -135,8 +135,8 @@ def find_communities(
         factorization = with_estimates(factorization, found.error_bars, found.memberships)
     if found.undetermined.any():
         notes.append(
-            f"{np.count_nonzero(found.undetermined)} nodes are not reached by the leading "
-            "eigenvectors; they get the mean memberships"
+            f"the leading eigenvectors do not reach {np.count_nonzero(found.undetermined)} nodes; "
+            "they get the mean memberships"
         )
     return Communities(
         factorization=factorization,
