@@ -49,7 +49,7 @@ class Diagnosis:
     n_components : int
         The number that the methods were tried with.
     agreed : bool
-        Whether at least two clear suggestions agree on it, and what is left looks like noise.
+        Whether at least two clear suggestions agree on it, and the rest looks like noise.
     certificates : dict
         Certificate of each method tried, by its name.
     refusals : dict
@@ -57,15 +57,15 @@ class Diagnosis:
     recommended : str or None
         A method with a proved bound or with all its conditions established, if any.
     polished : Certificate or None
-        Of HALS, which has no conditions: what the errors of the others are to be compared with.
+        Certificate of HALS, which has no conditions; compare the errors of the others with it.
     uncorrelated : bool or None
         Whether the weights of HALS are no more correlated than independent ones would be.
     resembles : str or None
         Whose model the data resemble. The first method that explains the data nearly as well as
         any product of this rank can: its error is at most 1.5 times the floor, and at most 0.3.
         Or, where only HALS does, "purification" if its weights are uncorrelated, otherwise
-        "and_descent", whose theory allows for correlated weights. That is measured; it proves no
-        condition.
+        "and_descent", whose theory allows for correlated weights. This is measured; it does not
+        prove any condition.
 
     See Also
     --------
@@ -197,11 +197,11 @@ def diagnose(
     X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
         Rows are data points.
     n_components : int or None, default=None
-        Number of components to try the methods with; None takes what the evidence agrees on, or
-        else the suggestion with the largest drop.
+        Number of components to try the methods with; None uses the number that the evidence agrees
+        on, or otherwise the suggestion with the largest drop.
     methods : str, sequence of str or None, default=None
-        The methods to try, in the order of preference; None tries those whose certificates can
-        establish their conditions on data alone.
+        The methods to try, in order of preference; None tries those whose certificates can
+        establish their conditions from the data alone.
 
     Returns
     -------

@@ -81,8 +81,8 @@ class Topics(Answer):
     eigenvalues : ndarray of shape (values,) or None
         Of the words' co-occurrence, largest first; likewise.
     noise_edge : float
-        The eigenvalue that words drawn at random reach, if the number of topics was to be found;
-        otherwise NaN.
+        The largest eigenvalue for words drawn at random, if the number of topics was chosen
+        automatically; otherwise NaN.
     settings : TopicSettings
         How the matrix was made.
     document_groups : ndarray of shape (documents,) or None
@@ -257,13 +257,13 @@ class Topics(Answer):
         numbers : sequence of int
             The topics to merge, counted from 1 as in their names.
         documents : texts, Counts or matrix of counts, optional
-            What the topics were found in; needed for topics that were loaded from a file.
+            The documents that the topics were found in; needed for topics loaded from a file.
 
         Returns
         -------
         Topics
             Without anchor words: the certificate is that of documents of unit length factorized
-            with these topics. Default names are numbered anew, names of one's own stay.
+            with these topics. Default names are renumbered; names that you gave are kept.
 
         Examples
         --------
@@ -339,7 +339,7 @@ class Topics(Answer):
         ----------
         data : texts, counts with their vocabulary, or a matrix of counts
             A matrix without names has the columns of the counts that the topics were found in.
-            Words that are not in `vocabulary` say nothing and are left out.
+            Words that are not in `vocabulary` are ignored.
 
         Returns
         -------
