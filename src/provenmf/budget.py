@@ -23,22 +23,22 @@ _memory: ContextVar[float] = ContextVar("provenmf_memory", default=math.inf)
 
 @contextmanager
 def resources(*, memory: str | float | None = None, n_jobs: int | None = None) -> Iterator[None]:
-    """Limit the memory and the threads of everything inside.
+    """Limit the memory and the threads of the code in a `with` block.
 
     Parameters
     ----------
     memory : str, float or None, default=None
-        Budget in bytes, or a text such as "2GB". Blocks of data on disk are made so small that the
-        process stays within it; a fit that cannot is refused before it starts, with what it needs.
-        Data that are in memory already do not count. None sets no budget.
+        Budget in bytes, or a text such as "2GB". Data on disk are read in blocks small enough that
+        the process stays within the budget. A fit that cannot is refused before it starts, and the
+        error says how much it needs. Data already in memory do not count. None sets no budget.
     n_jobs : int or None, default=None
-        Threads of BLAS and of compiled loops together; -1 is all cores, -2 all but one. None leaves
-        them as they are: all cores, or what NUMBA_NUM_THREADS or OMP_NUM_THREADS allow.
+        Threads of BLAS and of compiled loops together; -1 is all cores, -2 all but one. None keeps
+        the default: all cores, or as many as NUMBA_NUM_THREADS or OMP_NUM_THREADS allow.
 
     Returns
     -------
     context manager
-        For `with`; the limits of before are back after it.
+        For use with `with`; the previous limits are restored at the end.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def bytes_of(memory: str | float) -> float:
         number = math.nan
     if found is None or not 0 < number < math.inf:
         raise InvalidInput(
-            "is no amount of memory",
+            "is not an amount of memory",
             argument="memory",
             value=memory,
             remedy="give bytes, or a text such as {argument='2GB'}",
@@ -95,7 +95,7 @@ def threads_of(n_jobs: int) -> int:
     """A number of threads; negative numbers count back from all cores, as in joblib."""
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
         raise InvalidInput(
-            "is no number of threads",
+            "is not a number of threads",
             argument="n_jobs",
             value=n_jobs,
             remedy="give {argument=1} or more, or {argument=-1} for all cores",

@@ -115,7 +115,7 @@ def test_amounts_of_memory():
     texts = {"500MB": 5e8, "2 gb": 2e9, "1.5GiB": 1.5 * 2**30, "1e3": None, 4096: 4096, "64k": 64e3}
     for text, expected in texts.items():
         if expected is None:
-            with pytest.raises(InvalidInput, match="no amount of memory"):
+            with pytest.raises(InvalidInput, match="not an amount of memory"):
                 bytes_of(text)
         else:
             assert bytes_of(text) == expected

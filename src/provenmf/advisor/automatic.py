@@ -55,33 +55,33 @@ def factorize(
     X : array, sparse matrix, frame, blocks or path
         Rows are data points, in memory or on disk.
     n_components : int, "auto" or None, default=None
-        How many components. If it is left out, it is looked for in the data; where the data do not
-        settle it, `InvalidInput` says what they suggest.
+        Number of components. If omitted, it is chosen from the data. If the data are not clear
+        about it, `InvalidInput` is raised and says what they suggest.
     method : str, default="auto"
-        "auto" takes HALS (up to 10 million entries the best of three starts), or ConeNMF or SPA if
-        all conditions of its theory hold on X and it fits as well. Or a method by name: "merit",
-        "spa", "cones", "and_descent", …
+        "auto" uses HALS (for up to 10 million entries, the best of three starts). It uses ConeNMF
+        or SPA instead if all conditions of their theory hold on X and they fit as well. Or the name
+        of a method: "merit", "spa", "cones", "and_descent", …
     random_state : int, RandomState or None, default=None
-        Seed of the random numbers; a method that draws none does not need it.
+        Random seed. Methods that use no random numbers ignore it.
     checkpoint : str, Path, Checkpoint or None, default=None
-        Folder from which a fit that was killed goes on; see `HALS.fit`. With "auto" each method has
-        a folder of its own inside it.
+        Folder from which an interrupted fit can resume; see `HALS.fit`. With "auto", each method
+        has its own subfolder.
     memory : str, float or None, default=None
-        Budget such as "2GB"; see `resources`.
+        Memory budget, such as "2GB"; see `resources`.
     n_jobs : int or None, default=None
-        Threads; see `resources`.
+        Number of threads; see `resources`.
     **options
-        Parameters of the method's estimator; with "auto" those of HALS.
+        Parameters of the method's estimator; with "auto", those of HALS.
 
     Returns
     -------
     Factorization
-        Weights, components and certificate as one record; its `notes` say what was chosen and why.
+        Weights, components and certificate. Its `notes` say what was chosen and why.
 
     Raises
     ------
     InvalidInput
-        The data cannot be used, or they do not settle the number of components.
+        The data cannot be used, or they do not determine the number of components.
 
     See Also
     --------
@@ -136,9 +136,9 @@ def _automatic(task: _Task, options: dict[str, Any]) -> Factorization:
     """The polished factorization, or that of a method whose theory holds and that fits as well."""
     polished = _polished(task, options)
     if options.keys() & ONLY_POLISHED:
-        return _because(polished, "others know no fixed components and no penalties")
+        return _because(polished, "other methods have no fixed components and no penalties")
     if not options.get("certify", True) or polished.stop_reason is StopReason.INTERRUPTED:
-        return _because(polished, "conditions of other methods were not looked at")
+        return _because(polished, "the conditions of other methods were not checked")
     tried = []
     for name in recovery_methods():
         shared = {option: options[option] for option in SHARED if option in options}
@@ -185,9 +185,9 @@ def _check_options(stem: str, method: str, options: dict[str, Any]) -> None:
     if not unknown:
         return
     name, owner = min(unknown), estimator_class(stem).__name__
-    begins = ", which method='auto' begins with" if method.lower() == AUTO else ""
+    begins = ", which method='auto' starts with" if method.lower() == AUTO else ""
     raise InvalidInput(
-        f"is no option of {owner}{begins}",
+        f"is not an option of {owner}{begins}",
         argument=name,
         value=plain_parameters(options)[name],
         remedy="name the {:method} that it belongs to",

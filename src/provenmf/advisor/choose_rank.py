@@ -34,30 +34,30 @@ def choose_rank(
 ) -> RankChoice:
     """Show the evidence for each number of components.
 
-    Factorizations of every rank are compared by their error against the least possible one, by
-    their error at entries that they have not seen, and by whether their components come back in
-    resamples of the rows; singular values are compared with noise. Three witnesses give a number
-    each: held-out error, stability and spectrum.
+    Factorizations of every rank are compared by their error and the least possible error, by their
+    error on held-out entries, and by whether resamples of the rows give the same components.
+    Singular values are compared with noise. Held-out error, stability and spectrum suggest a number
+    each.
 
     Parameters
     ----------
     X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
-        Rows are data points. Dense data may have missing entries (NaN); the spectrum then says
-        nothing.
+        Rows are data points. Dense data may have missing entries (NaN); the spectrum is then not
+        used.
     ranks : sequence of int or None, default=None
-        The numbers to compare; None takes 1 to 10, or fewer for small data. The answer can only be
-        one of these.
+        The numbers to compare; None uses 1 to 10, or fewer for small data. Only these numbers can
+        be chosen.
     n_resamples : int, default=8
         Fits to 80 % of the rows for each number.
     held_out : float, default=0.1
         Share of the entries that a fit does not see.
     repeats : int, default=4
-        How many times others are left out.
+        Number of times to hold out other entries.
     max_entries : int, default=200000
-        Larger data are judged by a sample of rows, and of columns with their energy as weight; a
-        note says so.
+        Larger data are judged on a sample of the rows, and of the columns with their energy as
+        weight; a note says so.
     random_state : int or None, default=0
-        Seed of everything that is drawn.
+        Random seed.
     progress : callable or None, default=None
         Called as progress(fits done, all fits).
 
@@ -73,7 +73,7 @@ def choose_rank(
 
     See Also
     --------
-    stability : whether the components of one estimator come back.
+    stability : whether resamples give the same components of one estimator.
     diagnose : which method's theory applies.
 
     Examples

@@ -49,7 +49,7 @@ class Diagnosis:
     n_components : int
         The number that the methods were tried with.
     agreed : bool
-        Whether at least two clear suggestions agree on it, and what is left looks like noise.
+        Whether at least two clear suggestions agree on it, and the rest looks like noise.
     certificates : dict
         Certificate of each method tried, by its name.
     refusals : dict
@@ -57,15 +57,15 @@ class Diagnosis:
     recommended : str or None
         A method with a proved bound or with all its conditions established, if any.
     polished : Certificate or None
-        Of HALS, which has no conditions: what the errors of the others are to be compared with.
+        Certificate of HALS, which has no conditions; compare the errors of the others with it.
     uncorrelated : bool or None
         Whether the weights of HALS are no more correlated than independent ones would be.
     resembles : str or None
         Whose model the data resemble. The first method that explains the data nearly as well as
         any product of this rank can: its error is at most 1.5 times the floor, and at most 0.3.
         Or, where only HALS does, "purification" if its weights are uncorrelated, otherwise
-        "and_descent", whose theory allows for correlated weights. That is measured; it proves no
-        condition.
+        "and_descent", whose theory allows for correlated weights. This is measured; it does not
+        prove any condition.
 
     See Also
     --------
@@ -134,9 +134,9 @@ class Diagnosis:
                 f"  {item.source:18}{item.n_components:4d}   drop {item.drop:.3g}, {clear}"
             )
         sure = (
-            "the clear ones agree, and the rest looks like noise"
+            "the clear drops agree, and the rest looks like noise"
             if self.agreed
-            else "not settled by the data"
+            else "the data do not determine it"
         )
         lines += [f"  used below: {self.n_components} ({sure})", ""]
         lines.append(
@@ -147,10 +147,10 @@ class Diagnosis:
             lines.append(_row(method, certificate))
         lines += [] if self.polished is None else [_row("hals", self.polished, conditions=False)]
         lines += [f"{method:14}{reason}" for method, reason in self.refusals.items()]
-        lines += ["", "error: relative error; floor: no factorization of this rank is below;"]
-        lines += ["bound: proved for the method on these data"]
+        lines += ["", "error: relative error; floor: least error that any factorization of this"]
+        lines += ["rank can have; bound: error that the method's theory proves on these data"]
         lines += [
-            f"{estimator_class(m).__name__} fits worse than a product of zeros (error above 1): "
+            f"{estimator_class(m).__name__} fits worse than all zeros would (error above 1): "
             "do not use it here."
             for m, c in self.certificates.items()
             if _number(c.measures.get("relative_error")) > 1
@@ -162,12 +162,13 @@ class Diagnosis:
         if self.recommended is not None:
             name = estimator_class(self.recommended).__name__
             if self.agreed:
-                return f"The theory of {name} applies to this data: use it."
+                return f"The theory of {name} applies to these data: use it."
             return (
-                f"The theory of {name} applies to this data with "
-                f"{counted(self.n_components, 'component')}, a number\nthat the data do not settle."
+                f"The theory of {name} applies to these data with "
+                f"{counted(self.n_components, 'component')}, a number\nthat the data do not "
+                "determine."
             )
-        unproved = "No method's conditions are all established on this data."
+        unproved = "No method has all its conditions established on these data."
         if self.resembles is None:
             return (
                 f"{unproved} The results may still\n"
@@ -176,12 +177,12 @@ class Diagnosis:
         name = estimator_class(self.resembles).__name__
         if self.resembles == self._near:
             return (
-                f"{unproved} By its error\nalone, at most {NEARLY:g} times the least of any "
-                f"factorization of this rank, {name}\nfits the data."
+                f"{unproved} {name}\nfits the data by its error alone, which is at most "
+                f"{NEARLY:g} times the least error\nof any factorization of this rank."
             )
         how = "uncorrelated" if self.uncorrelated else "correlated"
         return (
-            f"{unproved} HALS explains\nit nearly as well as any factorization of this rank "
+            f"{unproved} HALS fits\nthem nearly as well as any factorization of this rank "
             f"can, with {how}\nweights, as in the model of {name}. Use HALS."
         )
 
@@ -196,11 +197,11 @@ def diagnose(
     X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
         Rows are data points.
     n_components : int or None, default=None
-        Number of components to try the methods with; None takes what the evidence agrees on, or
-        else the suggestion with the largest drop.
+        Number of components to try the methods with; None uses the number that the evidence agrees
+        on, or otherwise the suggestion with the largest drop.
     methods : str, sequence of str or None, default=None
-        The methods to try, in the order of preference; None tries those whose certificates can
-        establish their conditions on data alone.
+        The methods to try, in order of preference; None tries those whose certificates can
+        establish their conditions from the data alone.
 
     Returns
     -------

@@ -68,7 +68,7 @@ def settled_number(blocks: Blocks) -> tuple[int, str]:
     """
     if blocks.map_reduce(_count_missing):
         raise InvalidInput(
-            "Entries are missing, so that the number of components is not looked for",
+            "Some entries are missing, so the number of components cannot be chosen automatically",
             argument="n_components",
             remedy=f"give {{argument}}; {ASK_RANK}",
         )
@@ -78,7 +78,7 @@ def settled_number(blocks: Blocks) -> tuple[int, str]:
     if number is None or objection is not None:
         more = "" if objection is None else f", but {objection}"
         raise InvalidInput(
-            f"The data do not settle how many components there are; {_listed(evidence)}{more}",
+            f"The data do not determine the number of components; {_listed(evidence)}{more}",
             argument="n_components",
             remedy=f"give {{argument}}{_spread(evidence)}; {ASK_RANK}",
         )
@@ -92,7 +92,7 @@ def settled_number(blocks: Blocks) -> tuple[int, str]:
 def objection_to(number: int, evidence: list[RankEvidence], blocks: Blocks) -> str | None:
     """Why a number on which two suggestions agree is doubtful all the same, or None."""
     if any(item.is_clear and item.n_components != number for item in evidence):
-        return "the clear ones contradict each other"
+        return "the clear drops contradict each other"
     last, following = against_noise_of(blocks, number)
     if following > LEFT_OVER:
         return f"singular value {number + 1} is {following:.2g} times what noise would give"

@@ -48,9 +48,9 @@ class Stability:
         Mean silhouette of all components of all resamples in their groups, as in cNMF (Kotliar et
         al. 2019); None for one component.
     n_resamples : int
-        How many fits there were.
+        Number of resamples.
     share : float
-        Share of the rows in each.
+        Share of the rows in each resample.
 
     See Also
     --------
@@ -91,8 +91,8 @@ class Stability:
     def _verdict(self) -> str:
         found = int(self.is_stable.sum())
         return (
-            f"{found} of {len(self.agreement)} components come back in {self.n_resamples} "
-            f"resamples of {self.share:.0%} of the rows (median cosine {SAME} or more)."
+            f"{found} of {len(self.agreement)} components are stable: {self.n_resamples} resamples "
+            f"of {self.share:.0%} of the rows find them again (median cosine {SAME} or more)."
         )
 
     def _rows(self) -> list[tuple[str, str, str]]:
@@ -139,11 +139,11 @@ def stability(
     X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
         Rows are data points; for HALS and ANLS entries may be NaN.
     n_resamples : int, default=20
-        How many fits beside the one to all rows; they run in parallel.
+        Number of fits besides the one to all rows; they run in parallel.
     share : float, default=0.8
         Share of the rows in a resample, drawn without replacement.
     random_state : int or None, default=0
-        Seed of the samples, and of the seeds that the fits get.
+        Random seed of the samples and of the fits.
     progress : callable or None, default=None
         Called as progress(fits done, all fits).
 

@@ -32,7 +32,7 @@ def witnesses_of(table: RankTable) -> tuple[Witness, ...]:
     found = [held_out(table), stable(table), above_noise(table)]
     if table.coherence is not None:
         best = int(np.argmax(table.coherence))
-        said = f"highest NPMI, {table.coherence[best]:.2f}; shown only"
+        said = f"highest NPMI, {table.coherence[best]:.2f}; not used in the choice"
         found.append(Witness("coherence", table.ranks[best], said))
     return tuple(found)
 
@@ -49,7 +49,11 @@ def held_out(table: RankTable) -> Witness:
     k = table.ranks[chosen]
     if best == len(table.ranks) - 1 and len(table.ranks) > 1 and chosen == best:
         return Witness(name, None, f"still falls at {k}, the largest number tried")
-    return Witness(name, k, f"{means[chosen]:.3g} at hidden entries; least is {means[best]:.3g}")
+    if chosen == best:
+        return Witness(name, k, f"smallest error on held-out entries, {means[best]:.3g}")
+    return Witness(
+        name, k, f"error {means[chosen]:.3g}, as good as the smallest ({means[best]:.3g})"
+    )
 
 
 def stable(table: RankTable) -> Witness:
@@ -57,22 +61,22 @@ def stable(table: RankTable) -> Witness:
     name, scores = "stability", np.nan_to_num(table.silhouette, nan=-1.0)
     best = float(scores.max())
     if best < COME_BACK:
-        return Witness(name, None, "components of no number above 1 come back in resamples")
+        return Witness(name, None, "no number above 1 has components that resamples find again")
     k = table.ranks[int(np.flatnonzero(scores >= best - AS_CLEAR)[-1])]
-    return Witness(name, k, f"components come back most clearly (silhouette {best:.2f})")
+    return Witness(name, k, f"resamples find the same components (silhouette {best:.2f})")
 
 
 def above_noise(table: RankTable) -> Witness:
     """How many singular values stand above the noise."""
     name = "spectrum"
     if table.spectrum is None:
-        return Witness(name, None, "not known with missing entries")
+        return Witness(name, None, "not available with missing entries")
     k = table.spectrum.n_components
     if k > max(table.ranks):
-        return Witness(name, None, f"more than {max(table.ranks)} singular values are above noise")
+        return Witness(name, None, f"more than {max(table.ranks)} singular values exceed the noise")
     if k == 0:
-        return Witness(name, None, "no singular value is above noise")
-    return Witness(name, k, f"the last singular value above {MARGIN} times the noise")
+        return Witness(name, None, "no singular value exceeds the noise")
+    return Witness(name, k, f"singular values above {MARGIN} times the noise")
 
 
 def together(witnesses: Sequence[Witness]) -> tuple[int | None, int | None, int | None]:

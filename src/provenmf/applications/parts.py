@@ -148,12 +148,12 @@ def find_parts(
     images : Images or array
         From `read_images`, or an array (images, rows, columns) or (images, pixels).
     n_parts : int
-        How many.
+        Number of parts.
     method : str, default="hals"
         Any method of `provenmf.factorize`. "hals" has no negative pixels; "and_descent", which may
         have them, works with the settings of its paper.
     shape : tuple of int, optional
-        Rows and columns of one image, where images is a matrix and they are not square.
+        Rows and columns of one image, if images is a matrix and the images are not square.
     random_state, **options
         Passed to the method's estimator.
 

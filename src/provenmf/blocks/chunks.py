@@ -40,7 +40,8 @@ def _as_rows(chunk: object, dtype: np.dtype[Any], sparse: bool, block_info: Any 
         rows = own_rows(chunk) if sparse else np.asarray(chunk, dtype=dtype)
     except (TypeError, ValueError) as error:
         raise InvalidInput(
-            f"chunk {place} of X, a Dask array, is no array of numbers ({error}): see what makes it"
+            f"chunk {place} of X, a Dask array, is not an array of numbers ({error}): see "
+            "how it is computed"
         ) from error
     if rows.shape != shape:
         raise InvalidInput(

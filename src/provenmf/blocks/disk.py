@@ -128,7 +128,7 @@ class FileState:
         """Refuse to go on with a file that is not the one that was opened."""
         if self._now() != self._found:
             raise UnreadableFile(
-                f"{self.path} changed while it was read: fit again when nobody writes to it"
+                f"{self.path} changed while it was read: fit again while nothing writes to it"
             )
 
 

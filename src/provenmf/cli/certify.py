@@ -14,7 +14,7 @@ from provenmf.progress import Progress
 
 def certify(
     result: Annotated[Path, typer.Argument(help="Result file written by another command.")],
-    data: Annotated[Path, typer.Argument(help="The data that the result was made from.")],
+    data: Annotated[Path, typer.Argument(help="The data that the result was computed from.")],
     key: options.Key = None,
     transpose: options.Transpose = False,
     vocabulary: options.Vocabulary = None,
@@ -24,7 +24,7 @@ def certify(
 ) -> None:
     """Recompute the certificate of a saved result from scratch, without trusting the file.
 
-    Nothing stored in the result but the factors is used, and no solver runs.
+    Only the factors are taken from the result file, and no solver runs.
 
     \b
     Examples:

@@ -13,7 +13,7 @@ from provenmf.cli.outcome import finish
 from provenmf.cli.progress import fitting, reading
 from provenmf.cli.target import plan
 
-METHODS = "merit, spa, fast_anchor, fast_gradient, geo_nmf, spoc."
+METHODS = "One of merit, spa, fast_anchor, fast_gradient, geo_nmf, spoc."
 
 
 def communities(
@@ -29,7 +29,7 @@ def communities(
         typer.Option(
             "--energy",
             metavar="SHARE",
-            help="Seek pure nodes among those with this share of the squared length.",
+            help="Look for pure nodes among those with this share of the squared length.",
         ),
     ] = 0.99,
     truth: Annotated[
@@ -37,7 +37,8 @@ def communities(
         typer.Option(
             "--truth",
             metavar="FILE",
-            help="Known memberships (nodes x communities): rows by name, or by node number.",
+            help="Known memberships to compare with (nodes x communities), with rows by node "
+            "name or number.",
         ),
     ] = None,
     key: options.Key = None,
@@ -54,8 +55,9 @@ def communities(
 ) -> None:
     """Find how much each node of a graph belongs to each community.
 
-    Memberships are real mixtures: rows that sum to one.
-    Edge directions and self-loops are dropped; a note says so.
+    A node can belong to several communities; its shares sum to one.
+    Edge directions and self-loops are ignored, and a note says so.
+    Without -k, the number of communities is chosen from the data.
 
     \b
     Examples:

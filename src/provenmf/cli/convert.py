@@ -18,7 +18,7 @@ def convert(
         Path,
         typer.Argument(
             metavar="IN",
-            help="Matrix: mtx, csv, tsv, txt, h5ad, npz, npy, mat, parquet. Texts: jsonl, a "
+            help="Matrix: mtx, csv, tsv, txt, h5ad, npz, npy, mat, parquet. Texts: jsonl or a "
             "folder; with --texts also txt, csv, tsv, parquet.",
         ),
     ],
@@ -28,7 +28,7 @@ def convert(
     key: options.Key = None,
     texts: Annotated[
         bool,
-        typer.Option("--texts", metavar="", help="IN holds texts: count their words."),
+        typer.Option("--texts", metavar="", help="IN holds texts; count their words."),
     ] = False,
     field: options.Field = "text",
     encoding: topics.Encoding = "utf-8",
@@ -41,11 +41,12 @@ def convert(
     jobs: options.TextJobs = None,
     force: options.Force = False,
 ) -> None:
-    """Rewrite a matrix, or the word counts of texts, so that fit and topics read it in blocks.
+    """Convert a matrix or texts to a file that fit and topics can read block by block.
 
-    IN is read once, a piece at a time, whatever its size; mat, parquet and
-    compressed npz are read as a whole. OUT is written completely or not at all.
-    The .npz is the one that scipy.sparse.save_npz writes without compression.
+    IN is read once, piece by piece, so it can be larger than memory; only mat,
+    parquet and compressed npz files are read as a whole. From texts, words are
+    counted. OUT is written completely or not at all. The .npz format is that of
+    scipy.sparse.save_npz without compression.
 
     \b
     Examples:

@@ -27,16 +27,17 @@ def demo(
             "--output",
             "-o",
             metavar="DIR",
-            help="Folder for results and reports. Without it: demo-result, numbered if taken.",
+            help="Folder for results and reports. Default: demo-result, numbered if it exists.",
         ),
     ] = None,
     force: options.Force = False,
 ) -> None:
     """Find topics, communities and parts in data that need no download.
 
-    Topics in the docstrings of Python's standard library, overlapping communities
-    in a generated network, and parts of handwritten digits. For each, the command
-    prints what it found and what is guaranteed, and writes a result and a report.
+    The demo finds topics in the docstrings of Python's standard library,
+    overlapping communities in a generated network, and parts of handwritten
+    digits. For each, it prints what was found and what is guaranteed, and writes
+    a result and a report.
 
     \b
     Examples:
@@ -59,9 +60,9 @@ def demo(
         show(result, screen)
         files = _write(result, output / name, title)
         seconds = time.perf_counter() - started
-        screen.print(f"{seconds:.1f} s; written: {', '.join(map(str, files))}", markup=False)
+        screen.print(f"Took {seconds:.1f} s. Wrote {' and '.join(map(str, files))}.", markup=False)
         screen.print()
-    screen.print("Open the .html files in a browser; they need no network.")
+    screen.print("Open the .html files in a browser; they work offline.")
 
 
 def _write(result: Factorization | Answer, stem: Path, title: str) -> list[Path]:

@@ -25,9 +25,9 @@ def diagnose(
     transpose: options.Transpose = False,
     as_json: options.Json = False,
 ) -> None:
-    """Say how many components the data support, and which method's theory applies to them.
+    """Show how many components the data support, and which method is backed by its theory.
 
-    Every method is tried, so this takes as long as all of them together.
+    It tries every method, so it takes as long as all of them together.
 
     \b
     Examples:

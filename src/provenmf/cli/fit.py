@@ -32,7 +32,7 @@ def fit(
         typer.Option(
             "--known",
             metavar="FILE",
-            help="Known components, a row each; they are kept (hals, anls).",
+            help="Known components, one per row. They stay fixed (hals and anls only).",
         ),
     ] = None,
     max_iter: options.MaxIter = None,
@@ -46,7 +46,9 @@ def fit(
     h5ad: Annotated[
         Path | None,
         typer.Option(
-            "--h5ad", metavar="FILE", help="Also write a copy of the h5ad data with obsm and varm."
+            "--h5ad",
+            metavar="FILE",
+            help="Also write a copy of the h5ad input with the result in obsm and varm.",
         ),
     ] = None,
     csv: options.Csv = None,
@@ -56,17 +58,17 @@ def fit(
 ) -> None:
     """Factorize any matrix: rows are data points, X ≈ weights × components.
 
-    The method auto takes hals, a polished fit, or cones or spa where all
-    conditions of their theory hold and they fit as well; it says which and why.
-    A matrix in an .npy file, or in the .npz that convert writes, is read block
-    by block, unless the method needs all of it at once, as fast_gradient does.
-    Empty cells of a table are missing entries: hals and anls fit the others.
-    Ctrl-C ends an iterative method early and keeps the best answer so far; a
-    second one leaves out the certificate.
+    The method auto uses hals. It uses cones or spa instead if all conditions of
+    their theory hold and they fit as well. A note says which one and why.
+    Matrices in .npy files, and in .npz files written by convert, are read block
+    by block, unless the method needs the whole matrix, as fast_gradient does.
+    Empty cells of a table are missing entries (hals and anls only).
+    Ctrl-C stops an iterative method early and keeps the best result so far. A
+    second Ctrl-C skips the certificate.
 
     \b
     Examples:
-      provenmf fit counts.csv --rank 10
+      provenmf fit counts.csv -k 10
       provenmf fit genes.mtx -k 8 --method and_descent -o genes-8.npz
       provenmf fit spectra.mat --key Y --transpose -k 3 --method spa
       provenmf fit big.npy -k 20 --method spa --no-report --json

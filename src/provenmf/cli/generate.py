@@ -50,16 +50,16 @@ def generate(
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Other parameters of the model."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Another parameter of the model."),
     ] = None,
     seed: options.Seed = 0,
     force: options.Force = False,
-    show_list: Annotated[bool, typer.Option("--list", help="Show the models and stop.")] = False,
+    show_list: Annotated[bool, typer.Option("--list", help="List the models and exit.")] = False,
 ) -> None:
-    """Generate data whose true components and weights are known.
+    """Generate data with known components and weights.
 
-    The file holds `data`, the true `components` and `weights`, and what else
-    the model knows (anchors, labels, noise level).
+    The file holds `data`, the true `components` and `weights`, and, depending on
+    the model, anchors, labels or the noise level.
 
     \b
     Examples:

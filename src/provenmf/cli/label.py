@@ -18,10 +18,10 @@ def label(
         list[str], typer.Argument(metavar="NUMBER=NAME...", help="New names, such as 3=Sport.")
     ],
 ) -> None:
-    """Give topics, communities, materials, parts or components names of your own.
+    """Name the topics, communities, materials, parts or components of a saved result.
 
-    The names are kept in the result file; tables and reports show them. A report
-    beside the result is written again.
+    The names are saved in the result file and shown in tables and reports. If
+    there is a report next to the result, it is updated.
 
     \b
     Examples:
@@ -50,7 +50,7 @@ def parsed(pairs: list[str]) -> dict[int, str]:
     for pair in pairs:
         number, equals, name = pair.partition("=")
         if not equals or not number.strip().isdecimal() or len(number) > LONGEST_NUMBER:
-            raise InvalidInput(f"{pair!r} is no number and name: write them like 3=Sport")
+            raise InvalidInput(f"{pair!r} is not a number and a name: write them like 3=Sport")
         if int(number) in names:
             raise InvalidInput(f"{int(number)} is named twice: give each number one name")
         names[int(number)] = name

@@ -39,15 +39,15 @@ from provenmf.cli.plain import PlainCommand, PlainGroup
 app = typer.Typer(
     name="provenmf",
     cls=PlainGroup,
-    help="""Nonnegative matrix factorization that you can trust: provable algorithms, and a
-    certificate with every fit.
+    help="""Nonnegative matrix factorization with a certificate: what you can believe about
+    each result, and how far it is from the best possible.
 
     \b
     Start with:
       provenmf demo                                  no data needed
-      provenmf topics letters/ --rank 10             texts
-      provenmf communities edges.txt --rank 4        a graph
-      provenmf fit table.csv --rank 5                any matrix
+      provenmf topics letters/ -k 10                 texts
+      provenmf communities edges.txt -k 4            a graph
+      provenmf fit table.csv -k 5                    any matrix
       provenmf COMMAND --help                        examples for each command
     """,
     no_args_is_help=True,
@@ -69,9 +69,7 @@ def provenmf(
     version: bool = typer.Option(
         False, "--version", help="Show the version and exit.", callback=show_version, is_eager=True
     ),
-    debug: bool = typer.Option(
-        False, "--debug", help="Show the full traceback of an error (works in any place)."
-    ),
+    debug: bool = typer.Option(False, "--debug", help="Show the full traceback of an error."),
     no_limits: bool = typer.Option(
         False,
         "--no-limits",

@@ -27,7 +27,7 @@ Rank = Annotated[
         "-k",
         metavar="K",
         callback=at_least_one,
-        help="Number of components. If omitted, it is chosen where the data settle it.",
+        help="Number of components. If omitted, chosen if the data are clear about it.",
     ),
 ]
 KnownRank = Annotated[
@@ -35,10 +35,11 @@ KnownRank = Annotated[
     typer.Option("--rank", "-k", metavar="K", callback=at_least_one, help="Number of components."),
 ]
 Method = Annotated[
-    str, typer.Option("--method", "-m", metavar="NAME", help=f"{', '.join(CATALOGUE)}.")
+    str, typer.Option("--method", "-m", metavar="NAME", help=f"One of {', '.join(CATALOGUE)}.")
 ]
 AnyMethod = Annotated[
-    str, typer.Option("--method", "-m", metavar="NAME", help=f"auto, {', '.join(CATALOGUE)}.")
+    str,
+    typer.Option("--method", "-m", metavar="NAME", help=f"One of auto, {', '.join(CATALOGUE)}."),
 ]
 Output = Annotated[
     Path | None,
@@ -50,15 +51,15 @@ Output = Annotated[
     ),
 ]
 Force = Annotated[
-    bool, typer.Option("--force", metavar="", help="Overwrite an existing result and report.")
+    bool, typer.Option("--force", metavar="", help="Overwrite existing output files.")
 ]
 Csv = Annotated[
     Path | None,
-    typer.Option("--csv", metavar="DIR", help="Also write the answer as CSV tables into DIR."),
+    typer.Option("--csv", metavar="DIR", help="Also write the result as CSV tables to DIR."),
 ]
 Frame = Annotated[
     Path | None,
-    typer.Option("--frame", metavar="DIR", help="Also write the tables as Parquet files into DIR."),
+    typer.Option("--frame", metavar="DIR", help="Also write the tables as Parquet files to DIR."),
 ]
 NoReport = Annotated[
     bool, typer.Option("--no-report", metavar="", help="Do not write the HTML report.")
@@ -67,20 +68,20 @@ Json = Annotated[bool, typer.Option("--json", metavar="", help="Print the result
 Seed = Annotated[int, typer.Option("--seed", min=0, metavar="NUMBER", help="Random seed.")]
 NoCertify = Annotated[
     bool,
-    typer.Option("--no-certify", metavar="", help="Skip the certificate (what is guaranteed)."),
+    typer.Option("--no-certify", metavar="", help="Do not compute the certificate."),
 ]
 Key = Annotated[
     str | None,
     typer.Option(
-        "--key", metavar="NAME", help="Name of the array, if the file has several (npz, mat)."
+        "--key", metavar="NAME", help="Name of the array, if the file holds several (npz, mat)."
     ),
 ]
 Transpose = Annotated[
-    bool, typer.Option("--transpose", metavar="", help="Take the columns as data points.")
+    bool, typer.Option("--transpose", metavar="", help="Data points are columns, not rows.")
 ]
 Vocabulary = Annotated[
     Path | None,
-    typer.Option("--vocabulary", metavar="FILE", help="Words of a count matrix, one per line."),
+    typer.Option("--vocabulary", metavar="FILE", help="The words of a count matrix, one per line."),
 ]
 Field = Annotated[
     str,
@@ -93,7 +94,7 @@ Mail = Annotated[
     typer.Option(
         "--mail",
         metavar="",
-        help="Texts are mails: remove headers, quotations, attachments and signatures.",
+        help="Texts are emails: remove headers, quotations, attachments and signatures.",
     ),
 ]
 MaxIter = Annotated[
@@ -104,7 +105,7 @@ CheckpointFolder = Annotated[
     typer.Option(
         "--checkpoint",
         metavar="DIR",
-        help="Save the state to DIR; the same command resumes from there.",
+        help="Save the state to DIR; running the same command again resumes from there.",
     ),
 ]
 CheckpointSeconds = Annotated[
@@ -112,7 +113,7 @@ CheckpointSeconds = Annotated[
     typer.Option(
         "--checkpoint-seconds",
         metavar="S",
-        help="Seconds between checkpoints; 0 saves after every iteration.",
+        help="Seconds between checkpoints. 0 saves after every iteration.",
     ),
 ]
 Memory = Annotated[
@@ -128,7 +129,7 @@ Jobs = Annotated[
     typer.Option(
         "--jobs",
         metavar="N",
-        help="Threads to use; -1 (the default) for one per core.",
+        help="Number of threads. Default: one per core (-1).",
     ),
 ]
 TextJobs = Annotated[
@@ -136,7 +137,7 @@ TextJobs = Annotated[
     typer.Option(
         "--jobs",
         metavar="N",
-        help="Cores to use; -1 (the default) for all. Texts are counted in this many processes; "
+        help="Number of cores. Default: all (-1). Texts are counted in this many processes; "
         "everything else runs in this many threads.",
     ),
 ]
@@ -145,7 +146,7 @@ Resamples = Annotated[
     typer.Option(
         "--resamples",
         metavar="N",
-        help="Repeat on N resamples of the data for standard errors; 0 for none.",
+        help="Compute standard errors from N resamples of the data. 0 means none.",
     ),
 ]
 Shape = Annotated[

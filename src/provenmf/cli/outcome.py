@@ -207,11 +207,11 @@ def show_guarantee(answer: Answer, screen: Console) -> None:
     from provenmf.report.certificate import headline
 
     if answer.certificate is None:
-        screen.print("There is no certificate: none was asked for, or the method has none.")
+        screen.print("There is no certificate: you asked for none, or the method has none.")
         return
     matrix = answer.factorized()
     if matrix:
-        print_line(screen, f"Guarantees are about the matrix that was factorized: {matrix}.")
+        print_line(screen, f"The guarantees are about the factorized matrix: {matrix}.")
     for sentence in headline(answer.certificate):
         print_line(screen, sentence)
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+from functools import partial
+from textwrap import wrap
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
 # Below this width, framed tables cut words off; plain lines do not.
 FRAMES_NEED = 70
+# In plain help, options longer than this have a line of their own.
+OPTION_COLUMN = 16
+VERBATIM = "\b"  # marks a paragraph whose lines are kept as they are
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def without_types(parameters: list[Any]) -> list[Any]:
@@ -16,23 +23,72 @@ def without_types(parameters: list[Any]) -> list[Any]:
     for parameter in parameters:
         if getattr(parameter, "is_flag", False):
             parameter.metavar = ""
-        elif parameter.param_type_name == "argument" and parameter.metavar is None:
-            parameter.metavar = str(parameter.name).upper()
+        elif parameter.param_type_name == "argument":
+            parameter.metavar = parameter.metavar or str(parameter.name).upper()
+            parameter.display_type_rich = lambda ctx: ""
     return parameters
+
+
+def narrowed(text: str, width: int) -> str:
+    """Help whose verbatim lines fit the width."""
+    paragraphs = text.split("\n\n")
+    for place, paragraph in enumerate(paragraphs):
+        if paragraph.lstrip().startswith(VERBATIM):
+            lines = [short for line in paragraph.splitlines() for short in folded(line, width)]
+            paragraphs[place] = "\n".join(lines)
+    return "\n\n".join(paragraphs)
+
+
+def folded(example: str, width: int) -> list[str]:
+    r"""An example in short lines that a shell still reads: remarks first, lines that go on with \.
+
+    >>> folded("  provenmf topics letters/ -k 10    a folder of text files", 30)
+    ['  # a folder of text files', '  provenmf topics letters/ \\', '    -k 10']
+    """
+    if len(example) <= width:
+        return [example]
+    indent = " " * (len(example) - len(example.lstrip()))
+    command, *remark = re.split(r" {2,}", example.strip(), maxsplit=1)
+    lines = [f"{indent}# {line}" for text in remark for line in wrap(text, width - len(indent) - 2)]
+    together = re.sub(r"( --?[a-z]\S*) (?!-)", rf"\1{NO_BREAK}", command)  # an option and its value
+    pieces = wrap(together, width - len(indent) - 4, break_long_words=False, break_on_hyphens=False)
+    command = " \\\n".join(pieces).replace(NO_BREAK, " ")
+    return lines + [
+        f"{indent}{'  ' if number else ''}{line}" for number, line in enumerate(command.split("\n"))
+    ]
 
 
 class _Plain:
     """What commands and the program itself have in common."""
 
+    help: str | None
+
     def get_params(self, ctx: Any) -> list[Any]:
         """All parameters, the option --help too."""
         return without_types(super().get_params(ctx))  # type: ignore[misc]
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """DATA for an argument, as in other programs, not {DATA}."""
+        pieces = super().collect_usage_pieces(ctx)  # type: ignore[misc]
+        return [re.sub(r"^\{(.*?)\}(?:\.\.\.)?$", r"\1", piece) for piece in pieces]
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Without frames where they do not fit."""
-        if shutil.get_terminal_size().columns < FRAMES_NEED:
+        width = shutil.get_terminal_size().columns
+        if width < FRAMES_NEED:
             self.__dict__["rich_markup_mode"] = None
+            formatter.width = width
+            formatter.write_dl = partial(formatter.write_dl, col_max=OPTION_COLUMN)
         super().format_help(ctx, formatter)  # type: ignore[misc]
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """The description, its examples folded to the width."""
+        whole = self.help
+        self.help = None if whole is None else narrowed(whole, formatter.width - 2)
+        try:
+            super().format_help_text(ctx, formatter)  # type: ignore[misc]
+        finally:
+            self.help = whole
 
 
 class PlainCommand(_Plain, TyperCommand):
@@ -41,3 +97,10 @@ class PlainCommand(_Plain, TyperCommand):
 
 class PlainGroup(_Plain, TyperGroup):
     """The program with plain help."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """All commands with their whole first sentence, where there are no frames."""
+        found = [self.commands[name] for name in self.list_commands(ctx)]
+        rows = [(str(c.name), " ".join((c.help or "").split("\n\n")[0].split())) for c in found]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)

@@ -29,7 +29,10 @@ def rank(
         ),
     ] = None,
     resamples: Annotated[
-        int, typer.Option("--resamples", metavar="N", help="Fits to parts of the rows, per number.")
+        int,
+        typer.Option(
+            "--resamples", metavar="N", help="Fits to random subsets of the rows, for each number."
+        ),
     ] = 8,
     key: options.Key = None,
     transpose: options.Transpose = False,
@@ -40,7 +43,7 @@ def rank(
             "--output",
             "-o",
             metavar="FILE",
-            help="Also write the table and the picture as a page (.html).",
+            help="Also write the table and the charts to a page (.html).",
         ),
     ] = None,
     force: options.Force = False,
@@ -48,10 +51,10 @@ def rank(
 ) -> None:
     """Show the evidence for each number of components, and the range it supports.
 
-    For each number K: the error of a fit beside the least possible one, the
-    error at entries that the fit has not seen, and whether the components come
-    back from other samples of the rows. Singular values are compared with noise.
-    Large data are judged by a sample. Empty cells of a table are missing entries.
+    For each number: the error of a fit and the least possible error, the error
+    on held-out entries, and whether fits to random subsets of the rows find the
+    same components again. Singular values are compared with noise.
+    Large data are judged on a sample. Empty cells of a table are missing entries.
 
     \b
     Examples:
@@ -93,9 +96,9 @@ def parse_ranks(text: str) -> list[int]:
     for part in text.replace(" ", "").split(","):
         low, _, high = part.partition("-")
         if not low.isdecimal() or (high and not high.isdecimal()):
-            raise InvalidInput(f"--ranks {text} is no list of numbers: write it like 2-12 or 3,5,8")
+            raise InvalidInput(f"--ranks {text} is not a list of numbers: write 2-12 or 3,5,8")
         if max(len(low), len(high)) > LONGEST_RANK:
-            raise InvalidInput(f"--ranks {text} has numbers beyond any data: give smaller ones")
+            raise InvalidInput(f"--ranks {text} has numbers that are too large: use smaller ones")
         numbers += range(int(low), int(high or low) + 1)
     return numbers
 
@@ -105,7 +108,7 @@ def _check_page(output: Path, force: bool) -> None:
     from provenmf.io.output import check_writable
 
     if output.suffix.lower() not in PAGE_ENDINGS:
-        raise InvalidInput(f"--output {output} is to be a page: end it in .html")
+        raise InvalidInput(f"--output {output} must be an HTML page: end it in .html")
     if not force:
         refuse_overwriting(output)
     check_writable(output)

@@ -16,7 +16,7 @@ def report(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="HTML file. Without it: beside the result."
+            "--output", "-o", metavar="FILE", help="HTML file. Default: next to the result."
         ),
     ] = None,
     title: Annotated[
@@ -26,8 +26,8 @@ def report(
 ) -> None:
     """Write one self-contained HTML page about a saved result.
 
-    It works offline, prints well, and shows what was found, how it converged and
-    what is guaranteed. It reads the result file only.
+    The page shows what was found, how the fit converged and what is guaranteed.
+    It works offline. Only the result file is needed, not the data.
 
     \b
     Examples:

@@ -23,10 +23,12 @@ DOCUMENT = Path("docs/reproduction.md")
 def reproduce(
     names: Annotated[list[str] | None, typer.Argument(help="Experiments; see --list.")] = None,
     show_list: Annotated[
-        bool, typer.Option("--list", help="Show every table and figure with its status.")
+        bool, typer.Option("--list", help="List every table and figure with its status, and exit.")
     ] = False,
     everything: Annotated[bool, typer.Option("--all", help="Run all experiments.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, seconds each.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Use small sizes; each takes seconds.")
+    ] = False,
     data: Annotated[
         Path | None,
         typer.Option(
@@ -42,18 +44,18 @@ def reproduce(
     seed: options.Seed = 0,
     force: options.Force = False,
     finished: Annotated[
-        bool, typer.Option("--finished", help="merit-table2: only the trials finished before.")
+        bool, typer.Option("--finished", help="merit-table2: use only the trials finished so far.")
     ] = False,
     write_docs: Annotated[
         bool, typer.Option("--write-docs", help="Write docs/reproduction.md from the results.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print outcomes as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Repeat the tables and figures of the four papers, and compare with their claims.
+    """Reproduce the tables and figures of the four papers, and check their claims.
 
     Each experiment prints a verdict and writes NAME.html (figures and tables),
-    NAME.json and NAME-*.csv into the output folder. merit-table2 takes hours: it
-    saves finished trials in NAME.finished.jsonl and continues from them.
+    NAME.json and NAME-*.csv to the output folder. merit-table2 takes hours; it
+    saves finished trials in NAME.finished.jsonl and resumes from them.
 
     \b
     Examples:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 Data = Annotated[
     Path,
     typer.Argument(
-        help="Texts: a folder (a file each), txt (a line each), jsonl, csv, parquet. "
-        "Or word counts: npz, npy, mtx, mat, h5ad."
+        help="Texts: a folder (one document per file), txt (one per line), jsonl, csv, tsv, "
+        "parquet. Or word counts: npz, npy, mtx, mat, h5ad."
     ),
 ]
 Features = Annotated[
@@ -29,7 +29,7 @@ Features = Annotated[
     typer.Option(
         "--features",
         metavar="NAME",
-        help="counts, or tf-idf as in Nguyen et al. 2022; for methods with anchor words.",
+        help="counts, or tf-idf as in Nguyen et al. 2022. Only for methods with anchor words.",
     ),
 ]
 Encoding = Annotated[
@@ -39,7 +39,7 @@ Encoding = Annotated[
 MinDocuments = Annotated[
     int,
     typer.Option(
-        "--min-documents", metavar="N", help="Leave out words that occur in fewer documents."
+        "--min-documents", metavar="N", help="Ignore words that occur in fewer than N documents."
     ),
 ]
 MaxShare = Annotated[
@@ -47,7 +47,7 @@ MaxShare = Annotated[
     typer.Option(
         "--max-share",
         metavar="SHARE",
-        help="Leave out words that occur in a larger share of documents.",
+        help="Ignore words that occur in more than this share of the documents.",
     ),
 ]
 MaxWords = Annotated[
@@ -65,20 +65,21 @@ StopWords = Annotated[
 ]
 SkipUnreadable = Annotated[
     bool,
-    typer.Option("--skip-unreadable", metavar="", help="Skip files of a folder that are not text."),
+    typer.Option("--skip-unreadable", metavar="", help="Skip files in a folder that are not text."),
 ]
 By = Annotated[
     str | None,
     typer.Option(
         "--by",
         metavar="COLUMN",
-        help="Show the topics over a column: a year, an author. For a folder of texts: folder.",
+        help="Show the topics by a column, such as a year or an author. A folder of texts has "
+        "one column, named folder.",
     ),
 ]
 ReduceTo = Annotated[
     int | None,
     typer.Option(
-        "--reduce-to", metavar="N", min=1, help="Merge the most alike topics until N are left."
+        "--reduce-to", metavar="N", min=1, help="Merge the most similar topics until N are left."
     ),
 ]
 
@@ -115,12 +116,12 @@ def topics(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Find the topics of a collection of texts, with anchor words and documents as examples.
+    """Find the topics of a collection of texts, with their words and example documents.
 
-    An anchor word occurs in one topic only; it is how a topic is found.
-    Methods with anchor words: spa (default), merit, xray, fast_anchor,
-    fast_gradient. Any other method, such as hals, factorizes the documents.
-    Without -k the number of topics is found too.
+    Topics are found from anchor words: words that occur in one topic only.
+    The methods spa (default), merit, xray, fast_anchor and fast_gradient use
+    anchor words. Any other method, such as hals, factorizes documents x words.
+    Without -k, the number of topics is chosen from the data.
 
     \b
     Examples:
@@ -128,7 +129,7 @@ def topics(
       provenmf topics abstracts.txt -k 20                 one document per line
       provenmf topics posts.jsonl.xz -k 20 --field body --mail
       provenmf topics letters.csv -k 10 --by year         topics over time
-      provenmf topics letters/ -k 30 --reduce-to 12       merge the most alike
+      provenmf topics letters/ -k 30 --reduce-to 12       merge similar topics
       provenmf topics counts.npz --vocabulary words.txt -k 5
       provenmf topics posts.csv -k 8 --method spa -o spa.npz --json
     """

@@ -29,7 +29,7 @@ def unmix(
         typer.Option(
             "--truth",
             metavar="FILE",
-            help="npz or mat with known spectra E and abundances A to compare with.",
+            help="File (npz, mat) with known spectra E and abundances A to compare with.",
         ),
     ] = None,
     resamples: options.Resamples = 0,
@@ -41,7 +41,9 @@ def unmix(
     no_report: options.NoReport = False,
     maps: Annotated[
         Path | None,
-        typer.Option("--maps", metavar="FILE", help="Also write the abundance maps: .hdr or .tif."),
+        typer.Option(
+            "--maps", metavar="FILE", help="Also write the abundance maps (.hdr or .tif)."
+        ),
     ] = None,
     csv: options.Csv = None,
     frame: options.Frame = None,
@@ -50,7 +52,8 @@ def unmix(
 ) -> None:
     """Find the pure spectra in a hyperspectral image and how much of each is in every pixel.
 
-    Pixels with missing values and dead bands are masked; a note says how many.
+    Dead bands and pixels with missing values are masked; a note says how many.
+    Without -k, the number of materials is chosen if the data are clear about it.
 
     \b
     Examples:

@@ -33,35 +33,36 @@ PENALTIES = ("l1_weights", "l2_weights", "l1_components", "l2_components")
 
 
 class AlternatingFactorizer(Factorizer):
-    """Improves weights and components in turn, minimising 1/2 ||X - weights @ components||_F^2.
+    """Updates weights and components in turn to minimize 1/2 ||X - weights @ components||_F^2.
 
     With penalties the objective is
 
         1/(2 n d) ||X - WC||_F^2 + 1/n (l1_weights ||W||_1 + 1/2 l2_weights ||W||_F^2)
                                  + 1/d (l1_components ||C||_1 + 1/2 l2_components ||C||_F^2).
 
-    Entries that are NaN, or False in the `mask` given to `fit`, are missing and left out of the sum
-    of squares.
+    Entries that are NaN, or False in the `mask` given to `fit`, are missing; the sum of squares
+    does not include them.
 
     Parameters
     ----------
     n_components : int, "auto" or None, default=None
-        How many components; None takes what the start finds (init "cones" or "spa", or an array).
+        Number of components; None takes what the start finds (init "cones" or "spa", or an array).
     init : str, array (k, d) or pair of arrays (n, k), (k, d), default="cones"
-        Where to start: "cones", "spa" (or "anchors"), "merit", "random-rows", "random", "nndsvd",
+        Initialization: "cones", "spa" (or "anchors"), "merit", "random-rows", "random", "nndsvd",
         "nndsvda", "nndsvdar", given components, or given weights and components.
     coarse : bool, default=True
-        With a named start and large data, start on a sample of rows and columns, solve that
-        first and extend its answer.
+        With a named start and large data, first solve a sample of rows and columns and extend its
+        solution.
     fixed_components : array (m, d) or None, default=None
-        Known components, at most `n_components`. They come first among the components and are not
-        changed (in the precision of the data); the others are found beside them.
+        Known components, at most `n_components`. They come first among the components and stay
+        fixed (in the precision of the data); only the others are fitted.
     l1_weights, l2_weights, l1_components, l2_components : float, default=0.0
-        Penalties in the objective above. They do not depend on the number of rows: rows given twice
-        change no component. Penalise both factors or none, since a penalty on one alone would only
-        move scale to the other one; with all components fixed, the weights alone.
+        Penalties in the objective above. Their effect does not depend on the number of rows:
+        repeating all rows changes no component. Penalize both factors or none, since a penalty on
+        one alone would only move scale to the other. With all components fixed, penalize the
+        weights alone.
     max_iter : int, default=500
-        Iterations on the whole data at the most; one improves weights and components.
+        Maximum number of iterations on the whole data; one updates weights and components.
     tol : float, default=0.0001
         Stop when ten iterations lower the relative error by less than this fraction of it.
     random_state, certify, verbose, callback, on_interrupt
@@ -150,10 +151,11 @@ class AlternatingFactorizer(Factorizer):
             True where an entry is observed; the others are missing, whatever X has there. "stored"
             takes the stored entries of sparse data as the observed ones, as with ratings.
         checkpoint : str, Path, Checkpoint or None, default=None
-            A folder to write the state of the iterations to every 30 seconds, or a `Checkpoint`
-            with a time of its own. Called again with the same folder, data and parameters, a fit
-            that was killed goes on and ends with the answer that it would have had; more
-            iterations (`max_iter`) may be asked for. Other data or parameters are refused.
+            Folder in which the state of the iterations is saved every 30 seconds, or a
+            `Checkpoint` with another interval. If the fit is killed, call it again with the same
+            folder, data and parameters: it resumes and returns the same result as without the
+            interruption. You may ask for more iterations (`max_iter`). Other data or parameters
+            are refused.
 
         Returns
         -------

@@ -42,9 +42,9 @@ class AND(Factorizer):
     Parameters
     ----------
     n_components : int, "auto" or None, default=None
-        How many components; None lets init="spa" or "cones" find the number.
+        Number of components; None lets init="spa" or "cones" find the number.
     init : str or array (k, d), default="spa"
-        Where to start: "spa", rows found by successive projection; "cones", cone NMF;
+        Initialization: "spa", rows found by successive projection; "cones", cone NMF;
         "random-rows", as in the paper's runs on real data; any other start of `HALS`; or given
         components of any sign.
     schedule : {"adaptive", "paper"}, default="adaptive"
@@ -53,7 +53,7 @@ class AND(Factorizer):
     alpha : float, default=0.1
         First threshold of schedule="paper"; not used by the adaptive one.
     decay : float, default=1.1
-        Factor by which it falls in each stage of schedule="paper".
+        Factor by which the threshold falls in each stage of schedule="paper".
     steps : {"exact", "paper"}, default="exact"
         Inner update: the limit of the gradient steps, or `inner_steps` of them in closed form.
     inner_steps : int, default=50
@@ -62,20 +62,20 @@ class AND(Factorizer):
         η of the paper, on sums over the rows, for steps="paper". None is 0.5/k as in the authors'
         code, or 1/‖ZᵀZ‖₂ in a stage where 0.5/k would diverge.
     scale_rows : bool, default=True
-        Divide each row, and each component while AND works, by the sum of its absolute entries; at
-        the end components get the median of the rows' sums. Thresholds are then meaningful for
-        data of any scale, and nonnegative rows are mixtures whose weights sum to one. False uses
-        data and start as they are, as the paper does.
+        Divide each row, and each component during the iterations, by the sum of its absolute
+        entries; at the end, components are scaled to the median of the rows' sums. Thresholds are
+        then meaningful for data of any scale, and nonnegative rows are mixtures whose weights sum
+        to one. False uses data and start unchanged, as the paper does.
     project_start : bool, default=True
-        Bring an array given as `init` into the span of the data's leading right singular vectors
-        first, where the truth lies; four more passes. Not with schedule="paper".
+        Project an array given as `init` onto the span of the leading right singular vectors of the
+        data, where the true components lie. Takes four more passes. Not with schedule="paper".
     max_iter : int, default=200
-        Stages, which is passes over the data, at the most.
+        Maximum number of stages; each is one pass over the data.
     tol : float, default=1e-10
         Stop when no component moves by more than this share of its length in a stage.
     forget : float, default=0.5
-        Share of the older sums that `partial_fit` drops with each batch once it has converged; more
-        while it converges.
+        Share of the older sums that `partial_fit` drops with each batch after convergence. It drops
+        more before.
     random_state, certify, verbose, callback, on_interrupt
         As in every estimator.
 
@@ -223,11 +223,11 @@ class AND(Factorizer):
         return super().fit_transform(X, checkpoint=checkpoint)
 
     def partial_fit(self, X: object, y: object = None) -> AND:
-        """Make one stage with a batch of rows, and with what earlier batches left behind.
+        """Do one stage with a batch of rows, together with the sums of earlier batches.
 
         The first batch also gives the start, so it should have many more rows than components.
-        Sums over older batches fade by `forget` with each new one. There is no certificate: it
-        would speak of the last batch only.
+        Sums over older batches are discounted by `forget` with each new batch. There is no
+        certificate, because it would be about the last batch only.
         """
         self._validate_params()
         first = not hasattr(self, "_stream")

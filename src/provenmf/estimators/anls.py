@@ -7,8 +7,8 @@ from provenmf.solvers.alternating.anls import anls
 class ANLS(AlternatingFactorizer):
     """Alternating nonnegative least squares, block principal pivoting (Kim & Park 2011).
 
-    Solves for either factor exactly in turn, with extrapolation (Ang & Gillis 2019). There is no
-    bound on the error; `certificate_` says how nearly the result is stationary.
+    Solves for each factor exactly in turn, with extrapolation (Ang & Gillis 2019). There is no
+    bound on the error; `certificate_` says how close the result is to a stationary point.
 
     See Also
     --------

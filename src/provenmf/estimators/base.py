@@ -45,7 +45,7 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     Parameters
     ----------
     n_components : int, "auto" or None
-        How many components; None and "auto" let the method find out where it can.
+        Number of components; None and "auto" let the method choose it, if it can.
     random_state, certify, verbose, callback, on_interrupt
         As in every estimator.
 
@@ -126,10 +126,11 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         y : None
             Ignored.
         checkpoint : str, Path, Checkpoint or None, default=None
-            A folder to write the state of the iterations to every 30 seconds, or a `Checkpoint`
-            with a time of its own. Called again with the same folder, data and parameters, a fit
-            that was killed goes on and ends with the answer that it would have had; more
-            iterations (`max_iter`) may be asked for. Other data or parameters are refused.
+            Folder in which the state of the iterations is saved every 30 seconds, or a
+            `Checkpoint` with another interval. If the fit is killed, call it again with the same
+            folder, data and parameters: it resumes and returns the same result as without the
+            interruption. You may ask for more iterations (`max_iter`). Other data or parameters
+            are refused.
 
         Returns
         -------
@@ -205,9 +206,9 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def score(self, X: Any, y: Any = None) -> float:
         """How well the components explain rows: minus the mean squared residual of an entry.
 
-        -||X - transform(X) @ components_||_F^2 / (n_rows n_columns), at most 0; more is better, so
-        that model selection in scikit-learn works. The weights are fitted to the rows that are
-        scored, so the score hardly ever falls with more components: for their number use
+        -||X - transform(X) @ components_||_F^2 / (n_rows n_columns), at most 0; higher is better,
+        so model selection in scikit-learn works. The weights are fitted to the rows that are
+        scored, so the score hardly ever falls with more components. To choose their number, use
         `provenmf.choose_rank`.
 
         Parameters

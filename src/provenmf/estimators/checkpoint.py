@@ -29,7 +29,7 @@ def keeper_of(
         checkpoint = Checkpoint(checkpoint)
     if not isinstance(checkpoint, Checkpoint):
         raise InvalidInput(
-            "is no folder", argument="checkpoint", value=checkpoint, remedy="give a path"
+            "is not a folder", argument="checkpoint", value=checkpoint, remedy="give a path"
         )
     parameters = estimator.get_params(deep=False)
     identity = {

@@ -25,27 +25,27 @@ from provenmf.solvers.run import Callback
 
 
 class ConeNMF(Factorizer):
-    """Cone NMF (Liu & Tan 2017): cluster the rows' directions, one component for each cluster.
+    """Cone NMF (Liu & Tan 2017): cluster the directions of the rows, one component per cluster.
 
-    Model: rows lie in a few circular cones, far apart compared with their size. Then the clusters
-    are found exactly and the relative error is bounded; `certificate_` encloses the clusters in
-    cones and says whether that is proved for this data.
+    Model: rows lie in a few circular cones that are far apart compared with their size. Then the
+    clusters are found exactly and the relative error is bounded. `certificate_` encloses the
+    clusters in cones and says whether this is proved for the data.
 
     Parameters
     ----------
     n_components : int, "auto" or None, default=None
-        How many cones; None or "auto" takes the largest drop of the farthest-first angles.
+        Number of cones; None or "auto" takes the largest drop of the farthest-first angles.
     first : {"longest", "random"} or int, default="longest"
         The first centroid: the longest row, a random row, or the row with this number.
     max_components : int, default=100
-        How far to look if n_components is None.
+        Largest number to consider if n_components is None.
     refine : {"hals", "anls", "mu", "kl"} or None, default=None
         Continue with an alternating solver, which lets rows mix components and lowers the error.
-        The certificate speaks of the clusters either way; its bounds hold for the refined factors
-        too. "mu" is scikit-learn's and needs the data in memory. "kl" lowers the Kullback-Leibler
+        The certificate is about the clusters either way; its bounds hold for the refined factors
+        too. "mu" uses scikit-learn and needs the data in memory. "kl" lowers the Kullback-Leibler
         divergence instead, as `PoissonNMF` does, and the certificate is that of `PoissonNMF`.
     max_iter : int, default=500
-        Iterations of the refinement at the most; without one it has no effect.
+        Maximum number of iterations of the refinement; no effect without one.
     tol : float, default=0.0001
         When the refinement ends; see `HALS`.
     random_state : int, RandomState instance or None, default=None
@@ -58,9 +58,9 @@ class ConeNMF(Factorizer):
     labels_ : array (n,)
         Cluster of each row; -1 for rows of zeros, which have no direction.
     centroids_ : array (k, d)
-        Unit vectors, the data rows around which the clusters were gathered.
+        Unit vectors: the rows of the data around which the clusters were formed.
     anchors_ : array (k,)
-        Row numbers of the centroids, in the order of their choice.
+        Row numbers of the centroids, in order of choice.
     components_ : array (k, d)
         Unit vectors. There are fewer than n_components if the rows have fewer directions.
     n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_

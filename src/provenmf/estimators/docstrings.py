@@ -11,40 +11,41 @@ import re
 
 SHARED = {
     "random_state": """int, RandomState instance or None, default=None
-        Where random numbers start; the same number gives the same answer.""",
+        Random seed; the same seed gives the same result.""",
     "certify": """bool, default=True
-        Whether to compute the certificate, which takes a few more passes over the data.""",
+        Whether to compute the certificate. It takes a few more passes over the data.""",
     "verbose": """int, default=0
-        1 writes a line for each iteration to the logger "provenmf", which is shown on standard
+        1 writes a line for each iteration to the logger "provenmf". Its output goes to standard
         error unless the program has set up logging.""",
     "callback": """callable or None, default=None
-        Called with each row of the trace, a dict of numbers; returning True ends the fit.""",
+        Called after each iteration with a dict of numbers, the row of the trace. Return True to
+        stop the fit.""",
     "on_interrupt": """{"raise", "return"}, default="raise"
-        What Ctrl-C does: raise KeyboardInterrupt, or return the best answer so far. With "return" a
-        second Ctrl-C leaves out the certificate, or raises where there is no answer yet.""",
+        What Ctrl-C does: raise KeyboardInterrupt, or return the best result so far. With "return",
+        a second Ctrl-C skips the certificate, or raises if there is no result yet.""",
     "vertices": """bool, default=False
-        Whether each component is the mean of all rows that lie at its anchor within their noise,
-        which is closer to the truth than one noisy row; `anchors_` stay rows.""",
+        Whether each component is the mean of all rows that lie at its anchor within their noise.
+        This is closer to the truth than one noisy row. `anchors_` are still rows.""",
     "row_errors": """array (n_rows,) or None, default=None
-        With vertices: the standard error of each row's entries. None takes one number for all
-        rows, their root mean square distance from the span of the anchors, which needs more
-        columns than components.""",
+        With vertices: the standard error of the entries of each row. None uses one number for all
+        rows, their root mean square distance from the span of the anchors; this needs more columns
+        than components.""",
     "components_": """array (k, d)
-        The components, one in each row.""",
+        The components, one per row.""",
     "n_components_": """int
-        How many there are, which can be fewer than asked for.""",
+        Number of components, which can be smaller than requested.""",
     "n_iter_": """int
-        Iterations made.""",
+        Number of iterations.""",
     "reconstruction_err_": """float
         ||X - weights @ components||_F.""",
     "trace_": """Trace
-        What happened in each iteration, as columns by name.""",
+        The course of the iterations, as named columns.""",
     "certificate_": """Certificate
-        What can be believed about the result; not with certify=False.""",
+        What you can believe about the result; missing with certify=False.""",
     "factorization_": """Factorization
-        All of it as one record that can be saved.""",
+        The whole result as one record that can be saved.""",
     "n_features_in_": """int
-        Columns of X.""",
+        Number of columns of X.""",
 }
 
 _MENTION = re.compile(

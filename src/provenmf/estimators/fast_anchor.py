@@ -21,24 +21,24 @@ from provenmf.solvers.weights import Constraint
 
 
 class FastAnchor(AnchorFactorizer):
-    """The row farthest from the affine span of those chosen (Arora et al. 2013).
+    """FastAnchor (Arora et al. 2013): take the row farthest from the affine span of those chosen.
 
-    Model: every row is a convex combination of a few rows of the data. The answer does not
-    change when all rows are moved by the same vector, the first anchor's choice apart; data may
-    be negative.
+    Model: every row is a convex combination of a few rows of the data. Apart from the choice of
+    the first anchor, the result does not change when all rows are shifted by the same vector. Data
+    may be negative.
 
     Parameters
     ----------
     n_components : int, "auto" or None, default=None
-        How many anchors; None stops at the largest drop of the distance.
+        Number of anchors; None stops at the largest drop of the distance.
     refine : bool, default=True
-        A second round, in which each anchor is looked for again with the others given.
+        Do a second round that searches for each anchor again, given the others.
     scale_rows : bool, default=False
-        Look for anchors among the rows scaled to sum one (for counts, such as co-occurrences).
+        Look for anchors among the rows scaled to a sum of one (for counts, such as co-occurrences).
     n_projections : int or None, default=None
-        Look for anchors after projection on that many random directions.
+        Look for anchors after projection onto this many random directions.
     constraint : {"simplex", "nonnegative"}, default="simplex"
-        What the weights of given components must satisfy.
+        Constraint on the weights.
     random_state : int, RandomState instance or None, default=None
         For the random directions.
     vertices, row_errors, certify, verbose, callback, on_interrupt
@@ -47,7 +47,7 @@ class FastAnchor(AnchorFactorizer):
     Attributes
     ----------
     anchors_ : array (k,)
-        Rows of the data that became the components or lie at them, in the order of their choice.
+        Rows of the data that became the components or lie at them, in order of choice.
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
         As in every estimator.
 

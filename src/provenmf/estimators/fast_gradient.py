@@ -26,23 +26,24 @@ from provenmf.solvers.separable.fast_gradient import fast_gradient
 
 
 class FastGradient(Factorizer):
-    """Which rows explain all rows, as one convex problem over n × n weights (Gillis & Luce 2018).
+    """Fast gradient method (Gillis & Luce 2018): one convex problem over n × n weights.
 
-    Model: every row is a nonnegative combination of a few rows of the data. Memory is quadratic
-    in the number of rows: 32 n² bytes.
+    Model: every row is a nonnegative combination of a few rows of the data; the problem selects
+    these rows. Memory is quadratic in the number of rows: 32 n² bytes.
 
     Parameters
     ----------
     n_components : int, "auto" or None, default=None
-        How many anchors; None takes the largest gap in the sorted diagonal.
+        Number of anchors; None takes the largest gap in the sorted diagonal.
     mu : float or "auto", default="auto"
-        Price of using a row at all; "auto" balances it with the error and then steers it.
+        Penalty for using a row at all; "auto" balances it with the error and then adapts it.
     price_spread : float, default=0.01
-        Prices of the rows are 1 ± price_spread / 2 at random, which separates duplicates.
+        The penalties of the rows are random between 1 ± price_spread / 2, which separates
+        duplicates.
     max_iter : int, default=500
-        Iterations at the most.
+        Maximum number of iterations.
     tol : float, default=1e-06
-        Stop when the diagonal changes by less than this part of its sum.
+        Stop when the diagonal changes by less than this share of its sum.
     memory_limit : float, default=8000000000.0
         Bytes that the n × n matrices may take; larger problems are refused.
     random_state : int, RandomState instance or None, default=None
@@ -53,7 +54,7 @@ class FastGradient(Factorizer):
     Attributes
     ----------
     anchors_ : array (k,)
-        Rows of the data that became the components, by falling diagonal entry.
+        Rows of the data that became the components, by decreasing diagonal entry.
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
         As in every estimator. The record's state holds the `diagonal` and the `gap`.
 

@@ -7,12 +7,12 @@ from provenmf.solvers.alternating.hals import hals
 class HALS(AlternatingFactorizer):
     """Accelerated hierarchical alternating least squares (Gillis & Glineur 2012).
 
-    Sweeps over the columns of either factor, with extrapolation (Ang & Gillis 2019). There is no
-    bound on the error; `certificate_` says how nearly the result is stationary.
+    Sweeps over the columns of each factor in turn, with extrapolation (Ang & Gillis 2019). There is
+    no bound on the error; `certificate_` says how close the result is to a stationary point.
 
     See Also
     --------
-    ANLS : solves for either factor exactly.
+    ANLS : solves for each factor exactly.
     PoissonNMF : for counts.
     sklearn.decomposition.NMF : the same objective by coordinate descent.
 

@@ -30,15 +30,15 @@ from provenmf.solvers.weights import Constraint
 class MERIT(AnchorFactorizer):
     """Separable factorization by convex optimization in linear memory (Nguyen, Fu & Wu 2021).
 
-    Model: every row is a mixture, with nonnegative weights that sum to one, of a few rows of the
-    data, the anchors, plus noise. All anchors are found at once, from how every row mixes all
-    rows. Data may be negative, as after a projection: the anchors are found all the same, the
-    factors then being those of a simplex-structured factorization rather than of NMF.
+    Model: a few rows of the data are anchors, and every row is a mixture of them, with nonnegative
+    weights that sum to one, plus noise. All anchors are found at once, by writing every row as a
+    mixture of all rows. Data may be negative, for example after a projection. The anchors are still
+    found; the factors are then those of a simplex-structured factorization rather than of NMF.
 
     Parameters
     ----------
     n_components : int, "auto" or None, default=None
-        How many anchors. None reads the number off the sorted maxima of the mixing weights, where
+        Number of anchors. None reads the number off the sorted maxima of the mixing weights, where
         they drop most; its state's number_margin is that drop, and a plot of the sorted
         row_maxima shows it.
     step : {"pairwise", "open-loop"}, default="pairwise"
@@ -64,7 +64,7 @@ class MERIT(AnchorFactorizer):
         Rows within this distance count as one when they compete to be anchors; "auto" is a tenth
         of the typical distance to that hull.
     constraint : {"simplex", "nonnegative"}, default="simplex"
-        What the weights of given components must satisfy.
+        Constraint on the weights.
     random_state : int, RandomState instance or None, default=None
         Of the random directions that choose the extreme rows beyond 1000 rows.
     vertices, row_errors, certify, verbose, callback, on_interrupt
@@ -79,8 +79,8 @@ class MERIT(AnchorFactorizer):
 
     See Also
     --------
-    SPA : anchors one at a time, much faster.
-    FastGradient : a convex problem too, with n x n memory.
+    SPA : finds anchors one at a time, much faster.
+    FastGradient : also solves a convex problem, with n x n memory.
 
     References
     ----------

@@ -23,7 +23,7 @@ from provenmf.solvers.run import Callback
 
 
 class PoissonNMF(Factorizer):
-    """Factorization of counts: nonnegative factors of greatest Poisson likelihood.
+    """Factorization of counts: nonnegative factors of maximum Poisson likelihood.
 
     Minimises the Kullback-Leibler divergence D(X || WC) = sum x log(x / wc) - x + wc, as
     scikit-learn's NMF does with beta_loss="kullback-leibler", by coordinate-wise Newton steps with
@@ -33,12 +33,12 @@ class PoissonNMF(Factorizer):
     Parameters
     ----------
     n_components : int, "auto" or None, default=None
-        How many components; None takes what the start finds (init "cones" or "spa", or an array).
+        Number of components; None takes what the start finds (init "cones" or "spa", or an array).
     init : str, array (k, d) or pair of arrays (n, k), (k, d), default="cones"
-        Where to start: "cones", "spa" (or "anchors"), "merit", "random-rows", "random", "nndsvd",
+        Initialization: "cones", "spa" (or "anchors"), "merit", "random-rows", "random", "nndsvd",
         "nndsvda", "nndsvdar", given components, or given weights and components.
     max_iter : int, default=500
-        Iterations at the most; one improves weights and components.
+        Maximum number of iterations; one iteration updates weights and components.
     tol : float, default=1e-6
         Stop when five iterations lower the divergence by less than this fraction of it.
     random_state, certify, verbose, callback, on_interrupt

@@ -40,20 +40,20 @@ class Purification(Factorizer):
     """Purification (Li, Liang & Risteski 2016): decode with a ReLU, update the features.
 
     Model: a row is a sum of independent features with independent, sparse, nonnegative weights,
-    plus noise of which only the largest entry is bounded: it may be chosen by an adversary and be
-    as large as the signal. Features and data may be negative. Needs a start that resembles the
+    plus noise. Only the largest entry of the noise is bounded: an adversary may choose it, and it
+    may be as large as the signal. Features and data may be negative. The start must resemble the
     features.
 
     Parameters
     ----------
     n_components : int, "auto" or None, default=None
-        How many features; None leaves it to a start that finds the number (or to its array).
+        Number of features; None leaves it to a start that finds the number (or to its array).
     init : str or array (k, d), default="spa"
-        Where to start: "spa", "cones", "random-rows", any other start of `HALS`, or given features
+        Initialization: "spa", "cones", "random-rows", any other start of `HALS`, or given features
         of any sign.
     pseudo_inverse : {"min-inf", "moore-penrose"}, default="min-inf"
-        The left inverse that decodes: with the least largest row sum, which lets the least of
-        entrywise noise through, or with the least Frobenius norm.
+        The left inverse used for decoding: the one with the smallest maximum row sum, which lets
+        the least entrywise noise through, or the one with the smallest Frobenius norm.
     alpha : float or "auto", default="auto"
         The threshold α of the ReLU, in the units of the weights; "auto": twice the level of the
         decoding noise, which shows in decoded values below zero.
@@ -65,11 +65,11 @@ class Purification(Factorizer):
     balance : bool, default=False
         Rescale the features first so that decoded second moments are within a factor of two.
     batch_size : int or None, default=None
-        Rows drawn for an iteration; None takes all of them.
+        Number of rows drawn for an iteration; None uses all of them.
     max_iter : int, default=100
-        Iterations at the most.
+        Maximum number of iterations.
     tol : float, default=1e-06
-        Stop when no feature moves by more than this part of its size.
+        Stop when no feature moves by more than this share of its size.
     random_state, certify, verbose, callback, on_interrupt
         As in every estimator.
 

@@ -191,7 +191,7 @@ def check_resamples(n_resamples: object) -> None:
     whole = isinstance(n_resamples, int | np.integer) and not isinstance(n_resamples, bool)
     if not whole or int(n_resamples) < FEWEST:  # type: ignore[call-overload]
         raise InvalidInput(
-            "is no number of resamples",
+            "is not a number of resamples",
             argument="n_resamples",
             value=n_resamples,
             remedy=f"choose {FEWEST} or more; 100 give a standard error to about 7 %",

@@ -21,28 +21,28 @@ from provenmf.solvers.weights import Constraint
 
 
 class SPA(AnchorFactorizer):
-    """Successive projection (Gillis & Vavasis 2014): the longest row, projected out, again.
+    """Successive projection (Gillis & Vavasis 2014): take the longest row, project it out, repeat.
 
-    Model: every row mixes a few rows of the data, the anchors, with nonnegative weights that
-    sum to at most one. Data may be negative; the anchors are then still found, and the factors
-    are those of a simplex-structured factorization rather than of NMF.
+    Model: a few rows of the data are anchors, and every row is a mixture of them, with nonnegative
+    weights that sum to at most one. Data may be negative; the anchors are then still found, and the
+    factors are those of a simplex-structured factorization rather than of NMF.
 
     Parameters
     ----------
     n_components : int, "auto" or None, default=None
-        How many anchors; None stops at the largest drop of the residual (see the state's `drop`).
+        Number of anchors; None stops at the largest drop of the residual (see the state's `drop`).
     scale_rows : bool, default=False
-        Look for anchors among the rows scaled to sum one. For nonnegative data whose weights
+        Look for anchors among the rows scaled to a sum of one. For nonnegative data whose weights
         can be of any size, such as counts.
     constraint : {"nonnegative", "simplex"}, default="nonnegative"
-        What the weights of given components must satisfy.
+        Constraint on the weights.
     vertices, row_errors, certify, verbose, callback, on_interrupt
         As in every estimator.
 
     Attributes
     ----------
     anchors_ : array (k,)
-        Rows of the data that became the components or lie at them, in the order of their choice.
+        Rows of the data that became the components or lie at them, in order of choice.
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
         As in every estimator.
 

@@ -28,7 +28,7 @@ class XRAY(AnchorFactorizer):
     Parameters
     ----------
     n_components : int, "auto" or None, default=None
-        How many anchors; None stops at the largest drop of the residual.
+        Number of anchors; None stops at the largest drop of the residual.
     variant : {"max", "rand", "dist", "greedy"}, default="max"
         How the row that is explained next is chosen. "max" and "rand" are linear in the rows;
         "dist" and "greedy" compare all pairs of rows.
@@ -40,7 +40,7 @@ class XRAY(AnchorFactorizer):
     Attributes
     ----------
     anchors_ : array (k,)
-        Rows of the data that became the components or lie at them, in the order of their choice.
+        Rows of the data that became the components or lie at them, in order of choice.
     components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
         As in every estimator.
 

@@ -206,16 +206,16 @@ def check_margins(points: Explanation, margins: Margins) -> Check:
     survived, left = rounded_down(least * unit / 2), rounded_up(noise * unit, 4)
     rows = "row divided by its sum" if points.scaled else "row"
     words = (
-        f"Proved: each anchor ({ANCHOR}){or_near} is a corner of the true data, not a mixture of "
-        f"other rows, if noise changed no {rows} by more than {survived}. The anchors leave at "
-        f"most {left} of any unexplained."
+        f"Proved: each anchor ({ANCHOR}){or_near} is a corner of the noise-free data, not a "
+        f"mixture of other rows, if noise changed no {rows} by more than {survived}. The anchors "
+        f"leave at most {left} of any row unexplained."
     )
     not_proved = (
-        f"Not proved: that each anchor ({ANCHOR}) is a corner of the true data. The proof needs "
-        f"noise of at most {survived} in every {rows}"
+        f"Not proved: that each anchor ({ANCHOR}) is a corner of the noise-free data and not a "
+        f"mixture of other rows. A proof would need noise of at most {survived} in every {rows}"
     )
     if status != "holds":
-        words = f"{not_proved}; the anchors leave up to {left} of one unexplained."
+        words = f"{not_proved}, but the anchors leave up to {left} of a row unexplained."
     note = (
         "twice the largest residual, against the least distance of an anchor to the mixtures of "
         f"other rows; proved of each anchor{or_near.rstrip(',')}{points.of_rows}"
@@ -224,7 +224,7 @@ def check_margins(points: Explanation, margins: Margins) -> Check:
     if least / 2 < floor:
         note += "; vacuous at this rank"
         words = (
-            f"{not_proved}; no fit of this rank explains every one to within "
+            f"{not_proved}, but no fit of this rank explains every row to within "
             f"{rounded_down(floor * unit)}."
         )
     return Check(MARGIN, "margin", status, 2 * noise * unit, least * unit, note, in_words=words)

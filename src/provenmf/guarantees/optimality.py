@@ -46,7 +46,7 @@ def nonnegativity(fit: Fit) -> tuple[Check, ...]:
     lowest = float(fit.weights.min(initial=0.0))
     if lowest >= 0:
         return ()
-    words = "Some weights are negative: this is no nonnegative factorization."
+    words = "Some weights are negative, so this is not a nonnegative factorization."
     name, theorem = "weights not negative", "definition"
     return (Check(name, theorem, "fails", lowest, 0.0, direction=">=", in_words=words),)
 

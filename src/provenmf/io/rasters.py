@@ -48,7 +48,7 @@ def write_maps(
         write_aside(path, lambda file: file.write(_encoded(header)))
         return [path, image]
     if path.suffix.lower() not in ENDINGS:
-        raise InvalidInput(f"{path} is no name for maps: end it in .hdr (ENVI) or .tif")
+        raise InvalidInput(f"{path} cannot hold maps: end it in .hdr (ENVI) or .tif")
     content = tiff(values, names, map_info)
     write_aside(path, lambda file: file.write(content))
     return [path]

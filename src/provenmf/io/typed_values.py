@@ -32,7 +32,7 @@ def checked(hint: Any, value: Any, name: str) -> Any:
         return hint(value)
     if hint is Any or (origin is Literal and value in arguments) or type(value) is hint:
         return value
-    raise ValueError(f"{name} is {str(value)[:60]!r}, which is no {_in_words(hint)}")
+    raise ValueError(f"{name} is {str(value)[:60]!r}, which is not of type {_in_words(hint)}")
 
 
 def _one_of(kinds: tuple[Any, ...], value: object, name: str) -> Any:

@@ -62,7 +62,7 @@ class Answer(Plotted):
     Parameters
     ----------
     factorization : Factorization
-        Of the matrix that the application made; its certificate speaks of that matrix.
+        Of the matrix that the application made; its certificate is about that matrix.
     notes : tuple of str
         What was done to the data, one sentence each.
     component_names : tuple of str

@@ -94,12 +94,12 @@ class ErrorBars:
         return (
             how,
             *(
-                f"{names[j]} is unstable: {self.returned[j]:.0%} of the resamples show it again"
+                f"{names[j]} is unstable: {self.returned[j]:.0%} of the resamples find it again"
                 for j in self.unstable
             ),
             *(
-                f"nothing is known of the errors of {names[j]}, which are infinite: at most one of "
-                f"the {self.n_resamples} resamples has a component to match it with"
+                f"the errors of {names[j]} are unknown and set to infinity: at most one of the "
+                f"{self.n_resamples} resamples has a component that matches it"
                 for j in np.flatnonzero(~known.all(axis=1))
             ),
         )

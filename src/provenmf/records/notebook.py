@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 # Components shown; the others are in `table()` and in the report.
 MOST_ROWS = 20
 MOST_ENTRIES = 6
-NO_CERTIFICATE = "There is no certificate: none was asked for, or the method has none."
+NO_CERTIFICATE = "There is no certificate: you asked for none, or the method has none."
 
 
 def certificate_html(certificate: Certificate) -> str:

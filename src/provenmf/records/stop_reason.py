@@ -43,17 +43,18 @@ class StopReason(StrEnum):
 
 _SENTENCES = {
     StopReason.UNKNOWN: "",
-    StopReason.CONVERGED: "It stopped by itself: the last iterations changed nothing that matters.",
-    StopReason.MAX_ITER: "It stopped at the largest number of iterations allowed; more might "
+    StopReason.CONVERGED: "The fit converged: the last iterations changed almost nothing.",
+    StopReason.MAX_ITER: "The fit stopped at the maximum number of iterations; more might "
     "change the result.",
-    StopReason.INTERRUPTED: "It was interrupted; this is the best answer until then.",
-    StopReason.CALLBACK: "It was stopped by the callback.",
-    StopReason.ALL_CENTROIDS: "It found as many components as were asked for.",
-    StopReason.ALL_DIRECTIONS: "It stopped because every direction of the data has a component.",
-    StopReason.NOTHING_TO_PROJECT: "It stopped because the anchors explain every row.",
-    StopReason.NOTHING_TO_SPAN: "It stopped because the anchors explain every row.",
-    StopReason.NOTHING_OUTSIDE: "It stopped because the anchors explain every row.",
-    StopReason.NO_WEIGHTS: "It stopped because no row has a weight above the threshold.",
-    StopReason.DEPENDENT: "It stopped because the features became linearly dependent; those of "
-    "the iteration before are kept.",
+    StopReason.INTERRUPTED: "The fit was interrupted; this is the best result so far.",
+    StopReason.CALLBACK: "The callback stopped the fit.",
+    StopReason.ALL_CENTROIDS: "The fit found as many components as you asked for.",
+    StopReason.ALL_DIRECTIONS: "The fit stopped because every direction of the data has a "
+    "component.",
+    StopReason.NOTHING_TO_PROJECT: "The fit stopped because the anchors explain every row.",
+    StopReason.NOTHING_TO_SPAN: "The fit stopped because the anchors explain every row.",
+    StopReason.NOTHING_OUTSIDE: "The fit stopped because the anchors explain every row.",
+    StopReason.NO_WEIGHTS: "The fit stopped because no row has a weight above the threshold.",
+    StopReason.DEPENDENT: "The fit stopped because the features became linearly dependent; those "
+    "of the iteration before are kept.",
 }

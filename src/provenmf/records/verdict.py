@@ -55,8 +55,8 @@ def fit_sentences(certificate: Certificate) -> list[str]:
         return [f"The relative error is {in_digits(error)}."]
     if error > 1:
         return [
-            f"The relative error is {in_digits(error)}: zeros would be nearer to the data than "
-            "this product."
+            f"The relative error is {in_digits(error)}: all zeros would be nearer to the data "
+            "than this product."
         ]
     if lower == 0:
         return [

@@ -32,7 +32,7 @@ STATUS = {
     "unknown": (
         "What is unknown",
         "These cannot be decided from the data, for example because the theorem hides a "
-        "constant. They are never counted as met.",
+        "constant. They never count as met.",
     ),
 }
 
@@ -42,9 +42,9 @@ def certificate_elements(certificate: Certificate | None, matrix: str = "") -> l
     if certificate is None:
         return [
             Paragraph(
-                "This result has no certificate: it was made with certify=False, for which "
-                "`provenmf certify` computes one from the result and its data, or by a method "
-                "without theory here.",
+                "This result has no certificate. Either it was made with certify=False "
+                "(`provenmf certify` computes a certificate from the result and its data), or the "
+                "method has none.",
                 "note",
             )
         ]
@@ -56,7 +56,7 @@ def certificate_elements(certificate: Certificate | None, matrix: str = "") -> l
     elements.append(Paragraph(words_explained(certificate)))
     if matrix:
         elements.append(
-            Paragraph(f"All of this is about the matrix that was factorized: {matrix}.")
+            Paragraph(f"The certificate is about the matrix that was factorized: {matrix}.")
         )
     for status, (title, caption) in STATUS.items():
         checks = [check for check in certificate.checks if check.status == status]
@@ -78,7 +78,7 @@ def certificate_elements(certificate: Certificate | None, matrix: str = "") -> l
             "Measured",
             ("quantity", "value"),
             rows,
-            "Computed from the data and the result; no assumption is behind these numbers.",
+            "Computed from the data and the result, without assumptions.",
         )
     )
     return elements
@@ -94,8 +94,9 @@ def words_explained(certificate: Certificate) -> str:
     used += " ".join(f"{check.name} {check.note}" for check in certificate.checks)
     if "anchor" in used or "separab" in used:
         text += (
-            " An anchor is a row of the data that holds one component only. Data are separable if "
-            "every component has an anchor; all other rows are then mixtures of the anchors."
+            " An anchor is a row of the data that consists of one component only. Data are "
+            "separable if every component has an anchor; all other rows are then mixtures of the "
+            "anchors."
         )
     return text
 

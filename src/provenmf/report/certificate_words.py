@@ -13,22 +13,22 @@ MEANING = {
     "of the longest row",
     "typical_separability_residual": "median distance of a row to the mixtures of the anchors, as "
     "a share of the longest row",
-    "components_smallest_stretch": "how far the data move at least when weights move by a length "
-    "of 1",
+    "components_smallest_stretch": "how far a row moves, at least, when its weights move by a "
+    "length of 1",
     "smallest_singular_value": "smallest singular value of the components",
     "anchor_margin": "distance of an anchor to the mixtures of all other rows, at least",
     "anchor_margin_of_scaled_rows": "distance of an anchor to the mixtures of all other rows, at "
     "least; all rows divided by their sums",
-    "rows_near_anchors": "rows so near to an anchor that they count as the same",
-    "radius_of_rows_near_anchors": "how far they are from it at the most",
-    "radius_of_rows_near_anchors_of_scaled_rows": "how far they are from it at the most, all rows "
-    "divided by their sums",
+    "rows_near_anchors": "number of rows so near to an anchor that they count as the same",
+    "radius_of_rows_near_anchors": "largest distance of these rows from their anchor",
+    "radius_of_rows_near_anchors_of_scaled_rows": "largest distance of these rows from their "
+    "anchor, all rows divided by their sums",
     "anchors_beyond_twice_the_residual": "anchors that stand out by more than twice the largest "
     "residual",
     "size_angles": "size angles of the cones, in radians",
     "smallest_axis_angle": "smallest angle between two axes, in radians",
     "largest_sine": "largest sine of a size angle",
-    "size_angles_slack": "by how much a size angle could be smaller at the most, in radians",
+    "size_angles_slack": "by how much a size angle could be smaller, at most, in radians",
     "relative_distance_from_axes": "distance of the rows from the axes of their cones, relative to "
     "their length",
     "rows_coded_outside_their_cluster": "rows whose nearest component is not their cluster's",
@@ -41,7 +41,7 @@ MEANING = {
     "core_share_of_rows": "share of the rows that lie in these cones",
     "core_share_of_energy": "share of the squared length of all rows that lies in them",
     "kappa": "κ: least distance of an anchor to the mixtures of the other anchors",
-    "purest_other_row": "largest weight of an anchor in a row that is none (1: pure as well)",
+    "purest_other_row": "largest weight of an anchor in a row that is not an anchor (1: also pure)",
     "delta": "δ: largest distance of a row to the mixtures of the anchors",
     "rho": "ρ: the largest squared distance over the mean one",
     "gamma": "γ: length of the longest anchor",
@@ -57,7 +57,7 @@ MEANING = {
     "C_nu": "C_ν: largest entry of the noise, features having size one",
     "inverse_infinity_norm": "‖A†‖_∞: by how much decoding can enlarge the noise",
     "inverse_infinity_norm_moore_penrose": "the same for the Moore-Penrose inverse",
-    "noise_level": "root mean square length of what is left of a row",
+    "noise_level": "root mean square length of the residual of a row",
     "noise_blow_up": "factor by which noise can be enlarged (Theorem 5)",
     "divergence": "Kullback-Leibler divergence of the data from the product, D(X || WC)",
     "deviance_explained": "share of the divergence from the product of the margins that is "
@@ -70,25 +70,26 @@ PROVED = {
     "least",
     "weight_movement_per_row_movement": "a row that moves by a length of 1 moves its weights by at "
     "most",
-    "relative_error_gap": "what any other factorization of this rank could gain is at most",
+    "relative_error_gap": "any other factorization of this rank lowers the relative error by at "
+    "most",
     "relative_error": "the relative error is at most",
     "relative_error_max_form": "in the simpler form of the theorem, the relative error is at most",
     "relative_error_of_these_clusters": "with these clusters, the relative error is at most",
-    "noise_that_all_anchors_survive": "each anchor is a corner of the true data, no mixture of "
-    "other rows, if noise changed no row by more than",
+    "noise_that_all_anchors_survive": "each anchor is a corner of the noise-free data, not a "
+    "mixture of other rows, if noise changed no row by more than",
     "noise_that_all_anchors_or_rows_near_them_survive": "each anchor, or a row as near to it as "
-    "said below, is a corner of the true data, if noise changed no row by more than",
-    "noise_of_scaled_rows_that_all_anchors_survive": "each anchor is a corner of the true data, "
-    "if noise changed no row, divided by its sum, by more than",
+    "stated below, is a corner of the noise-free data, if noise changed no row by more than",
+    "noise_of_scaled_rows_that_all_anchors_survive": "each anchor is a corner of the noise-free "
+    "data, if noise changed no row, divided by its sum, by more than",
     "noise_of_scaled_rows_that_all_anchors_or_rows_near_them_survive": "each anchor, or a row as "
-    "near to it as said below, is a corner of the true data, if noise changed no row, divided by "
-    "its sum, by more than",
-    "share_of_any_component_that_can_change": "other nonnegative parts with the same product "
-    "differ from these, each from one, in a share of their mass of at most",
-    "mixing_of_any_other_factorization": "other nonnegative parts with the same product are "
-    "mixtures of these; the shares mixed in, squared and summed, have a root of at least",
-    "components_proved_unique": "components that every nonnegative factorization of the same "
-    "product contains",
+    "near to it as stated below, is a corner of the noise-free data, if noise changed no row, "
+    "divided by its sum, by more than",
+    "share_of_any_component_that_can_change": "each of any other nonnegative parts with the same "
+    "product differs from one of these in a share of its mass of at most",
+    "mixing_of_any_other_factorization": "any other nonnegative parts with the same product are "
+    "mixtures of these; the root of the sum of squares of the shares mixed in is at least",
+    "components_proved_unique": "number of components that every nonnegative factorization of the "
+    "same product contains",
     "distance_of_any_row_to_the_anchors_hull": "the distance of every row to the mixtures of the "
     "anchors is at most",
     "divergence_lower_bound": "the divergence of any two factors of this rank is at least",

@@ -79,7 +79,7 @@ class Keeper:
     def __init__(self, setting: Checkpoint, identity: Mapping[str, str]) -> None:
         if not setting.seconds >= 0:
             raise InvalidInput(
-                "is no time", argument="seconds", value=setting.seconds, remedy="give 0 or more"
+                "is not a time", argument="seconds", value=setting.seconds, remedy="give 0 or more"
             )
         self.folder, self._seconds = Path(setting.folder), setting.seconds
         self.identity = dict(identity)
@@ -104,7 +104,7 @@ class Keeper:
             stored = json.loads(path.read_text())
             identity, seed = stored["identity"], stored["seed"]
             if not isinstance(identity, dict) or not isinstance(seed, int | None):
-                raise UnreadableFile(f"{path} is not of a checkpoint: {remedy}")
+                raise UnreadableFile(f"{path} is not part of a checkpoint: {remedy}")
         self._compare(identity)
         self._seed = seed
 
@@ -134,7 +134,7 @@ class Keeper:
         if fingerprint != self.identity["data"]:
             raise InvalidInput(
                 f"X changed while it was read: it was {self.identity['data']} at first and is "
-                f"{fingerprint} now; fit again when nobody writes to it"
+                f"{fingerprint} now; fit again while nothing writes to it"
             )
 
     def next_run(self, name: str) -> RunFile:
@@ -182,7 +182,7 @@ class RunFile:
             save_snapshot(self._path, {"belongs": self._belongs, **content})
         except InvalidInput as error:
             if not self._failed:
-                warn_user(RuntimeWarning(f"{error}. The fit goes on; its last checkpoint stays"))
+                warn_user(RuntimeWarning(f"{error}. The fit goes on; the last checkpoint is kept"))
             self._failed = True
         took = time.monotonic() - began
         self._next = began + took + (max(self._seconds, SHARE * took) if self._seconds else 0.0)

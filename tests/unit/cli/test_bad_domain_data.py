@@ -24,7 +24,7 @@ def with_a_common_word():
 
 
 REFUSED = {
-    "documents of one word": ("topics", np.eye(40)[np.arange(60) % 40], 3, "two words"),
+    "documents of one word": ("topics", np.eye(40)[np.arange(60) % 40], 3, "two counted words"),
     "all documents alike": ("topics", np.tile(COUNTS[:1] + 1, (60, 1)), 3, "but not in all"),
     "fewer documents than topics": ("topics", COUNTS[:3], 5, "the 3 documents"),
     "negative weights": ("topics", negative(), 3, "negative entries"),
@@ -35,9 +35,9 @@ REFUSED = {
 }
 ANSWERED = {
     "a word in every document": ("topics", with_a_common_word(), 3, "in all documents left out"),
-    "fractions": ("topics", 0.37 * COUNTS, 3, "no counts of words"),
-    "two nodes": ("communities", PAIR, None, "communities counted"),
-    "bands without noise": ("unmix", CUBE, 3, "nothing is known of the noise"),
+    "fractions": ("topics", 0.37 * COUNTS, 3, "not word counts"),
+    "two nodes": ("communities", PAIR, None, "number of communities chosen"),
+    "bands without noise": ("unmix", CUBE, 3, "the noise is unknown"),
 }
 
 

@@ -49,4 +49,4 @@ def test_known_components_are_kept(run, separable, tmp_path):
     assert ran.code == 0, ran
     np.testing.assert_array_equal(provenmf.load(tmp_path / "r.npz").components[:2], known)
     ran = run("fit", separable, "-k", 3, "-m", "spa", "--known", "known.npy", "--no-report")
-    assert ran.code == 2 and "--known" in ran.err and "no option of SPA" in ran.err
+    assert ran.code == 2 and "--known" in ran.err and "not an option of SPA" in ran.err

@@ -36,6 +36,25 @@ def test_a_narrow_terminal_cuts_no_word_off(command):
     text = shown(command, 40)
     assert "…" not in text and "│" not in text
     assert "Show this message and" in " ".join(text.split())
+    assert "..." not in text.partition("Commands:")[2]
+
+
+@pytest.mark.parametrize("columns", [40, 60])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_narrow_terminal_has_no_wider_line(command, columns):
+    assert [line for line in shown(command, columns).splitlines() if len(line) > columns] == []
+
+
+def test_folded_examples_are_the_same_commands():
+    text = shown("topics", 40)
+    whole = re.sub(r" \\\n +", " ", text)
+    assert "provenmf topics posts.csv -k 8 --method spa -o spa.npz --json\n" in whole
+    assert "# topics over time\n    provenmf topics letters.csv \\\n      -k 10 --by year" in text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_arguments_have_neither_braces_nor_types(command):
+    assert not re.search(r"[{}]|<\w", shown(command))
 
 
 def test_every_command_has_an_example():

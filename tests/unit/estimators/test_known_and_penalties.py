@@ -64,7 +64,7 @@ def test_factorize_does_not_lose_known_parts():
     X, components = planted()
     found = factorize(X, 4, fixed_components=components[:2], random_state=0)
     np.testing.assert_array_equal(found.components[:2], components[:2])
-    with pytest.raises(InvalidInput, match="fixed_components.* is no option of SPA"):
+    with pytest.raises(InvalidInput, match="fixed_components.* is not an option of SPA"):
         factorize(X, 4, method="spa", fixed_components=components[:2])
 
 

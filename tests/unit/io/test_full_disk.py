@@ -57,7 +57,7 @@ print([str(each.message) for each in said if "checkpoint" in str(each.message)])
 print(repr(float(model.components_.sum())))
 """
     done = run(code, tmp_path)
-    assert "its last checkpoint stays" in done.stdout
+    assert "the last checkpoint is kept" in done.stdout
     assert contents(kept) == before
     # Goes on from there, in a process like the other: rounding may depend on where arrays lie.
     again = run(code.replace("fill_the_disk(2000)", ""), tmp_path)

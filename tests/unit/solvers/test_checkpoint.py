@@ -160,7 +160,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_the_fit_goes_on(tmp_path, mo
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(np, "savez", full)
-    with pytest.warns(RuntimeWarning, match=r"No space left.*its last checkpoint stays"):
+    with pytest.warns(RuntimeWarning, match=r"No space left.*the last checkpoint is kept"):
         result = model.set_params(max_iter=12).fit(X, checkpoint=Checkpoint(tmp_path, seconds=0))
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
     assert same(result.factorization_, fitted(model))

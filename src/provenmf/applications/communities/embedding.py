@@ -51,15 +51,15 @@ def embed(adjacency: sp.csr_array, k: int, *, energy: float = 0.99) -> Embedding
         )
     if len(values) > k and abs(values[k - 1]) - abs(values[k]) < TIE * abs(values[0]):
         notes.append(
-            f"eigenvalues {k} and {k + 1} are equal in size: which communities are found is "
+            f"eigenvalues {k} and {k + 1} have the same size, so the communities found are "
             "arbitrary; try another number"
         )
     pieces = connected_components(adjacency, directed=False)[0]
     if pieces > 1:
-        notes.append(f"the graph falls into {pieces} separate pieces")
+        notes.append(f"the graph is not connected: it has {pieces} separate pieces")
     kept, tied = _nodes_with_energy(vectors, energy)
     if tied:
-        notes.append(f"{tied} nodes tie at the cut of {energy:.0%} energy; all were kept")
+        notes.append(f"{tied} nodes tie at the cut-off of {energy:.0%} energy; all were kept")
     eigenvalues = np.full(k + 1, np.nan)
     eigenvalues[: len(values)] = values
     return Embedding(vectors, eigenvalues, kept, tuple(notes))

@@ -72,19 +72,19 @@ def find_communities(
     Parameters
     ----------
     graph : from `read_graph`, an adjacency matrix, or a networkx graph.
-    n_communities : how many; None counts those that the links show beyond chance.
+    n_communities : number of communities; None counts them from the spectrum of the graph.
     method : "spa", "merit", "fast_anchor", "fast_gradient", "geo_nmf" or "spoc".
-    energy : pure nodes are sought among the nodes with this share of the squared row norms.
-    scale : whether to divide out the degrees before pure nodes are sought.
-    vertices : whether corners are means over all nodes that lie at them within their noise, which
+    energy : look for pure nodes among the nodes with this share of the squared row norms.
+    scale : whether to divide out the degrees before looking for pure nodes.
+    vertices : whether corners are means of all nodes that lie at them within their noise, which
         is closer to the truth than one pure node each; memberships are then the nearest mixtures
-        of the corners. "auto" does so unless the nodes with the share `energy` are less than half
-        of all: the eigenvectors then describe a few dense regions. Needs `scale`.
+        of the corners. "auto" does this unless the nodes with the share `energy` are less than half
+        of all: the eigenvectors then describe only a few dense regions. Needs `scale`.
     memberships : without vertices, "scaled" solves V = M V[pure], sets negative entries to zero
-        and scales rows to sum one; "floored" raises them to the machine epsilon instead of zero;
+        and scales rows to a sum of one; "floored" sets them to the machine epsilon instead of zero;
         "simplex" takes the nearest point of the simplex spanned by V[pure].
     random_state, options : passed to the method's estimator. "geo_nmf" is deterministic and has the
-        option `spread`: pure nodes are at least 1 − spread as long as the longest.
+        option `spread`: pure nodes are at least 1 − spread times as long as the longest.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def find_communities(
     if n_communities is None:
         n_communities = number_of_communities(graph.adjacency)
         notes.append(
-            f"communities counted by the links beyond chance (Bethe Hessian): {n_communities}; "
+            f"number of communities chosen from the spectrum (Bethe Hessian): {n_communities}; "
             "give the number if you know it"
         )
     embedding = embed(graph.adjacency, n_communities, energy=energy)
@@ -135,8 +135,8 @@ def find_communities(
         factorization = with_estimates(factorization, found.error_bars, found.memberships)
     if found.undetermined.any():
         notes.append(
-            f"{np.count_nonzero(found.undetermined)} nodes are not reached by the leading "
-            "eigenvectors; they get the mean memberships"
+            f"the leading eigenvectors do not reach {np.count_nonzero(found.undetermined)} nodes; "
+            "they get the mean memberships"
         )
     return Communities(
         factorization=factorization,

@@ -87,8 +87,8 @@ class Topics(Answer):
     eigenvalues : ndarray of shape (values,) or None
         Of the words' co-occurrence, largest first; likewise.
     noise_edge : float
-        The eigenvalue that words drawn at random reach, if the number of topics was to be found;
-        otherwise NaN.
+        The largest eigenvalue for words drawn at random, if the number of topics was chosen
+        automatically; otherwise NaN.
     settings : TopicSettings
         How the matrix was made.
     document_groups : ndarray of shape (documents,) or None
@@ -261,13 +261,13 @@ class Topics(Answer):
         numbers : sequence of int
             The topics to merge, counted from 1 as in their names.
         documents : texts, Counts or matrix of counts, optional
-            What the topics were found in; needed for topics that were loaded from a file.
+            The documents that the topics were found in; needed for topics loaded from a file.
 
         Returns
         -------
         Topics
             Without anchor words: the certificate is that of documents of unit length factorized
-            with these topics. Default names are numbered anew, names of one's own stay.
+            with these topics. Default names are renumbered; names that you gave are kept.
 
         Examples
         --------
@@ -307,10 +307,10 @@ class Topics(Answer):
         rows, columns = len(self.factorization.weights), self.factorization.components.shape[1]
         if self.anchor_columns is None:
             return f"{rows:,} documents of unit length over {columns:,} words"
-        how = ", moved in by as much as noise may have moved it out"
+        how = ", moved inwards to allow for noise"
         return (
-            f"{rows:,} words as points, each the scaled co-occurrence of a word in {columns} "
-            f"coordinates{how if self.settings.features == 'counts' else ''}"
+            f"{rows:,} words as points in {columns} coordinates, computed from the words that "
+            f"occur with them{how if self.settings.features == 'counts' else ''}"
         )
 
     def matrix_of(self, data: object) -> Any:
@@ -343,7 +343,7 @@ class Topics(Answer):
         ----------
         data : texts, counts with their vocabulary, or a matrix of counts
             A matrix without names has the columns of the counts that the topics were found in.
-            Words that are not in `vocabulary` say nothing and are left out.
+            Words that are not in `vocabulary` are ignored.
 
         Returns
         -------

@@ -60,13 +60,13 @@ def count_problem(
     words = word_points(spectrum)
     if not np.isfinite(words.errors).any() and not counts.whole:
         raise InvalidInput(
-            "documents has fractions that sum to one at most in every document: shares do not tell "
-            "how many words a document has; give counts of words"
+            "documents has fractions that sum to at most one in every document: shares do not say "
+            "how many words a document has; give word counts"
         )
     if not np.isfinite(words.errors).any():
         raise InvalidInput(
-            "no document has two words that are counted: nothing is known about which words occur "
-            "together; use longer documents, or leave out fewer words (--max-share, "
+            "no document has two counted words, so it is unknown which words occur "
+            "together; use longer documents, or ignore fewer words (--max-share, "
             "--min-documents)"
         )
     if min_anchor_documents is None:
@@ -116,9 +116,10 @@ class NumberFound:
         above = int(np.count_nonzero(values > self.noise_edge))
         more = " or more" if above == len(values) else ""
         return (
-            f"{counted(self.number, 'topic')}: {counted(above, 'eigenvalue')}{more} of the words' "
-            f"co-occurrence exceed {self.noise_edge:.3g}, the largest that words drawn at random "
-            f"give, and they fall most after the {self.number}th; give the number if you know it"
+            f"number of topics chosen automatically: {self.number}; "
+            f"{counted(above, 'eigenvalue')}{more} of the co-occurrence of words exceed "
+            f"{self.noise_edge:.3g}, the largest for words drawn at random, and the largest drop "
+            f"follows number {self.number}; give the number if you know it"
         )
 
 
@@ -138,18 +139,19 @@ def notes_on_counts(counts: WordCounts, problem: CountProblem) -> list[str]:
     notes = []
     if not counts.whole:
         notes.append(
-            "the data have fractions and are no counts of words: pairs of a word with itself are "
-            "left out, and the weights of documents take the numbers as if they were counts"
+            "the data have fractions, so they are not word counts: pairs of a word with itself are "
+            "left out, and document weights treat the numbers as if they were counts"
         )
     if problem.spectrum.capped:
         notes.append(
-            "words repeat within documents far more than topics explain: where topics are sought, "
-            f"more than {MOST_REPEATS:.0f} occurrences in a document count as {MOST_REPEATS:.0f}"
+            "words repeat within documents far more than topics explain, so the search for topics "
+            f"counts at most {MOST_REPEATS:.0f} occurrences of a word in a document"
         )
     notes += _note_on_noise(counts, problem.spectrum)
     short = int(np.count_nonzero(counts.lengths == 1))
     if short:
-        notes.append(f"{counted(short, 'document')} of one word: no pairs of words there")
+        verb = "has" if short == 1 else "have"
+        notes.append(f"{counted(short, 'document')} {verb} only one word, and so no pairs of words")
     return notes
 
 
@@ -167,7 +169,7 @@ def _note_on_noise(counts: WordCounts, spectrum: WordSpectrum) -> list[str]:
     if above == k:
         return []
     return [
-        f"{above} of {k} eigenvalues of the words' co-occurrence exceed {edge:.3g}, the largest "
-        f"that words drawn at random give: this corpus is too small to tell {k} topics apart; "
-        "ask for fewer, or give more or longer documents"
+        f"{above} of {k} eigenvalues of the co-occurrence of words exceed {edge:.3g}, the largest "
+        f"for words drawn at random: this corpus is too small to distinguish {k} topics; "
+        "ask for fewer, or use more or longer documents"
     ]

@@ -239,7 +239,7 @@ def in_processes(
                 yield waiting.popleft().result()
         except BrokenProcessPool as error:
             raise InvalidInput(
-                "a process that counted words was ended, most likely for want of memory",
+                "a process that counted words was killed, most likely because memory ran out",
                 argument="n_jobs",
                 remedy="use {argument=1}",
             ) from error

@@ -51,9 +51,7 @@ def reduce_to(answer: Topics, n_topics: int, documents: object = None) -> Topics
     counts = counts_behind(answer, documents)
     mass = words_of_topics(answer, counts.matrix)
     groups = least_loss_groups(answer.topics, mass, n_topics)
-    told = (
-        f"{answer.n_components} topics were reduced to {n_topics}: those that differ least merged"
-    )
+    told = f"{answer.n_components} topics were reduced to {n_topics} by merging similar topics"
     return regrouped(answer, groups, mass, counts, told)
 
 

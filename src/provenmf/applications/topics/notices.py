@@ -55,7 +55,7 @@ def _mails(share: float) -> str:
     if share < NOTICED:
         return ""
     return (
-        f"{share:.0%} of the texts look like mails: leave out headers, quotations, attachments "
+        f"{share:.0%} of the texts look like emails: remove headers, quotations, attachments "
         "and signatures (--mail, or provenmf.io.mail.body_of in Python)"
     )
 
@@ -65,8 +65,8 @@ def _attachments(number: int) -> str:
     if not number:
         return ""
     return (
-        f"encoded attachments (uuencode or base64) in {counted(number, 'text')} count as words: "
-        "leave them out (--mail, or provenmf.io.mail.body_of in Python)"
+        f"encoded attachments (uuencode or base64) in {counted(number, 'text')} are counted as "
+        "words: remove them (--mail, or provenmf.io.mail.body_of in Python)"
     )
 
 
@@ -75,8 +75,8 @@ def _short(counts: sp.csr_array) -> str:
     if median >= SHORT:
         return ""
     return (
-        f"the texts are short: half of them have at most {counted(round(median), 'counted word')}, "
-        "and topics of such texts are uncertain; join texts that belong together"
+        f"the texts are short: half of them have at most {counted(round(median), 'counted word')}. "
+        "Topics of short texts are uncertain; join texts that belong together"
     )
 
 
@@ -86,6 +86,6 @@ def _codes(vocabulary: NDArray[np.str_]) -> str:
         return ""
     return (
         f"{len(codes) / len(vocabulary):.0%} of the words look like codes, such as "
-        f"{', '.join(codes[:3])}: count only words in more documents (--min-documents, or "
-        "min_documents in Python), or clean the texts of attachments"
+        f"{', '.join(codes[:3])}: count only words that occur in more documents (--min-documents, "
+        "or min_documents in Python), or remove attachments from the texts"
     )

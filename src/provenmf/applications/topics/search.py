@@ -60,28 +60,29 @@ def find_topics(
     Parameters
     ----------
     documents : texts, Corpus, Counts or matrix of counts (documents, words)
-        Texts as a list or from `read_texts`; their counts, from `count_words` (which has options)
+        Texts as a list or from `read_texts`; word counts from `count_words` (which has options)
         or `read_counts`; or a matrix of counts.
     n_topics : int or None, default None
-        How many. None counts the eigenvalues of the words' co-occurrence above its noise level,
-        up to where they fall most; with other features it is left to the method.
+        Number of topics. None counts the eigenvalues of the words' co-occurrence above its noise
+        level, up to the largest drop; with other features, the method chooses the number.
     method : str, default "spa"
         "spa", "merit", "xray", "fast_anchor", "fast_gradient" find anchor words; any other
         method, such as "and_descent", factorizes the documents.
     features : {"counts", "tf-idf"}, default "counts"
-        What anchor words are found from: the unbiased co-occurrence of counts, or that of tf-idf
-        as in Nguyen et al. 2022. Methods that factorize documents always take tf-idf.
+        Find anchor words from the unbiased co-occurrence of counts, or from that of tf-idf as in
+        Nguyen et al. 2022. Methods that factorize documents always use tf-idf.
     vocabulary : sequence of str, optional
         The words of a matrix, or those to count in texts.
     min_anchor_documents : int, optional
         A word in fewer documents cannot become an anchor. By default the words' standard errors
-        decide; with tf-idf 1 % of the documents, at least 2 (docs/decisions.md).
+        decide; with tf-idf, 1 % of the documents and at least 2 (docs/decisions.md).
     weights_from : {"likelihood", "counts", "tfidf"}, optional
-        How the weights of documents are found: by likelihood with a Dirichlet prior, the default
-        for topics from counts; or by least squares of counts, the default otherwise, or tf-idf.
+        How document weights are computed: by likelihood with a Dirichlet prior (the default for
+        topics from counts), or by least squares of counts (the default otherwise) or of tf-idf.
     n_resamples : int, default 0
-        Find the topics again so many times, in documents drawn with replacement, for their standard
-        errors (`Topics.error_bars`); 0 for none, else 10 or more. Each takes as long as a fit.
+        Number of times to find the topics again, in documents drawn with replacement, for their
+        standard errors (`Topics.error_bars`): 0 for none, otherwise 10 or more. Each takes as long
+        as a fit.
     random_state, options
         Passed to the method's estimator.
 
@@ -127,7 +128,8 @@ def find_topics(
     notes += [*found.notes, *found_fewer(found.factorization, n_topics, "topics")]
     empty = int(np.count_nonzero(counts.lengths == 0))
     if empty:
-        notes.append(f"{counted(empty, 'document')} with no word left: no weights there")
+        verb = "has" if empty == 1 else "have"
+        notes.append(f"{counted(empty, 'document')} {verb} no words left, and so no weights")
     names = numbered("Topic", len(found.topics))
     return Topics(
         factorization=found.factorization,

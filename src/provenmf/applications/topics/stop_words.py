@@ -94,7 +94,7 @@ def stop_words_of(wanted: str | Sequence[str] | None) -> list[str] | None:
         return sorted(ENGLISH_STOP_WORDS)
     if wanted not in _LISTS:
         raise InvalidInput(
-            "is no language with a list of stop words",
+            "is not a language with a list of stop words",
             argument="stop_words",
             value=wanted,
             remedy=f"choose one of {', '.join(LANGUAGES)}, or give the words",

@@ -24,8 +24,8 @@ from provenmf.solvers.topics.refine import documents_to_judge
 from provenmf.solvers.topics.solver import topics_at
 
 NOT_REFINED = (
-    "topics are those of the anchor words alone: refining them by the weights of the documents "
-    "did not make words of left-out documents more likely"
+    "topics were not refined by the documents' weights, because that did not make held-out "
+    "documents more likely"
 )
 
 

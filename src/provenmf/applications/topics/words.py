@@ -122,11 +122,11 @@ def chosen_words(
     if n_texts < 2:
         raise InvalidInput(
             f"the corpus has {n_texts} document: topics need at least two, "
-            "for example one a line or one a file"
+            "for example one per line or one per file"
         )
     if not 0 <= max_share <= 1:
         raise InvalidInput(
-            "is no share", argument="max_share", value=max_share, remedy="give one from 0 to 1"
+            "is not a share", argument="max_share", value=max_share, remedy="use 0 to 1"
         )
     least = min(min_documents, n_texts)
     words = counter.vocabulary(least, max(max_share * n_texts, least), max_words)
@@ -187,7 +187,7 @@ def as_word_counts(documents: Any, vocabulary: Sequence[str] | None = None) -> C
         outside = True
         if documents.ndim != 2:
             raise InvalidInput(
-                f"documents is a collection of {documents.ndim} axes that is not in memory: give "
+                f"documents is an array with {documents.ndim} axes that is not in memory: give "
                 "counts (documents, words), or texts in memory"
             )
     if not outside and are_texts(documents):

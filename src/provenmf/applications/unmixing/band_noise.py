@@ -136,14 +136,14 @@ def counted_materials(noise: BandNoise) -> tuple[int | None, str]:
     found, weak = noise.count, noise.n_weak
     if not found or found == len(noise.eigenvalues) or weak > MOST_WEAK:
         return None, (
-            f"{found} directions stand out from the noise, {weak} of them little: spectra vary "
-            "within materials, and the noise does not tell how many there are"
+            f"{found} directions stand out from the noise, {weak} of them only a little: spectra "
+            "vary within materials, so the noise does not determine the number of materials"
         )
     return found, (
-        f"materials counted by the directions that stand out from the noise: {found}, the weakest "
-        f"with {noise.eigenvalues[found - 1]:.3g} times the variance of the noise, which alone has "
-        f"up to {noise.edge:.3g}. Materials that the others can mix, or too rare to stand out, are "
-        "not counted: give the number if you know it"
+        f"number of materials chosen from the noise: {found} directions stand out, the weakest "
+        f"with {noise.eigenvalues[found - 1]:.3g} times the variance of the noise, which alone "
+        f"reaches {noise.edge:.3g}. Materials that are mixtures of others, or too rare, are not "
+        "counted: give the number if you know it"
     )
 
 

@@ -63,9 +63,10 @@ def group_rows(
     dropped = len(sizes) - len(kept)
     if len(kept) < max(2 * (n_components or 1), 10):
         kept, dropped = np.arange(len(sizes)), 0
-    note = f"{len(rows)} rows were put into {len(kept)} groups within {radius:.1%} of their length"
+    note = f"{len(rows)} rows were averaged in {len(kept)} groups of rows that differ by at most "
+    note += f"{radius:.1%} of their length"
     if dropped:
-        note += f"; {dropped} groups of fewer than {LEAST_SIZE} were not considered for anchors"
+        note += f"; {dropped} groups of fewer than {LEAST_SIZE} rows cannot become anchors"
     return Groups(means[kept], sizes[kept], first[kept], radius, note)
 
 

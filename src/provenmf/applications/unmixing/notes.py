@@ -11,8 +11,8 @@ from provenmf.applications.unmixing.pixel_points import PixelProblem
 from provenmf.records import Factorization
 
 UNKNOWN_NOISE = (
-    "nothing is known of the noise: there are fewer than two pixels for each band, or the bands "
-    "follow from each other exactly; endmembers are not averaged"
+    "the noise is unknown, because there are fewer than two pixels for each band or the bands "
+    "determine each other exactly; endmembers are not averaged"
 )
 
 
@@ -26,8 +26,8 @@ def notes_on(
         moved = np.count_nonzero(spectra.anchors != factorization.anchors)
         if moved:
             notes.append(
-                f"{moved} of {len(spectra.anchors)} endmembers, extreme by the shape of their "
-                "spectra, were exchanged for groups that explain the pixels better"
+                f"{moved} of {len(spectra.anchors)} endmembers, found by the shape of their "
+                "spectra, were replaced by groups of pixels that explain the image better"
             )
     notes += negative_note(spectra.endmembers)
     if problem.noise is not None and spectra.n_averaged is not None:
@@ -36,8 +36,8 @@ def notes_on(
     if spectra.outside is not None:
         notes.append(
             f"{spectra.outside:.1%} of the pixels lie outside the simplex of the purest ones by "
-            "more than their noise: no pixel is pure, and endmembers are the corners of the "
-            "likeliest simplex around all pixels"
+            "more than their noise, so no pixel is pure; endmembers are the corners of the most "
+            "likely simplex around all pixels"
         )
     return notes
 
@@ -49,8 +49,8 @@ def negative_note(endmembers: NDArray[np.floating]) -> list[str]:
     if not count:
         return []
     return [
-        f"{count} spectra have negative values, down to {endmembers.min():.2g}, as no pixel has: "
-        "choose another method, such as spa or merit, or fewer materials"
+        f"{count} spectra have negative values, down to {endmembers.min():.2g}, which no pixel "
+        "has: choose another method, such as spa or merit, or fewer materials"
     ]
 
 
@@ -58,10 +58,10 @@ def averaging_note(n_averaged: NDArray[np.intp], left: float) -> str:
     """Over how many pixels endmembers were averaged, and which ones rest on one pixel."""
     note = (
         f"{len(n_averaged)} materials leave {left:.3g} times the variance of the noise; endmembers "
-        f"are means over {', '.join(str(n) for n in n_averaged)} pixels that lie at the corners "
+        f"are means of {', '.join(str(n) for n in n_averaged)} pixels that lie at the corners "
         "within their noise"
     )
     alone = [str(j + 1) for j in np.flatnonzero(n_averaged <= 1)]
     if alone:
-        note += f"; with one pixel only, an odd pixel may pass for material {', '.join(alone)}"
+        note += f"; material {', '.join(alone)} has one pixel only, which may just be odd"
     return note

@@ -85,33 +85,33 @@ def unmix(
     cube : Cube or array
         From `read_cube`, or an array (rows, columns, bands), or pixels and bands in a matrix.
     n_endmembers : int, optional
-        How many. None counts the directions that stand out from the noise of the bands. Where
-        many fade into it, or nothing is known of the noise, the number must be settled by singular
-        values, anchors and cones, or is asked for. The notes say how it was found.
+        Number of endmembers. None counts the directions that stand out from the noise of the bands.
+        If many directions fade into the noise, or the noise is unknown, singular values, anchors
+        and cones must agree on the number; otherwise you are asked for it. The notes say how it was
+        chosen.
     method : str, default="spa"
         "spa", "merit", "xray", "fast_anchor" or "fast_gradient".
     shape : tuple of int, optional
-        Rows and columns of the image, where cube is a matrix.
+        Rows and columns of the image, if cube is a matrix.
     group : bool, default=True
         Whether to look for endmembers among means of near-identical pixels.
     group_radius : float, optional
-        How far pixels of a group may be from its first, as a share of the mean length of a pixel;
-        None takes 5 %, or more where the noise is larger.
+        Largest distance of a pixel from the first of its group, as a share of the mean length of a
+        pixel; None uses 5 %, or more if the noise is larger.
     scale : bool, default=True
         Whether to look for endmembers by the shape of the spectra, not their brightness.
     vertices : bool or "auto", default="auto"
-        Whether endmembers are means over all pixels that lie at a corner within their noise,
-        sought in place of groups among pixels projected onto the directions of the materials, and
-        abundances are weighted by the noise of the bands. Where many pixels lie outside of the
-        corners, so that none is pure, endmembers are the corners of the likeliest simplex around
-        all pixels. "auto" does so where noise explains what
-        the materials leave, no `group_radius` is given, and the method is one for many rows
-        ("spa", "xray", "fast_anchor").
+        Whether endmembers are means of all pixels that lie at a corner within their noise. Pixels
+        are then projected onto the directions of the materials instead of grouped, and abundances
+        are weighted by the noise of the bands. If many pixels lie outside the corners, no pixel is
+        pure, and endmembers are the corners of the most likely simplex around all pixels. "auto"
+        does this if noise explains what the materials leave, no `group_radius` is given, and the
+        method can handle many rows ("spa", "xray", "fast_anchor").
     true_endmembers, true_abundances : array of shape (k, bands) and (all pixels, k), optional
         Reference to compare with.
     n_resamples : int, default=0
-        Find the endmembers again so many times, in pixels drawn with replacement, for their
-        standard errors (`Unmixing.error_bars`); 0 for none, else 10 or more.
+        Number of times to find the endmembers again, in pixels drawn with replacement, for their
+        standard errors (`Unmixing.error_bars`): 0 for none, otherwise 10 or more.
     random_state, **options
         Passed to the method's estimator.
 

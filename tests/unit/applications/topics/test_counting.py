@@ -166,7 +166,7 @@ def test_documents_without_words_and_of_one_word(tmp_path):
     assert found.document_weights.shape == (7, 2)
     sums = found.document_weights.sum(axis=1)
     np.testing.assert_allclose(sums, [1, 0, 1, 1, 0, 1, 1])
-    assert "2 documents with no word left: no weights there" in found.notes
+    assert "2 documents have no words left, and so no weights" in found.notes
 
 
 def test_bad_options_name_themselves(texts):

@@ -27,11 +27,11 @@ def with_documents_of_one_word():
 @pytest.mark.parametrize(
     ("counts", "note"),
     [
-        (with_documents_of_one_word(), "600 documents of one word"),
+        (with_documents_of_one_word(), "600 documents have only one word"),
         (with_word_in_every_document(), "in all documents left out"),
-        (COUNTS * rng.random(COUNTS.shape), "have fractions and are no counts"),
-        (COUNTS * 1e6, "more than 3 occurrences in a document count as 3"),
-        (np.vstack([COUNTS, np.zeros((300, 50))]), "300 documents with no word left"),
+        (COUNTS * rng.random(COUNTS.shape), "have fractions, so they are not word counts"),
+        (COUNTS * 1e6, "counts at most 3 occurrences of a word in a document"),
+        (np.vstack([COUNTS, np.zeros((300, 50))]), "300 documents have no words left"),
     ],
 )
 def test_answered_with_a_note(counts, note):
@@ -45,11 +45,11 @@ def test_answered_with_a_note(counts, note):
 @pytest.mark.parametrize(
     ("counts", "number", "message"),
     [
-        (np.eye(30)[rng.integers(30, size=1500)], 3, "no document has two words"),
+        (np.eye(30)[rng.integers(30, size=1500)], 3, "no document has two counted words"),
         (np.tile(COUNTS[0] + 1, (1500, 1)), 3, "no word occurs in two documents but not in all"),
         (np.tile(COUNTS[0] + 1, (1500, 1)), None, "no word occurs in two documents"),
         (COUNTS[:4], 6, "n_topics=6 must be at least 1 and at most the 4 documents"),
-        (COUNTS / np.maximum(COUNTS.sum(axis=1, keepdims=True), 1), 3, "give counts of words"),
+        (COUNTS / np.maximum(COUNTS.sum(axis=1, keepdims=True), 1), 3, "give word counts"),
         (COUNTS - 0.1, 3, "negative"),
     ],
 )
@@ -61,8 +61,8 @@ def test_refused_in_words(counts, number, message):
 def test_topics_that_do_not_stand_out_from_the_noise_are_said():
     """Eigenvalues of topics fall with their number; those of noise fall with more documents."""
     corpus = topic_corpus(1000, 500, 5, random_state=0)
-    told = "too small to tell 40 topics apart"
+    told = "too small to distinguish 40 topics"
     assert any(told in note for note in find_topics(corpus.counts, 40, certify=False).notes)
     for number in (3, 5):
         notes = find_topics(corpus.counts, number, certify=False).notes
-        assert not any("too small to tell" in note for note in notes)
+        assert not any("too small to distinguish" in note for note in notes)

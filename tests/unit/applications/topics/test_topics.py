@@ -100,7 +100,7 @@ def test_the_record_holds_all_that_a_report_needs(tmp_path):
     assert loaded.example_documents[:, 0].tolist() == best.tolist()
     assert loaded.row_names[best[0]] == f"file {best[0]}"
     assert loaded.example_texts[1, 0] == texts[best[1]][:400]
-    assert "1 document with no word left: no weights there" in loaded.notes
+    assert "1 document has no words left, and so no weights" in loaded.notes
     assert loaded.document_weights[8].tolist() == [0, 0, 0]
     given = count_words(corpus, min_documents=1).vocabulary
     everything = find_topics(count_words(corpus, min_documents=1), 3, method="spa")
@@ -237,7 +237,7 @@ def test_top_words_are_relevant_not_only_frequent():
 
 def test_counts_that_say_nothing():
     one_word = np.eye(4)[[0, 1, 2, 3, 0, 1, 2, 3]]
-    with pytest.raises(InvalidInput, match="no document has two words"):
+    with pytest.raises(InvalidInput, match="no document has two counted words"):
         find_topics(one_word, 2)
     with pytest.raises(InvalidInput, match="no word occurs in two documents but not in all"):
         find_topics(np.ones((6, 4)), 2)
@@ -255,7 +255,7 @@ def test_documents_of_one_word_and_fractions_are_mentioned():
         [corpus.counts, sp.csr_array(np.eye(200)[corpus.anchor_words[:, 0].repeat(2)[:5]])]
     ).tocsr()
     found = find_topics(counts, 3, certify=False)
-    assert any("5 documents of one word" in note for note in found.notes)
+    assert any("5 documents have only one word" in note for note in found.notes)
     np.testing.assert_allclose(found.document_weights.sum(axis=1), 1)
     fractions = find_topics(corpus.counts * 0.7, 3, certify=False)
     assert any("have fractions" in note for note in fractions.notes)
@@ -283,4 +283,4 @@ def test_refined_topics_that_are_not_kept_are_mentioned(monkeypatch, kept):
     likelihoods = iter([-2.0, -1.0] if kept else [-1.0, -2.0])  # before and after
     monkeypatch.setattr(solver, "held_out_likelihood", lambda *_: next(likelihoods))
     notes = find_topics(corpus.counts, 3, certify=False).notes
-    assert any("did not make words of left-out documents" in note for note in notes) is not kept
+    assert any("did not make held-out documents" in note for note in notes) is not kept
