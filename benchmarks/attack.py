@@ -2,7 +2,7 @@
 
     python benchmarks/attack.py [--fits 10000] [--seed 0] [--minutes 30]
 
-Small hostile data (benchmarks/hostile.py) are factorized by every method; then the record is
+Small hostile data (benchmarks/hard_data.py) are factorized by every method; then the record is
 forged, or certified against other data. Each statement of each certificate is compared with an
 independent computation (benchmarks/statements.py): exact fractions where a bound or a condition is
 proved, linear programs for each unknown where parts are called unique. Prints what was checked
@@ -17,7 +17,7 @@ import warnings
 from collections import Counter
 from dataclasses import dataclass, field
 
-import hostile
+import hard_data
 import numpy as np
 from rich.console import Console
 from rich.table import Table
@@ -90,7 +90,7 @@ def judge(case, tally, where):
 def one_fit(seed, tally):
     """Factorize hostile data by one method, judge its certificate and those of forgeries."""
     rng = np.random.default_rng(seed)
-    data, k, name = hostile.data(rng)
+    data, k, name = hard_data.data(rng)
     method = sorted(CATALOGUE)[seed % len(CATALOGUE)]
     options = OPTIONS[rng.integers(len(OPTIONS))]
     known = estimator_class(method)().get_params()
@@ -108,7 +108,7 @@ def one_fit(seed, tally):
     if not hasattr(estimator, "factorization_"):
         return
     record = estimator.factorization_
-    forged = [("other data", record)] + list(hostile.forgeries(rng, record))
+    forged = [("other data", record)] + list(hard_data.forgeries(rng, record))
     for choice in rng.permutation(len(forged))[:FORGERIES_A_FIT]:
         what, changed = forged[choice]
         seen = data[rng.permutation(data.shape[0])] if what == "other data" else data

@@ -18,7 +18,7 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
-import hostile
+import hard_data
 import numpy as np
 from attack import Tally, case_of, judge
 from rich.console import Console
@@ -49,7 +49,7 @@ def fitted(method):
     if method == "communities":
         data = mixed_membership_network(60, 3, random_state=0).adjacency
         return find_communities(data, 3), data
-    data = hostile.noisy(rng, 12, 6, 3)
+    data = hard_data.noisy(rng, 12, 6, 3)
     if method == "unmix":
         return unmix(data, 3, shape=(3, 4)), data
     known = estimator_class(method)().get_params()

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
+from numbers import Integral
 
 from provenmf.errors import InvalidInput
 from provenmf.parallel import at_most, usable_cores
@@ -17,6 +18,8 @@ _UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 BLOCKS_IN_BUDGET = 32
 # What later passes need of each block goes to files beyond this share of the budget.
 SHARE_OF_PARTS = 0.25
+# More threads or processes than this for each core only take memory.
+MOST_ON_A_CORE = 4
 
 _memory: ContextVar[float] = ContextVar("provenmf_memory", default=math.inf)
 
@@ -93,11 +96,12 @@ def bytes_of(memory: str | float) -> float:
 
 def threads_of(n_jobs: int) -> int:
     """A number of threads; negative numbers count back from all cores, as in joblib."""
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
         raise InvalidInput(
             "is not a number of threads",
             argument="n_jobs",
             value=n_jobs,
             remedy="give {argument=1} or more, or {argument=-1} for all cores",
         )
-    return n_jobs if n_jobs > 0 else max(1, usable_cores() + 1 + n_jobs)
+    cores = usable_cores()
+    return min(int(n_jobs), MOST_ON_A_CORE * cores) if n_jobs > 0 else max(1, cores + 1 + n_jobs)

@@ -23,6 +23,7 @@ ROUND = {
     "estimators:checkpoint_case": 1,
     "applications": 2,
     "advice": 1,
+    "odd": 2,
     "files": 8,
     "commands": 1,
     "files:corpus": 1,

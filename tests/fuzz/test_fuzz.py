@@ -10,7 +10,7 @@ FUZZER = Path(__file__).with_name("run.py")
 PARTS = [
     ["files:corpus", "files"],
     ["estimators", "estimators:storage_case", "estimators:checkpoint_case"],
-    ["applications", "advice", "commands"],
+    ["applications", "advice", "odd", "commands"],
 ]
 
 

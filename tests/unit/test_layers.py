@@ -11,7 +11,7 @@ SOURCE = Path(provenmf.__file__).parent
 
 LAYERS = [
     {"errors"},
-    {"parallel", "progress", "storage"},
+    {"parallel", "progress", "seeds", "storage"},
     {"budget"},
     {"kernels"},
     {"linalg"},

@@ -109,6 +109,9 @@ def test_one_setting_for_own_threads_too(monkeypatch):
     for wrong in (0, True, 1.5):
         with pytest.raises(InvalidInput, match="n_jobs"):
             threads_of(wrong)
+    assert threads_of(np.int64(3)) == 3
+    with resources(n_jobs=10**30):  # more than BLAS has a number for
+        assert available_threads() == 8
 
 
 def test_amounts_of_memory():

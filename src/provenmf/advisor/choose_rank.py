@@ -14,6 +14,7 @@ from provenmf.advisor.sample import MOST_ENTRIES, moderate_part
 from provenmf.advisor.witnesses import witnesses_of
 from provenmf.blocks import Blocks, as_blocks
 from provenmf.errors import InvalidInput
+from provenmf.seeds import generator
 from provenmf.storage import as_dense, stored_values
 
 Floats = NDArray[np.float64]
@@ -86,7 +87,7 @@ def choose_rank(
     >>> found.n_components
     3
     """
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     matrix, counts, notes = _prepared(as_blocks(X), max_entries, rng)
     chosen = _checked_ranks(ranks, matrix.shape)
     for name, value, legal in (

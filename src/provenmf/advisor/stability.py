@@ -19,6 +19,7 @@ from provenmf.linalg.scaling import unit_rows
 from provenmf.metrics.matching import match_components
 from provenmf.parallel import for_row_slices
 from provenmf.records import Certificate, Estimate, Factorization
+from provenmf.seeds import generator
 
 Floats = NDArray[np.float64]
 Done = Callable[[int, int], object]
@@ -173,7 +174,7 @@ def stability(
     ):
         if not legal:
             raise InvalidInput("is out of range", argument=name, value=value)
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     blocks = as_blocks(X)
     fitted = _seeded(estimator, rng, certify=True).fit(X)
     found = resampled(estimator, blocks, n_resamples, share=share, rng=rng, progress=progress)

@@ -30,6 +30,7 @@ from provenmf.cli.messages import (
     is_misuse,
     misuse_in_one_line,
     one_line,
+    say,
     show_bug,
     show_warning,
 )
@@ -134,14 +135,14 @@ def main() -> None:
     except OUTSIDE as error:
         if debug:
             raise
-        typer.echo(f"Error: {one_line(error, options)}", err=True)
+        say(f"Error: {one_line(error, options)}")
         sys.exit(2)
     except Exception as error:
         if is_misuse(error):
-            typer.echo(f"Error: {misuse_in_one_line(error)}", err=True)
+            say(f"Error: {misuse_in_one_line(error)}")
             sys.exit(2)
         show_bug(error, __version__)
         sys.exit(1)
     if code == INTERRUPTED:
-        typer.echo("Interrupted before there was an answer; nothing was written.", err=True)
+        say("Interrupted before there was an answer; nothing was written.")
     sys.exit(code if isinstance(code, int) else 0)

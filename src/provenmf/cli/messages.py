@@ -6,6 +6,7 @@ machine's memory or of its files is a bug, and is shown as one.
 
 from __future__ import annotations
 
+import contextlib
 import traceback
 from collections.abc import Container
 from typing import Any
@@ -27,6 +28,12 @@ RENAMED = {
 }
 # Errors that have their cause outside the program.
 OUTSIDE = (ProvenmfError, OSError, MemoryError)
+
+
+def say(text: str) -> None:
+    """Write to standard error, if it takes it; the exit code tells, too."""
+    with contextlib.suppress(OSError):
+        typer.echo(text, err=True)
 
 
 def as_typed(options: Container[str]) -> Naming:
@@ -73,14 +80,13 @@ def show_warning(message: Warning | str, category: type[Warning], options: Conta
     """Warnings as one line each; the outcome itself says why a method stopped."""
     if issubclass(category, UserWarning) and category.__name__ != "ConvergenceWarning":
         warning = message if isinstance(message, Warning) else Warning(message)
-        typer.echo(f"Warning: {one_line(warning, options)}", err=True)
+        say(f"Warning: {one_line(warning, options)}")
 
 
 def show_bug(error: BaseException, version: str) -> None:
     """The traceback, and what to do with it."""
-    typer.echo("".join(traceback.format_exception(error)), err=True)
-    typer.echo(
+    say("".join(traceback.format_exception(error)))
+    say(
         f"This is a bug in provenmf {version}, not a mistake of yours. Please report it to its "
-        "developers:\nthe lines above, the command you typed, and the data if you may share them.",
-        err=True,
+        "developers:\nthe lines above, the command you typed, and the data if you may share them."
     )

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from provenmf.datasets.sample import Sample
 from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.seeds import generator
 
 Array = NDArray[np.float64]
 Seed = int | np.random.Generator | None
@@ -42,7 +43,7 @@ def sample_dirichlet(
     random_state: Seed = None,
 ) -> Sample:
     """DIR: weights from a symmetric Dirichlet distribution with this parameter per component."""
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     weights = rng.dirichlet(np.full(len(components), concentration), n_rows)
     return mixed(weights, components, noise_level, noise_scale, rng)
 
@@ -56,7 +57,7 @@ def sample_fresh_covariance(
     random_state: Seed = None,
 ) -> Sample:
     """CTM as the authors generate it: every row has a random covariance of its own."""
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     weights = fresh_covariance_weights(n_rows, len(components), rng)
     return mixed(weights, components, noise_level, noise_scale, rng)
 
@@ -76,7 +77,7 @@ def sample_logistic_normal(
     have a standard deviation of about `spread`, and are correlated. With spread = k it is the
     authors' formula, one C for all rows. Every weight is positive, most of them tiny.
     """
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     k = len(components)
     mixing = rng.standard_normal((k, k))
     mixing = spread / k * (mixing @ mixing)
@@ -94,7 +95,7 @@ def sample_signed(
     random_state: Seed = None,
 ) -> Sample:
     """NEG: components with entries uniform in [−0.5, 0.5), weights as `sample_fresh_covariance`."""
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     components = rng.uniform(-0.5, 0.5, (n_components, n_columns))
     weights = fresh_covariance_weights(n_rows, n_components, rng)
     return mixed(weights, components, noise_level, noise_scale, rng)
@@ -113,7 +114,7 @@ def sample_sparse_binary(
     k = len(components)
     if not 1 <= n_ones <= k:
         raise InvalidInput(f"n_ones={n_ones} must lie between 1 and the {k} components")
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     chosen = np.argsort(rng.random((n_rows, k)), axis=1)[:, :n_ones]
     weights = np.zeros((n_rows, k))
     np.put_along_axis(weights, chosen, 1.0, axis=1)
@@ -127,7 +128,7 @@ def topic_components(n_components: int, n_columns: int, *, random_state: Seed = 
     """
     if n_columns <= n_components:
         raise InvalidInput(f"n_columns={n_columns} must exceed n_components={n_components}")
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     common_words = rng.dirichlet(np.full(n_columns - n_components, 0.1), n_components)
     share = rng.uniform(0.01, 0.1, n_components)
     return np.hstack([np.diag(share), (1.0 - share)[:, None] * common_words])
@@ -154,7 +155,7 @@ def start_nearby(
     in_span : U is uniform in ±0.5 in_span/√k; the paper's ±0.05 at k = 100 is in_span = 1.
     out_of_span : length of a row of N, relative to the component it is added to.
     """
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     k, d = components.shape
     bound = 0.5 * in_span / math.sqrt(k)
     mixing = np.eye(k) + rng.uniform(-bound, bound, (k, k))

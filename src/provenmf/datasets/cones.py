@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from provenmf.datasets.sample import Sample
 from provenmf.errors import InvalidInput
+from provenmf.seeds import generator
 
 Spread = Literal["plane", "random"]
 
@@ -46,7 +47,7 @@ def sample_cones(
     Sample with components = axes, one nonzero weight per row (its projection on the axis) and the
     cones as labels; extras: `deviation` from the axes, `size_angles`, `rates`.
     """
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     n_cones, n_columns = axes.shape
     size_angles = np.broadcast_to(np.asarray(angles, dtype=np.float64), (n_cones,))
     if not ((size_angles >= 0) & (size_angles < np.pi / 2)).all():
@@ -113,7 +114,7 @@ def equiangular_axes(
         raise InvalidInput(f"angle={angle} must lie in (0, π/2]: nonnegative vectors have no other")
     if n_columns <= n_axes:
         raise InvalidInput(f"n_columns={n_columns} must exceed n_axes={n_axes}")
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     supports = np.array_split(np.arange(n_columns), n_axes + 1)
     common = np.cos(angle)
     axes = np.zeros((n_axes, n_columns))
@@ -139,6 +140,6 @@ def paper_cones(
     random_state: int | np.random.Generator | None = None,
 ) -> Sample:
     """The experiment of Section 4: cones of one size angle, axes 4·angle + 0.01 apart."""
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     axes = equiangular_axes(n_components, n_columns, 4 * angle + 0.01, random_state=rng)
     return sample_cones(n_rows, axes, angles=angle, spread=spread, random_state=rng)

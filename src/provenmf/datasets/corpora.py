@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput
+from provenmf.seeds import generator
 
 Floats = NDArray[np.float64]
 
@@ -103,7 +104,7 @@ def topic_corpus(
     _check(n_words, n_topics, words_per_document, anchors_per_topic, anchor_probability)
     if correlation is not None and not -1 <= correlation <= 1:
         raise InvalidInput(f"correlation={correlation} must lie between -1 and 1")
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     anchors = rng.permutation(n_words)[: n_topics * anchors_per_topic]
     anchors = anchors.reshape(n_topics, anchors_per_topic)
     topics = _draw_topics(rng, n_words, anchors, anchor_probability, word_concentration, zipf)
@@ -140,7 +141,7 @@ def more_documents(
     >>> block.counts.shape, block.topics is first.topics
     ((50, 300), True)
     """
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     weights = _dirichlet_weights(rng, n_documents, len(corpus.topics), concentration)
     counts = _draw_documents(rng, corpus.topics, weights, words_per_document)
     return TopicCorpus(counts, corpus.topics, weights, corpus.anchor_words)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput
+from provenmf.seeds import generator
 
 Floats = NDArray[np.float64]
 
@@ -89,7 +90,7 @@ def mixed_cube(
         raise InvalidInput(f"noise_range={noise_range} must be at least 1")
     if not 0 <= pure_share <= 1:
         raise InvalidInput(f"pure_share={pure_share} must be between 0 and 1")
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     endmembers = smooth_spectra(n_endmembers, n_bands, rng)
     abundances = _capped_dirichlet(n_pixels, n_endmembers, concentration, most, rng)
     n_pure = max(n_endmembers, round(pure_share * n_pixels)) if pure_share > 0 else 0

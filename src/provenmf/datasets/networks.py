@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput
+from provenmf.seeds import generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +41,7 @@ def mixed_membership_network(
         raise InvalidInput(
             f"inside={inside}, outside={outside}: 0 <= outside <= inside <= 1 needed"
         )
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     memberships, pure = _memberships(n_nodes, n_communities, pure_share, concentration, rng)
     blocks = np.full((n_communities, n_communities), outside)
     np.fill_diagonal(blocks, inside)
@@ -72,7 +73,7 @@ def large_mixed_membership_network(
         raise InvalidInput(
             f"mean_degree={mean_degree} must be positive and less than the {n_nodes} nodes"
         )
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     memberships, pure = _memberships(n_nodes, n_communities, pure_share, concentration, rng)
     factors = np.exp(degree_spread * rng.standard_normal(n_nodes))
     loads = memberships * factors[:, None]

@@ -18,6 +18,7 @@ from provenmf.datasets.sample import Sample
 from provenmf.errors import InvalidInput
 from provenmf.linalg.mixing import symmetric_norm
 from provenmf.linalg.pseudo_inverse import PseudoInverse, left_inverse
+from provenmf.seeds import generator
 
 Values = Literal["binary", "uniform"]
 Noise = Literal["decoding", "features", "unbiased"]
@@ -53,7 +54,7 @@ def sample_purification(
     -------
     Sample whose extras hold the `noise` (n, d).
     """
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     components = overlapping_features(
         n_components, n_columns, overlap=overlap, signed=signed, random_state=rng
     )
@@ -75,7 +76,7 @@ def noisy_sample(
     random_state: int | np.random.Generator | None = None,
 ) -> Sample:
     """Data of given weights and components, plus noise of largest entry `noise_level`."""
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     shape = (weights.shape[0], components.shape[1])
     if noise is None:
         added = np.zeros(shape)
@@ -109,7 +110,7 @@ def overlapping_features(
         raise InvalidInput(
             f"n_components={n_components} exceeds n_columns={n_columns}: they would be dependent"
         )
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     own = np.zeros((n_components, n_columns))
     for feature, columns in enumerate(np.array_split(rng.permutation(n_columns), n_components)):
         own[feature, columns] = rng.uniform(0.5, 1.5, columns.size)
@@ -129,7 +130,7 @@ def independent_weights(
     random_state: int | np.random.Generator | None = None,
 ) -> NDArray[np.float64]:
     """Weights (n, k) in [0, 1], independent, nonzero with probability sparsity/k."""
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     chances = np.broadcast_to(np.asarray(sparsity, dtype=np.float64) / n_components, n_components)
     if not ((chances > 0) & (chances <= 1)).all():
         raise InvalidInput(f"sparsity={sparsity!r} must lie in (0, n_components={n_components}]")
@@ -181,7 +182,7 @@ def adversarial_noise(
     "features": a fixed pattern of signs for each feature, added whenever it is present. It looks
     like a part of the feature and moves it out of the span (N); nobody could tell it apart.
     """
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     patterns = rng.choice([-1.0, 1.0], size=components.shape)
     directions = np.sign(weights @ patterns)
     if target == "decoding":
@@ -203,7 +204,7 @@ def warm_start(
 
     E has entries of both signs; Σ is uniform in [1 − shrinkage, 1]; N is orthogonal to the span.
     """
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     k = components.shape[0]
     off_diagonal = rng.standard_normal((k, k))
     np.fill_diagonal(off_diagonal, 0.0)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.datasets.sample import Sample
+from provenmf.seeds import generator
 
 
 def middle_points(
@@ -38,7 +39,7 @@ def middle_points(
     unit_sum : scale the components, uniform on (0, 1), to sum one, as the authors' program
         does. The paper does not mention it.
     """
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     components = rng.random((n_components, n_columns))
     if unit_sum:
         components /= components.sum(axis=1, keepdims=True)
@@ -69,7 +70,7 @@ def dirichlet_mixtures(
     Components are uniform on (0, 1); n − k rows of weights are Dirichlet(concentration, …);
     noise is N(0, σ²) in every entry, anchors included, with σ² from the SNR.
     """
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     components = rng.random((n_components, n_columns))
     mixed = rng.dirichlet(np.full(n_components, concentration), n_rows - n_components)
     weights = np.vstack([np.eye(n_components), mixed])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -93,7 +94,7 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """`n_components` as a number, None where the method is to find it; never too many."""
         if self.n_components is None or isinstance(self.n_components, str):
             return None
-        return check_n_components(self.n_components, available, what)
+        return check_n_components(int(self.n_components), available, what)
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         """Find the components."""
@@ -180,7 +181,7 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def _check_memory(self, blocks: Blocks) -> None:
         """Refuse what exceeds the memory, before the start."""
         wanted = self.n_components
-        k = wanted if isinstance(wanted, int) else min(MOST_COMPONENTS, *blocks.shape)
+        k = int(wanted) if isinstance(wanted, Integral) else min(MOST_COMPONENTS, *blocks.shape)
         gathered = self._gathered_bytes(blocks)
         check_memory(type(self).__name__, blocks, k, gathered=gathered, certify=self.certify)
 

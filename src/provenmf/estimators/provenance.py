@@ -29,6 +29,8 @@ def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     def plain(value: object) -> Any:
         if isinstance(value, np.ndarray):
             return f"array of shape {value.shape}"
+        if isinstance(value, np.generic):  # as a search over np.arange(2, 9) gives them
+            value = value.item()
         try:
             return json.loads(json.dumps(value))
         except TypeError:

@@ -2,16 +2,25 @@
 
 A process that is killed while it writes the cache, or a full disk, leaves half a file, on which
 numba would fail in every later fit. Here a cache that cannot be read is dropped and made again, and
-one that cannot be written is done without.
+one that cannot be written is done without, even where no folder at all can be written to.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable
 from typing import Any
 
-import numba
+from provenmf.errors import InvalidInput
+
+try:
+    import numba
+except ValueError as error:  # it reads its settings when it is loaded
+    raise InvalidInput(
+        f"numba cannot be loaded ({error}): the environment variable NUMBA_NUM_THREADS is "
+        f"{os.environ.get('NUMBA_NUM_THREADS')!r}; set it to 1 or more, or unset it"
+    ) from error
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -23,7 +32,10 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     options.setdefault("no_cfunc_wrapper", True)
 
     def decorate(function: Callable[..., Any]) -> Any:
-        dispatcher = numba.njit(**options)(function)
+        try:
+            dispatcher = numba.njit(**options)(function)
+        except RuntimeError:  # no folder for the cache: neither beside the code nor at home
+            dispatcher = numba.njit(**{**options, "cache": False})(function)
         cache: Any = getattr(dispatcher, "_cache", None)
         if hasattr(cache, "load_overload") and hasattr(cache, "save_overload"):
             cache.load_overload = _dropping(cache, cache.load_overload)

@@ -142,3 +142,12 @@ def test_an_unknown_method_is_refused(data):
     fitted = make_estimator("spa", 2).fit(data).factorization_
     with pytest.raises(InvalidInput, match="magic"):
         certify(data, replace(fitted, method="magic"))
+
+
+def test_numpys_numbers_as_parameters_are_recorded_as_numbers():
+    """A search over np.arange(2, 9) gives np.int64, and cones' statements ask for the number."""
+    X = np.random.default_rng(0).random((20, 6))
+    plain = make_estimator("cones", 3, random_state=0).fit(X)
+    numpys = make_estimator("cones", np.int64(3), random_state=np.int64(0)).fit(X)
+    assert numpys.factorization_.parameters == plain.factorization_.parameters
+    assert numpys.certificate_.to_dict() == plain.certificate_.to_dict()

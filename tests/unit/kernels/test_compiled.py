@@ -4,6 +4,10 @@ import os
 import subprocess
 import sys
 
+from numba.core.caching import CacheImpl
+
+from provenmf.kernels.compiled import njit
+
 MULTIPLY = """
 import numpy as np
 from provenmf.kernels.least_squares.sparse_products import multiply_rows_in_place
@@ -43,3 +47,9 @@ def test_half_a_cache_is_dropped_and_made_again(tmp_path):
         file.mkdir()  # not even an administrator writes a file there
     found, errors = multiply(tmp_path)
     assert found == ["6.0", "0"], errors
+
+
+def test_without_any_folder_for_a_cache(monkeypatch):
+    """A read-only container: neither beside the code nor at home can anything be written."""
+    monkeypatch.setattr(CacheImpl, "_locator_classes", [])
+    assert njit(cache=True)(lambda x: x + 1)(2) == 3

@@ -224,12 +224,12 @@ def in_processes(
     No more batches are read than the processes can soon begin with.
     """
     first = list(islice(work, FEWEST_CHUNKS))
-    if n_jobs == 1 or len(first) < FEWEST_CHUNKS:
+    pool = None if n_jobs == 1 or len(first) < FEWEST_CHUNKS else _processes(n_jobs)
+    if pool is None:
         yield from map(function, first)
         yield from map(function, work)
         return
-    context = get_context("spawn")
-    with ProcessPoolExecutor(n_jobs, mp_context=context) as pool:
+    with pool:
         with _interrupts_ignored():  # processes inherit it, from their first line on
             waiting = deque(pool.submit(function, batch) for batch in first)
         try:
@@ -245,6 +245,14 @@ def in_processes(
             ) from error
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _processes(n_jobs: int) -> ProcessPoolExecutor | None:
+    """So many processes; None where there is no shared memory for their locks (/dev/shm)."""
+    try:
+        return ProcessPoolExecutor(n_jobs, mp_context=get_context("spawn"))
+    except (OSError, NotImplementedError):
+        return None
 
 
 @contextmanager

@@ -103,6 +103,17 @@ def written(folder, texts):
     return [folder / name for name in ("t.jsonl", "t.jsonl.gz", "t.jsonl.xz", "t.csv", "folder")]
 
 
+def test_without_shared_memory_one_process_counts(texts, monkeypatch):
+    """Containers may have no /dev/shm, where the locks of processes lie."""
+    expected = count_words(texts)
+
+    def no_locks(*arguments, **options):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(counting, "ProcessPoolExecutor", no_locks)
+    assert (count_words(texts, n_jobs=2).matrix != expected.matrix).nnz == 0
+
+
 def test_a_file_is_counted_as_it_is_read_and_gives_the_same_topics(tmp_path, texts):
     expected = find_topics(count_words(texts), 3, random_state=0)
     for path in written(tmp_path, texts):
