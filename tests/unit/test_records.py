@@ -127,7 +127,7 @@ def test_an_error_above_one_is_called_worse_than_nothing():
     bounds = {"relative_error_lower_bound": 0.1, "relative_error_gap": 10.65}
     certificate = Certificate("spa", bounds=bounds, measures={"relative_error": 10.75})
     assert certificate.verdict.startswith(
-        "The relative error is 10.75: zeros would be nearer to the data than this product."
+        "The relative error is 10.75: all zeros would be nearer to the data than this product."
     )
 
 

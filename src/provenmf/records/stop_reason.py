@@ -14,7 +14,7 @@ class StopReason(StrEnum):
     >>> StopReason("max_iter") is StopReason.MAX_ITER
     True
     >>> StopReason.CALLBACK.sentence
-    'It was stopped by the callback.'
+    'The callback stopped the fit.'
     """
 
     UNKNOWN = ""

@@ -38,7 +38,7 @@ def other_parts(fit: Factorization) -> list[Element]:
     ]
     figure = figures.Lines(series, "column", "entry, at unit length", dotted=[series[1][0]])
     caption = (
-        "Both belong to nonnegative factors with the same product, so the data cannot tell them "
-        "apart. This is the component that could be turned farthest."
+        "Both curves belong to nonnegative factors with the same product, so the data cannot "
+        "distinguish them. The chart shows the component that could be turned farthest."
     )
     return [Chart("Other parts with the same product", figure, caption)]

@@ -26,7 +26,7 @@ def found(answer: Communities) -> list[Element]:
     mixed = float(np.mean(memberships.max(axis=1) < 0.9))
     summary = (
         f"{answer.n_components} communities among {len(memberships):,} nodes. {mixed:.0%} of the "
-        "nodes belong to several: their largest share is below 90%."
+        "nodes belong to several communities: their largest share is below 90%."
     )
     return [
         Paragraph(summary),
@@ -60,8 +60,8 @@ def _card(answer: Communities, community: int, degree: NDArray[np.intp]) -> Card
 
 def _star(answer: Communities) -> str:
     if answer.n_averaged is None:
-        return "the node that stands for the community: by the model it belongs to no other"
-    return "the node at which the search for the community began"
+        return "the node that represents the community: in the model it belongs to no other"
+    return "the node from which the search for the community started"
 
 
 def _network(
@@ -87,7 +87,10 @@ def _network(
         list(answer.component_names),
         labels=[str(answer.node_names[i]) for i in linked] if few else (),
     )
-    caption = "Nodes with many common links are near each other; colours are main communities."
+    caption = (
+        "Nodes with many links in common are near each other. The colour of a node is its main "
+        "community."
+    )
     return [Chart("The network", figure, caption, height=620)]
 
 
@@ -127,8 +130,8 @@ def _map(answer: Communities, edges: NDArray[np.intp], degree: NDArray[np.intp])
         corners,
     )
     caption = (
-        "A node stands between the corners of its communities, nearer to those it belongs to "
-        "more; its colour is its main community."
+        "Each corner is a community. A node lies between the corners of its communities, nearer to "
+        "those in which its share is larger. Its colour is its main community."
     )
     if len(drawn) < n:
         caption += f" Drawn: {len(drawn)} of {n:,} nodes."
@@ -171,8 +174,8 @@ def _spectrum(answer: Communities) -> list[Element]:
         return []
     names = [f"eigenvalue {i}" for i in range(1, len(values) + 1)]
     caption = (
-        f"The communities rest on the first {answer.n_components}; the more the next one falls "
-        "behind, the better their number is founded."
+        f"The communities are based on the first {answer.n_components} eigenvalues. The larger the "
+        "drop to the next one, the better supported is their number."
     )
     figure = figures.Bars(names, values, "size of the eigenvalue")
     return [Chart("Spectrum", figure, caption, height=110 + 24 * len(values))]

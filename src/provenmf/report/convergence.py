@@ -28,14 +28,14 @@ def convergence(result: Factorization) -> list[Element]:
     if not elements:
         elements = [
             Paragraph(
-                f"{method_name(result)} needs no iterations, or recorded none: there is no "
+                f"{method_name(result)} needs no iterations or recorded none, so there is no "
                 f"trace to draw. {reason}"
             )
         ]
     parameters = [(name, str(value)) for name, value in result.parameters.items()]
     versions = [(name, str(value)) for name, value in result.versions.items()]
     elements.append(Table("Parameters", ("name", "value"), parameters))
-    elements.append(Table("Versions", ("part", "version"), versions))
+    elements.append(Table("Versions", ("package", "version"), versions))
     return elements
 
 

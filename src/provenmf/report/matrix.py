@@ -90,7 +90,9 @@ def _weights(answer: Answer) -> Chart:
     brightest = brightest_of(shown)
     if (shown > brightest).any():
         above = np.count_nonzero((shown > brightest).any(axis=1))
-        caption += f" Colours end at {brightest:.3g}; {above} of the rows shown exceed it."
+        caption += (
+            f" The colour scale ends at {brightest:.3g}; {above} of the rows shown exceed it."
+        )
     figure = figures.HeatMap(
         shown,
         [answer.row_names[i] for i in order],

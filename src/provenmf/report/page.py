@@ -21,7 +21,7 @@ from provenmf.report import communities, parts, topics, unmixing  # noqa: F401
 from provenmf.report.alternative import other_parts
 from provenmf.report.certificate import certificate_elements
 from provenmf.report.convergence import convergence, method_name
-from provenmf.report.elements import Chart, ChartGrid, Tab, TopicMap
+from provenmf.report.elements import Chart, ChartGrid, Paragraph, Tab, TopicMap
 from provenmf.report.figures import COLOURS, SCALE
 from provenmf.report.matrix import found
 from provenmf.report.scores import notes, scores
@@ -53,7 +53,7 @@ def render(
     fit, certificate = answer.factorization, answer.certificate
     summary, *details = found(answer)
     tabs = [
-        Tab("found", "What was found", [summary, *notes(answer), *details, *scores(answer)]),
+        Tab("found", "What was found", [*notes(answer), *details, *scores(answer)]),
         Tab("convergence", "How it converged", convergence(fit)),
         Tab(
             "certificate",
@@ -61,21 +61,33 @@ def render(
             certificate_elements(certificate, answer.factorized()) + other_parts(fit),
         ),
     ]
-    top = Top(origin_rows(fit.origin, fit.versions.get("provenmf")), result_file=result_file)
+    lead = summary.text if isinstance(summary, Paragraph) else ""
+    top = Top(
+        origin_rows(fit.origin, fit.versions.get("provenmf")), result_file=result_file, lead=lead
+    )
     if certificate:
         tone = "good" if is_good_news(certificate) else "note"
-        top = replace(top, verdict=statements(certificate), tone=tone)
+        matrix = answer.factorized()
+        about = f"The rows meant here are those of the factorized matrix: {matrix}."
+        top = replace(
+            top, verdict=statements(certificate), tone=tone, about=about if matrix else ""
+        )
     return page(title or f"{answer.words.title} by {method_name(fit)}", tabs, top)
 
 
 @dataclass(frozen=True)
 class Top:
-    """What stands above the tabs: where the result comes from, and the verdict by its points."""
+    """What stands above the tabs: where the result comes from, what it is, and the verdict.
+
+    about : which matrix the verdict is about, where it is not the reader's own.
+    """
 
     origin: Sequence[tuple[str, str]] = ()
     verdict: Sequence[str] = ()
     tone: str = ""
     result_file: str = ""
+    lead: str = ""
+    about: str = ""
 
 
 def origin_rows(origin: Origin | None, version: str | None) -> list[tuple[str, str]]:
@@ -110,6 +122,8 @@ def page(title: str, tabs: list[Tab], top: Top | None = None) -> str:
         title=title,
         summary=[sentence.replace(" %", "\u00a0%") for sentence in top.verdict],
         tone=top.tone,
+        lead=top.lead,
+        about=top.about,
         origin=top.origin,
         result_file=top.result_file,
         tabs=tabs,

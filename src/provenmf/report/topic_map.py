@@ -28,12 +28,12 @@ def topic_map(answer: Topics) -> list[Element]:
         [_terms(answer, topic, frequency) for topic in range(answer.n_components)],
     )
     caption = (
-        "Each circle is a topic, as large as its share; like topics are near each other. "
-        "Choose one to see its words. Light bars show how often a word occurs at all, orange ones "
-        "how often within the topic. Move λ to the left for words of this topic alone, to the "
-        "right for frequent ones."
+        "Each circle is a topic; its area is the topic's share, and similar topics are near each "
+        "other. Choose one to see its words. Light bars show how often a word occurs overall, "
+        "orange bars how often within the topic. Move λ to the left for words specific to the "
+        "topic, to the right for frequent words."
     )
-    chart = Chart("Topics by likeness", figure, height=520)
+    chart = Chart("Topics by similarity", figure, height=520)
     return [TopicMap("Map of the topics", chart, caption)]
 
 

@@ -65,21 +65,22 @@ def _cards(answer: Topics) -> list[Card]:
 def _caption(answer: Topics) -> str:
     """What the cards show, as far as this answer has it."""
     caption = (
-        "The largest topic first. Words that tell a topic from the others come first; bars show "
+        "The largest topic comes first, and in it the words that distinguish it most. Bars show "
         "the probability of a word in the topic."
     )
     if answer.anchor_columns is not None:
         caption += (
-            " A star marks the topic's anchor word: a word that, by the model, occurs in this "
-            "topic only."
+            " A star marks the anchor word, which occurs in this topic only if the model is right."
         )
     if answer.error_bars is not None:
-        caption += " Whiskers are 95 % intervals: estimated, cut at the longest bar."
-    caption += " Examples are documents with a large share of the topic, long ones first."
+        caption += " Whiskers are estimated 95 % intervals, cut at the longest bar."
+    caption += " Examples are documents with a large share of the topic, the longest first."
     if answer.npmi is not None:
-        caption += " NPMI: whether top words occur together, from -1 (never) to 1 (always)."
+        caption += (
+            " NPMI says how often the top words occur together, from -1 (never) to 1 (always)."
+        )
     if answer.cv is not None:
-        caption += " c_v measures the same from 0 to 1."
+        caption += " c_v measures the same, from 0 to 1."
     return caption
 
 
@@ -100,8 +101,8 @@ def _spectrum(answer: Topics) -> list[Element]:
         dotted=("eigenvalues",),
     )
     caption = (
-        "Eigenvalues of the words' co-occurrence. Above the noise level they fall most "
-        f"after number {answer.n_components}: hence the number of topics."
+        "Eigenvalues of the co-occurrence of words. Their largest drop above the noise level comes "
+        f"after number {answer.n_components}, which gives the number of topics."
     )
     return [Chart("How many topics", figure, caption, height=340)]
 
@@ -121,10 +122,10 @@ def _similarity(answer: Topics, leading: list[str]) -> list[Element]:
         column_ticks=numbers,
     )
     caption = (
-        "Cosine between the word distributions of topics, by number: 0 for no common words, 1 for "
-        "the same distribution."
+        "Cosine between the word distributions of the numbered topics: 0 for no common words, 1 "
+        "for the same distribution."
     )
-    return [Chart("How alike the topics are", figure, caption, height=460, narrow=True)]
+    return [Chart("How similar the topics are", figure, caption, height=460, narrow=True)]
 
 
 def word_bars(answer: Topics, topic: int, order: NDArray[np.intp]) -> list[Bar]:

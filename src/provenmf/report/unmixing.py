@@ -47,8 +47,8 @@ def _spectra(answer: Unmixing) -> Chart:
     if answer.anchor_pixels is not None:
         places = "; ".join(f"{name}: {answer.anchor_name(i)}" for i, name in enumerate(names))
         averaged = answer.n_averaged is not None
-        caption += " Each material was found at a pixel that is nearly pure"
-        caption += ", and is the mean of all pixels like it within their noise" if averaged else ""
+        caption += " Each material was found at a nearly pure pixel"
+        caption += ", and is the mean of all pixels equal to it within noise" if averaged else ""
         caption += f" ({places})."
     series += [(name, x, spectrum) for _, name, spectrum in given]
     return Chart(
@@ -107,12 +107,12 @@ def _maps(answer: Unmixing) -> ChartGrid:
         )
         for i in matrix.by_size(answer)
     ]
-    caption = "How much of each pixel is which material, the most frequent one first."
+    caption = "The share of each material in each pixel; the most frequent material comes first."
     masked = int(np.count_nonzero(~answer.pixel_mask))
     if masked:
         caption += f" {masked} pixels were masked and are left empty."
     if step > 1:
-        caption += f" One pixel in {step} of each direction is drawn."
+        caption += f" In each direction, one pixel in {step} is drawn."
     return ChartGrid("Abundance maps", charts, caption)
 
 
@@ -135,7 +135,7 @@ def _residuals(answer: Unmixing) -> list[Element]:
     largest = float(np.quantile(finite, 0.99)) if finite.size else 1.0
     caption = (
         "The part of each pixel that the materials do not explain, as a share of its length. "
-        f"The median is {np.median(finite) if finite.size else 0:.1%}; bright spots are another "
+        f"The median is {np.median(finite) if finite.size else 0:.1%}. Bright spots are another "
         "material, or noise."
     )
     figure = figures.Map(shown, "residual", largest or 1.0, step)

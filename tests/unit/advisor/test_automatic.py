@@ -56,7 +56,7 @@ def test_a_number_that_the_data_settle_is_announced(method):
 @pytest.mark.parametrize("shape", [(38, 60), (200, 30)])
 def test_an_unclear_number_is_refused_with_what_to_do(shape):
     X = np.random.default_rng(0).random(shape)
-    with pytest.raises(InvalidInput, match="do not settle .* give n_components"):
+    with pytest.raises(InvalidInput, match="do not determine .* give n_components"):
         factorize(X)
 
 

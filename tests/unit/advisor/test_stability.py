@@ -42,7 +42,7 @@ def test_the_certificate_keeps_the_estimate(found, tmp_path):
 
 
 def test_words_and_numbers(found):
-    assert "3 of 3 components come back in 6 resamples" in str(found)
+    assert "3 of 3 components are stable: 6 resamples" in str(found)
     assert "<td>Component 3</td>" in found._repr_html_()
     assert len(found.to_dict()["agreement"]) == 3
 

@@ -182,5 +182,5 @@ def test_factorize_takes_hals_and_asks_for_the_number():
     _, holes = planted()
     found = factorize(holes, 3, random_state=0)
     assert found.method == "hals" and "HALS" in found.notes[0]
-    with pytest.raises(InvalidInput, match="Entries are missing.*give n_components"):
+    with pytest.raises(InvalidInput, match="entries are missing.*give n_components"):
         factorize(holes)

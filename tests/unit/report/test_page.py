@@ -52,7 +52,7 @@ def test_a_result_without_certificate_and_trace_says_so():
     bare = Factorization("spa", np.ones((4, 1)), np.ones((1, 3)))
     page = render(bare)
     assert "This result has no certificate" in page
-    assert "needs no iterations, or recorded none" in page
+    assert "needs no iterations or recorded none" in page
 
 
 def test_methods_are_called_as_their_users_write_them():
