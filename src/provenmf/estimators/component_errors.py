@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from provenmf.estimators.certificate import estimator_of
 from provenmf.estimators.resampling import FEWEST, Draw, error_bars, half_of_rows, resampled
 from provenmf.records import Factorization
-from provenmf.records.answers import numbered
 from provenmf.records.factorization import with_estimates
+from provenmf.records.names import numbered
 from provenmf.solvers.run import Callback
 from provenmf.storage import as_dense
 

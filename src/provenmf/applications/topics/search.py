@@ -35,8 +35,8 @@ from provenmf.applications.topics.words import as_word_counts, usable_words
 from provenmf.estimators import estimator_class
 from provenmf.io.notes import counted
 from provenmf.io.texts import Counts
-from provenmf.records.answers import numbered
 from provenmf.records.factorization import with_estimates
+from provenmf.records.names import numbered
 from provenmf.solvers.topics.counts import WordCounts
 
 LONGEST_NAME = 255
