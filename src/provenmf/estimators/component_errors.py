@@ -118,7 +118,7 @@ def with_error_bars(
         draw=half_of_rows,
         callback=callback,
     )
-    # What halves add to the answer on average, the answer has added to the truth.
+    # The mean shift of halves from the answer estimates the answer's own shift from the truth.
     errors = np.hypot(spread.errors, spread.shift)
     rows = rows_for_bias(blocks.shape, len(found), rng)
     if rows is not None:
