@@ -18,7 +18,8 @@ from provenmf.applications.fitting import at_hand, check_number, fit_matrix, for
 from provenmf.errors import InvalidInput
 from provenmf.estimators.encoding import weights_of
 from provenmf.io.images import as_images, read_images
-from provenmf.records.answers import Answer, ReadOptions, Words, names_of_largest
+from provenmf.records.answers import Answer, ReadOptions, Words
+from provenmf.records.names import names_of_largest
 from provenmf.records.shapes import Shape
 
 N_EXAMPLES = 3

@@ -204,7 +204,8 @@ def read_corpus(
     progress: Callable[[int], None],
 ) -> Counts:
     """Word counts from texts or from a matrix file, whichever the path holds."""
-    from provenmf.applications.topics.words import count_words, counts_at, is_count_matrix
+    from provenmf.applications.topics.given_counts import counts_at, is_count_matrix
+    from provenmf.applications.topics.words import count_words
     from provenmf.io import TextFile
 
     if is_count_matrix(path, vocabulary):

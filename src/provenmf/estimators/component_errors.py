@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from provenmf.estimators.certificate import estimator_of
 from provenmf.estimators.resampling import FEWEST, Draw, error_bars, half_of_rows, resampled
 from provenmf.records import Factorization
-from provenmf.records.answers import numbered
 from provenmf.records.factorization import with_estimates
+from provenmf.records.names import numbered
 from provenmf.solvers.run import Callback
 from provenmf.storage import as_dense
 
@@ -118,7 +118,7 @@ def with_error_bars(
         draw=half_of_rows,
         callback=callback,
     )
-    # What halves add to the answer on average, the answer has added to the truth.
+    # The mean shift of halves from the answer estimates the answer's own shift from the truth.
     errors = np.hypot(spread.errors, spread.shift)
     rows = rows_for_bias(blocks.shape, len(found), rng)
     if rows is not None:

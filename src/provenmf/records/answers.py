@@ -20,6 +20,7 @@ from provenmf.errors import InvalidInput, MissingExtra
 from provenmf.records.certificate import Certificate
 from provenmf.records.error_bars import ErrorBars
 from provenmf.records.factorization import Factorization
+from provenmf.records.names import names_of_largest, numbered, plural, stored_or_numbered
 from provenmf.records.plotting import Plotted
 from provenmf.records.shapes import agree
 
@@ -333,26 +334,3 @@ def shares(weights: NDArray[Any]) -> NDArray[np.float64]:
     parts = np.array_split(weights, 1 + len(weights) // PART)
     totals = sum(np.maximum(np.nan_to_num(part), 0).sum(axis=0, dtype=np.float64) for part in parts)
     return np.asarray(totals / max(totals.sum(), np.finfo(np.float64).tiny))
-
-
-def names_of_largest(entries: NDArray[Any], names: Sequence[str], n: int) -> list[list[str]]:
-    """For each row of `entries` the names of its n largest columns, largest first."""
-    order = np.argsort(-entries, axis=1, kind="stable")[:, :n]
-    return [[names[column] for column in row] for row in order]
-
-
-def numbered(word: str, length: int) -> tuple[str, ...]:
-    """`word 1`, `word 2`, …"""
-    return tuple(f"{word} {number}" for number in range(1, length + 1))
-
-
-def stored_or_numbered(
-    stored: NDArray[np.str_] | Sequence[str] | None, word: str, length: int
-) -> Sequence[str]:
-    """The names stored, or numbers where there are none."""
-    return numbered(word, length) if stored is None else [str(name) for name in stored]
-
-
-def plural(word: str) -> str:
-    """`topics`, `communities`."""
-    return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"

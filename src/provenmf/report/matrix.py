@@ -7,7 +7,8 @@ from functools import singledispatch
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.records.answers import Answer, plural
+from provenmf.records.answers import Answer
+from provenmf.records.names import plural
 from provenmf.report import figures
 from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Paragraph
 

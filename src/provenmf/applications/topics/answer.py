@@ -17,20 +17,21 @@ from numpy.typing import NDArray
 from provenmf.applications.topics.anchor_words import word_problem
 from provenmf.applications.topics.counted_words import count_problem
 from provenmf.applications.topics.document_weights import weights_in
-from provenmf.applications.topics.measures import top_columns_of
-from provenmf.applications.topics.tf_idf import unit_documents
-from provenmf.applications.topics.ways import TopicSettings
-from provenmf.applications.topics.words import (
+from provenmf.applications.topics.given_counts import (
     counts_at,
     counts_of_words,
     is_count_matrix,
     whole_matrix,
 )
+from provenmf.applications.topics.measures import top_columns_of
+from provenmf.applications.topics.tf_idf import unit_documents
+from provenmf.applications.topics.ways import TopicSettings
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Counts, TextFile
 from provenmf.linalg.scaling import rows_to_sum_one
 from provenmf.parallel import computed_once
-from provenmf.records.answers import Answer, ReadOptions, Words, shares, stored_or_numbered
+from provenmf.records.answers import Answer, ReadOptions, Words, shares
+from provenmf.records.names import stored_or_numbered
 from provenmf.records.shapes import NOT_SAVED, Shape
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.applications.topics.given_counts import whole_matrix
 from provenmf.applications.topics.ways import WAYS, Found, TopicSettings, from_counts
-from provenmf.applications.topics.words import whole_matrix
 from provenmf.estimators.resampling import error_bars, resampled
 from provenmf.records.error_bars import ErrorBars
 from provenmf.solvers.topics.counts import WordCounts

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from provenmf.applications.fitting import fit_matrix, for_real_data, simplex_weights
 from provenmf.applications.topics.anchor_words import topics_from_anchors, word_problem
 from provenmf.applications.topics.counted_words import count_problem, find_number, notes_on_counts
+from provenmf.applications.topics.given_counts import whole_matrix
 from provenmf.applications.topics.tf_idf import unit_documents
-from provenmf.applications.topics.words import whole_matrix
 from provenmf.errors import InvalidInput
 from provenmf.linalg.scaling import rows_to_sum_one
 from provenmf.records import Factorization

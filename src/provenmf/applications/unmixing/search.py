@@ -58,8 +58,8 @@ from provenmf.estimators import estimator_class
 from provenmf.io.cubes import Cube, as_cube
 from provenmf.metrics.unmixing import Agreement, compare_endmembers
 from provenmf.records import Factorization
-from provenmf.records.answers import numbered
 from provenmf.records.factorization import with_estimates
+from provenmf.records.names import numbered
 
 
 def unmix(
