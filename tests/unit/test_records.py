@@ -141,7 +141,7 @@ def test_the_verdict_comes_first_and_says_the_same_everywhere():
     )
     assert certificate.verdict == (
         "The relative error is 0.1584. No factorization of this rank is below 0.158, so "
-        "at most 0.00042 could be gained. The anchors are proved."
+        "a better fit could lower it by at most 0.00042. The anchors are proved."
     )
     assert certificate.to_dict()["verdict"] == certificate.verdict
     printed = " ".join(str(certificate).split())

@@ -65,7 +65,7 @@ def fit_sentences(certificate: Certificate) -> list[str]:
         ]
     return [
         f"The relative error is {in_digits(error)}. No factorization of this rank is below "
-        f"{rounded_down(lower)}, so at most {rounded_up(gap)} could be gained."
+        f"{rounded_down(lower)}, so a better fit could lower it by at most {rounded_up(gap)}."
     ]
 
 

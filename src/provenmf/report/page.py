@@ -68,7 +68,7 @@ def render(
     if certificate:
         tone = "good" if is_good_news(certificate) else "note"
         matrix = answer.factorized()
-        about = f"The rows meant here are those of the factorized matrix: {matrix}."
+        about = f"Here, rows are those of the factorized matrix: {matrix}."
         top = replace(
             top, verdict=statements(certificate), tone=tone, about=about if matrix else ""
         )
