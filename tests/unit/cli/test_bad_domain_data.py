@@ -28,7 +28,7 @@ REFUSED = {
     "all documents alike": ("topics", np.tile(COUNTS[:1] + 1, (60, 1)), 3, "but not in all"),
     "fewer documents than topics": ("topics", COUNTS[:3], 5, "the 3 documents"),
     "negative weights": ("topics", negative(), 3, "negative entries"),
-    "shares": ("topics", COUNTS / COUNTS.sum(axis=1, keepdims=True), 3, "give counts"),
+    "shares": ("topics", COUNTS / COUNTS.sum(axis=1, keepdims=True), 3, "give word counts"),
     "two communities of two nodes": ("communities", PAIR, 2, "less than the 2 nodes"),
     "nodes without links": ("communities", 0 * PAIR, None, "an edge"),
     "pixels that are all alike": ("unmix", np.tile(CUBE[:1, :1], (20, 20, 1)), 3, "constant"),

@@ -113,7 +113,7 @@ def test_communities_by_every_method(run, graph, tmp_path):
     from provenmf.applications.communities import METHODS
     from provenmf.cli import communities
 
-    assert communities.METHODS == ", ".join(METHODS) + "."
+    assert communities.METHODS == f"One of {', '.join(METHODS)}."
     for method in METHODS:
         ran = run("communities", graph, "-k", 2, "-m", method, "-o", f"{method}.npz")
         assert ran.code == 0, ran

@@ -39,8 +39,8 @@ def test_json(run, data):
 @pytest.mark.parametrize(
     "options, words",
     [
-        (("--ranks", "two"), "no list of numbers"),
-        (("--ranks", "²"), "no list of numbers"),
+        (("--ranks", "two"), "not a list of numbers"),
+        (("--ranks", "²"), "not a list of numbers"),
         (("--ranks", "1-99999999999"), "too large"),
         (("-o", "x.npz"), "end it in .html"),
         (("--seed", -1), "--seed"),

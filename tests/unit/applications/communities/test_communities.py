@@ -91,14 +91,14 @@ def test_ties_at_the_energy_cut_are_kept_and_said():
 def test_ties_in_the_spectrum_are_said():
     three = nx.disjoint_union_all([nx.complete_graph(4)] * 3)
     notes = find_communities(three, 2, method="spa").notes
-    assert any("eigenvalues 2 and 3 are equal" in note for note in notes)
+    assert any("eigenvalues 2 and 3 have the same size" in note for note in notes)
 
 
 @pytest.mark.parametrize("pattern", [np.eye(2), [[0, 1], [1, 0]]])
 def test_ties_in_the_spectrum_of_a_large_graph_are_said(pattern):
     """The eigenvalue after the communities' is sought by itself, where a copy is easily missed."""
     embedding = embed(as_graph(np.kron(pattern, np.ones((150, 150)))).adjacency, 1)
-    assert any("eigenvalues 1 and 2 are equal" in note for note in embedding.notes)
+    assert any("eigenvalues 1 and 2 have the same size" in note for note in embedding.notes)
     np.testing.assert_allclose(np.abs(embedding.eigenvalues), embedding.eigenvalues[0])
 
 

@@ -134,7 +134,7 @@ def test_ways_that_hold_the_counts_say_so(corpus, tmp_path, monkeypatch):
 
 def test_three_axes_are_refused():
     da = pytest.importorskip("dask.array")
-    with pytest.raises(InvalidInput, match="collection of 3 axes"):
+    with pytest.raises(InvalidInput, match="array with 3 axes"):
         find_topics(da.ones((2, 3, 4)), 2)
 
 

@@ -7,7 +7,7 @@ from provenmf.applications import unmix
 from provenmf.datasets.cubes import mixed_cube
 from provenmf.metrics.unmixing import compare_endmembers
 
-NOTE = "likeliest simplex"
+NOTE = "most likely simplex"
 
 
 def without_pure_pixels(k=3, snr=30.0, seed=0):
