@@ -4,7 +4,7 @@
     python benchmarks/hostile.py --point 9    one of them
 
 One line for each of the seventeen points and the low ones: what was tried, how often, what came out
-now and what came out before. Every point runs in a process of its own with the limits of the fuzzer
+now and what came out before. They run in a process with the limits of the fuzzer
 (`tests/fuzz/pool.py`): one that crashes, hangs or eats the memory is a failure, and so is an answer
 that breaks one of its oracles. All data are made here; processes, signals, forks, pipes and limits
 are real. The exit code is 1 after a failure.
@@ -594,18 +594,17 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--point", action="append", choices=list(POINTS), help="only this one")
-    failures = 0
+    failures, worker = 0, Worker()
     print(f"{'':3} {'tried':36} {'times':>5}  {'now':58} before", flush=True)
     for number in parser.parse_args().point or POINTS:
         tried, before, _ = POINTS[number]
-        worker = Worker()
         status, found = worker.ask(f"hostile:point:{number}", 0)
-        worker.close()
         count, now = found if status == "ok" else ("", f"FAILED: {status}")
         print(f"{number:>3} {tried:36} {count:>5}  {now:58} {before}", flush=True)
         if status != "ok":
             failures += 1
             print(found, file=sys.stderr, flush=True)
+    worker.close()
     return 1 if failures else 0
 
 

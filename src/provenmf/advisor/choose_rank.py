@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral
 
 import numpy as np
@@ -118,7 +118,10 @@ def _checked_ranks(ranks: Sequence[int] | None, shape: tuple[int, int]) -> list[
         )
     if ranks is None:
         return list(range(1, min(MOST_RANKS, most) + 1))
-    numbers = list(ranks) if isinstance(ranks, Iterable) else []
+    try:
+        numbers = list(ranks)
+    except TypeError:  # one number
+        numbers = []
     whole = all(isinstance(k, Integral) and not isinstance(k, bool) for k in numbers)
     if not numbers or not whole or min(numbers) < 1 or max(numbers) > most:
         raise InvalidInput(

@@ -118,6 +118,7 @@ def test_held_out_entries_are_not_seen():
         (np.zeros((5, 4)), {}, "no entry that is not zero"),
         (np.ones((5, 1)), {}, "nothing to be chosen"),
         (np.ones((5, 4)), {"ranks": [2, 9]}, "ranks=.* between 1 and 3"),
+        (np.ones((5, 4)), {"ranks": np.array(2)}, "ranks=.* between 1 and 3"),
         (np.ones((5, 4)), {"ranks": 3}, "ranks=3 must be whole numbers"),
         (np.ones((5, 4)), {"ranks": [1.5]}, "ranks=.* must be whole numbers"),
         (np.ones((5, 4)), {"ranks": "12"}, "ranks='12' must be whole numbers"),
