@@ -171,8 +171,8 @@ class Diagnosis:
         unproved = "No method has all its conditions established on these data."
         if self.resembles is None:
             return (
-                f"{unproved} The results may still\n"
-                "be good: compare errors with the floor, and read the certificates."
+                f"{unproved} The results may\n"
+                "still be good: compare errors with the floor, and read the certificates."
             )
         name = estimator_class(self.resembles).__name__
         if self.resembles == self._near:

@@ -188,4 +188,4 @@ def test_a_component_matched_once_at_most_is_said_to_have_unknown_errors():
     )
     how, unstable, unknown = bars.notes(("A", "B"))
     assert "0.1 in the median" in how and "B is unstable" in unstable
-    assert "errors of B, which are infinite" in unknown and "12 resamples" in unknown
+    assert "errors of B are unknown and set to infinity" in unknown and "12 resamples" in unknown
