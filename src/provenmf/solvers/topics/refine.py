@@ -39,7 +39,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import gammaln, psi
+from scipy.special import gammaincinv, gammaln, psi
 
 from provenmf.solvers.topics.counts import WordCounts
 from provenmf.solvers.topics.crossing import CrossedCounts, Trust, without
@@ -136,7 +136,20 @@ def refined_shares(
     sample = sample_of_words(crossed, frequencies, first)
     trust, strength = most_likely(sample, first_strength(topics, crossed.mean, frequencies))
     priors = np.repeat((strength * frequencies)[:, None], len(topics), axis=1)
-    return crossed.shares(sample.how(trust, strength), priors, first)
+    means = crossed.shares(sample.how(trust, strength), priors, first)
+    return median_shares(means, crossed.counts.occurrences + priors.sum(axis=1))
+
+
+def median_shares(means: Floats, totals: Floats) -> Floats:
+    """Shares in proportion to the medians of p(w | t) ~ Gamma(mean share × total).
+
+    A median has the least expected absolute error, which is what topics are judged by. Few
+    occurrences of a word make the distribution skew: a topic that may have one of them, at odds
+    below even, most likely has none.
+    """
+    medians = gammaincinv(means * totals[:, None], 0.5)
+    sums = medians.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(medians, sums, out=means.copy(), where=sums > 0))
 
 
 def sample_of_words(crossed: CrossedCounts, frequencies: Floats, first: Floats) -> CrossedWords:
