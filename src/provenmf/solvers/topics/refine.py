@@ -51,6 +51,7 @@ JUDGES = 100  # documents to judge by, or 1 % of them
 SAMPLE_ENTRIES = 100_000  # of the words that c and a are chosen by
 EVALUATIONS = 8  # for each of the two
 GROUPS = 8  # of words about as frequent
+LEAST_SHAPE = 1e-9  # of a Gamma distribution whose median is zero in floating point
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +120,8 @@ def refined_shares(
     prior: Floats,
     frequencies: Floats,
     left_out: NDArray[np.intp],
+    *,
+    medians: bool,
 ) -> Floats:
     """p(topic | word) (n_words, k), refined from these topics.
 
@@ -129,6 +132,7 @@ def refined_shares(
     prior : array (k,), Dirichlet parameters of the documents' weights.
     frequencies : array (n_words,), p(word).
     left_out : array of int, documents that are not used.
+    medians : bool, whether shares are medians instead of means.
     """
     crossed = CrossedCounts(counts, topics, prior, left_out)
     joint = topics.T * crossed.mean + np.outer(frequencies, 0.1 * crossed.mean)
@@ -137,6 +141,8 @@ def refined_shares(
     trust, strength = most_likely(sample, first_strength(topics, crossed.mean, frequencies))
     priors = np.repeat((strength * frequencies)[:, None], len(topics), axis=1)
     means = crossed.shares(sample.how(trust, strength), priors, first)
+    if not medians:
+        return means
     return median_shares(means, crossed.counts.occurrences + priors.sum(axis=1))
 
 
@@ -147,7 +153,7 @@ def median_shares(means: Floats, totals: Floats) -> Floats:
     occurrences of a word make the distribution skew: a topic that may have one of them, at odds
     below even, most likely has none.
     """
-    medians = gammaincinv(means * totals[:, None], 0.5)
+    medians = gammaincinv(np.maximum(means * totals[:, None], LEAST_SHAPE), 0.5)
     sums = medians.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(medians, sums, out=means.copy(), where=sums > 0))
 
