@@ -5,8 +5,8 @@ likelihood of a word's own occurrences says more, above all about rare words: a 
 few topics, and a word belongs to few. Alternating between the two would overfit, since a document's
 weights follow the very words that they are to explain. So they are crossed:
 
-1. Each entry (document, word) belongs to one of four folds at random (see `crossing`). Z_d holds
-   the weights that the other folds' words give. Given the document's true weights, they know
+1. Each entry (document, word) belongs to one of eight folds at random (see `crossing`). Z_d holds
+   the weights that the other folds' words give, means with as little bias as Gibbs sampling has. Given the document's true weights, they know
    nothing of this entry: a word's repeated occurrences are all in one fold.
 2. If Z_d is the mean of what the other words leave open, an occurrence in document d is word w with
    probability Σ_t p(w | t) Z_dt exactly, whatever the spread around that mean. Weights are found
@@ -20,6 +20,8 @@ weights follow the very words that they are to explain. So they are crossed:
 
    r_t = a + Σ_d N_d Z̃_dt, over a sample of words. A smaller c means topics farther apart, up to
    where probabilities would have to be negative: this is where the bound turns.
+   Where every occurrence is drawn by itself, shares then follow the medians of p(w | t), which have
+   the least absolute error, instead of the means.
 4. Likelihood cannot tell whether topics are apart by too little, and nothing promises that the
    refined shares are right in the limit. Those of the points are, with a variance of at most v_w
    (that of shares which need not be positive). So among words of about the same frequency, whose
