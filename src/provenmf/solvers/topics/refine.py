@@ -6,8 +6,8 @@ few topics, and a word belongs to few. Alternating between the two would overfit
 weights follow the very words that they are to explain. So they are crossed:
 
 1. Each entry (document, word) belongs to one of eight folds at random (see `crossing`). Z_d holds
-   the weights that the other folds' words give, means with as little bias as Gibbs sampling has. Given the document's true weights, they know
-   nothing of this entry: a word's repeated occurrences are all in one fold.
+   the weights that the other folds' words give, by `mean_weights`. Given the document's true
+   weights, they know nothing of this entry: a word's repeated occurrences are all in one fold.
 2. If Z_d is the mean of what the other words leave open, an occurrence in document d is word w with
    probability Σ_t p(w | t) Z_dt exactly, whatever the spread around that mean. Weights are found
    approximately and are too sure of themselves, so Z̃ = c Z + (1 − c) m with the mean m.
