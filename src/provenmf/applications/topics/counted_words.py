@@ -19,6 +19,7 @@ from provenmf.estimators.memory import check_budget
 from provenmf.io.notes import counted
 from provenmf.parallel import available_threads
 from provenmf.solvers.topics.counts import WordCounts
+from provenmf.solvers.topics.crossing import FOLDS
 from provenmf.solvers.topics.spectrum import (
     EXTRA,
     MOST_REPEATS,
@@ -93,7 +94,7 @@ def check_topic_memory(counts: WordCounts, n_topics: int) -> None:
     n_documents, n_words = counts.shape
     by_document = 8.0 * n_documents * (n_topics + DOCUMENT_NUMBERS)
     by_word = 8.0 * n_words * (n_topics + EXTRA) * (WORD_VECTORS + available_threads())
-    parts = min(16.0 * n_documents * n_topics, room_for_parts(PART_BYTES))
+    parts = min(4.0 * FOLDS * n_documents * n_topics, room_for_parts(PART_BYTES))
     check_budget(
         f"find_topics needs for {n_documents} documents, {n_words} words and {n_topics} topics",
         by_document + by_word + parts,

@@ -18,12 +18,12 @@ from scipy.special import psi
 from provenmf.blocks.parts import Parts
 from provenmf.parallel import available_threads, for_row_slices
 from provenmf.solvers.topics.counts import WordCounts, by_rank
-from provenmf.solvers.topics.documents import infer_documents
+from provenmf.solvers.topics.documents import mean_weights
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
-FOLDS = 4
+FOLDS = 8
 ROUNDS = 50
 ACCURACY = 3e-3  # stop when fewer than this share of all occurrences change their topic
 LANES = 32  # loops over so many columns leave no rest
@@ -139,7 +139,7 @@ def weights_beside(
     folds = folds_of(block, documents)
     found = np.empty((block.shape[0], FOLDS, len(topics)), dtype=np.float32)
     for fold in range(FOLDS):
-        found[:, fold] = infer_documents(without(block, folds == fold), topics, prior)
+        found[:, fold] = mean_weights(without(block, folds == fold), topics, prior)
     return found
 
 

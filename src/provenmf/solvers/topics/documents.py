@@ -140,3 +140,35 @@ def infer_documents(
     out /= np.maximum(out.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     out[np.diff(rows.indptr) == 0] = 0.0
     return out
+
+
+def mean_weights(
+    counts: sp.csr_array, topics: Floats | NDArray[np.float32], prior: Floats
+) -> Floats:
+    """Mean topic weights of documents, as `infer_documents`, with the weights integrated out.
+
+    Each occurrence has a topic by itself, q ∝ p(w | t) (α_t + the others' expected number in
+    topic t): collapsed variational Bayes of order zero (Asuncion, Welling, Smyth & Teh 2009).
+    Squared errors are those of Gibbs sampling, those of `infer_documents` 6 % higher, since it
+    gives too little to small weights; absolute errors are the other way round. So this is for what
+    is linear in the weights: probabilities of words.
+    """
+    from provenmf.kernels.topics.collapsed import collapsed_rows_in_place
+
+    rows = sp.csr_array(counts)
+    index = np.int32 if rows.nnz <= np.iinfo(np.int32).max else np.int64
+    pointers, columns = (part.astype(index, copy=False) for part in (rows.indptr, rows.indices))
+    values = np.ascontiguousarray(rows.data, dtype=np.float32)
+    words = np.ascontiguousarray(topics.T, dtype=np.float32)
+    out = np.empty((rows.shape[0], len(topics)), dtype=np.float32)
+
+    def work(part: slice) -> None:
+        collapsed_rows_in_place(
+            pointers, columns, values, words, prior.astype(np.float32), ROUNDS, ACCURACY,
+            part.start, part.stop, out,
+        )  # fmt: skip
+
+    for_row_slices(work, rows.shape[0], slice_rows=1000)
+    out /= np.maximum(out.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    out[np.diff(rows.indptr) == 0] = 0.0
+    return out.astype(np.float64)

@@ -5,9 +5,9 @@ likelihood of a word's own occurrences says more, above all about rare words: a 
 few topics, and a word belongs to few. Alternating between the two would overfit, since a document's
 weights follow the very words that they are to explain. So they are crossed:
 
-1. Each entry (document, word) belongs to one of four folds at random (see `crossing`). Z_d holds
-   the weights that the other folds' words give. Given the document's true weights, they know
-   nothing of this entry: a word's repeated occurrences are all in one fold.
+1. Each entry (document, word) belongs to one of eight folds at random (see `crossing`). Z_d holds
+   the weights that the other folds' words give, by `mean_weights`. Given the document's true
+   weights, they know nothing of this entry: a word's repeated occurrences are all in one fold.
 2. If Z_d is the mean of what the other words leave open, an occurrence in document d is word w with
    probability Σ_t p(w | t) Z_dt exactly, whatever the spread around that mean. Weights are found
    approximately and are too sure of themselves, so Z̃ = c Z + (1 − c) m with the mean m.
@@ -20,6 +20,8 @@ weights follow the very words that they are to explain. So they are crossed:
 
    r_t = a + Σ_d N_d Z̃_dt, over a sample of words. A smaller c means topics farther apart, up to
    where probabilities would have to be negative: this is where the bound turns.
+   Where every occurrence is drawn by itself, shares then follow the medians of p(w | t), which have
+   the least absolute error, instead of the means.
 4. Likelihood cannot tell whether topics are apart by too little, and nothing promises that the
    refined shares are right in the limit. Those of the points are, with a variance of at most v_w
    (that of shares which need not be positive). So among words of about the same frequency, whose
@@ -39,7 +41,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import gammaln, psi
+from scipy.special import gammaincinv, gammaln, psi
 
 from provenmf.solvers.topics.counts import WordCounts
 from provenmf.solvers.topics.crossing import CrossedCounts, Trust, without
@@ -51,6 +53,7 @@ JUDGES = 100  # documents to judge by, or 1 % of them
 SAMPLE_ENTRIES = 100_000  # of the words that c and a are chosen by
 EVALUATIONS = 8  # for each of the two
 GROUPS = 8  # of words about as frequent
+LEAST_SHAPE = 1e-9  # of a Gamma distribution whose median is zero in floating point
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +122,8 @@ def refined_shares(
     prior: Floats,
     frequencies: Floats,
     left_out: NDArray[np.intp],
+    *,
+    medians: bool,
 ) -> Floats:
     """p(topic | word) (n_words, k), refined from these topics.
 
@@ -129,6 +134,7 @@ def refined_shares(
     prior : array (k,), Dirichlet parameters of the documents' weights.
     frequencies : array (n_words,), p(word).
     left_out : array of int, documents that are not used.
+    medians : bool, whether shares are medians instead of means.
     """
     crossed = CrossedCounts(counts, topics, prior, left_out)
     joint = topics.T * crossed.mean + np.outer(frequencies, 0.1 * crossed.mean)
@@ -136,7 +142,22 @@ def refined_shares(
     sample = sample_of_words(crossed, frequencies, first)
     trust, strength = most_likely(sample, first_strength(topics, crossed.mean, frequencies))
     priors = np.repeat((strength * frequencies)[:, None], len(topics), axis=1)
-    return crossed.shares(sample.how(trust, strength), priors, first)
+    means = crossed.shares(sample.how(trust, strength), priors, first)
+    if not medians:
+        return means
+    return median_shares(means, crossed.counts.occurrences + priors.sum(axis=1))
+
+
+def median_shares(means: Floats, totals: Floats) -> Floats:
+    """Shares in proportion to the medians of p(w | t) ~ Gamma(mean share × total).
+
+    A median has the least expected absolute error, which is what topics are judged by. Few
+    occurrences of a word make the distribution skew: a topic that may have one of them, at odds
+    below even, most likely has none.
+    """
+    medians = gammaincinv(np.maximum(means * totals[:, None], LEAST_SHAPE), 0.5)
+    sums = medians.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(medians, sums, out=means.copy(), where=sums > 0))
 
 
 def sample_of_words(crossed: CrossedCounts, frequencies: Floats, first: Floats) -> CrossedWords:

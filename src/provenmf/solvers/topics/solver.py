@@ -143,7 +143,16 @@ def _refined(
         return None
     frequencies = start.frequencies
     rivals = topic_shares_of_words(points_without(spectrum, judges), start.vertices.points)
-    refined = refined_shares(spectrum.pairs.counts, start.topics, start.prior, frequencies, judges)
+    # The spread of p(w | t) is known where every occurrence is drawn by itself, so that no word
+    # repeats more than topics explain. Elsewhere means are taken: words left out are likelier.
+    refined = refined_shares(
+        spectrum.pairs.counts,
+        start.topics,
+        start.prior,
+        frequencies,
+        judges,
+        medians=not spectrum.capped,
+    )
     held_out = counts.take(judges)
     before, after = (
         held_out_likelihood(held_out, topics_of(found, frequencies), start.prior)

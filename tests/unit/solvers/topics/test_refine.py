@@ -4,18 +4,21 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.special import gammaln, psi
+from scipy.stats import gamma
 
 from provenmf.blocks import as_blocks
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.metrics.topics import match_topics
+from provenmf.solvers.topics import solver
 from provenmf.solvers.topics.counts import WordCounts
 from provenmf.solvers.topics.crossing import FOLDS, CrossedCounts, folds_of
-from provenmf.solvers.topics.documents import infer_documents, topics_of
+from provenmf.solvers.topics.documents import mean_weights, topics_of
 from provenmf.solvers.topics.refine import (
     CrossedWords,
     documents_to_judge,
     held_out_likelihood,
     mean_of_likes,
+    median_shares,
     shrunk_towards,
     words_of,
 )
@@ -56,7 +59,7 @@ def test_weights_beside_a_word_do_not_know_it():
             others = np.zeros((1, 4000))
             kept = folds[entries] != fold
             others[0, counts.indices[entries][kept]] = counts.data[entries][kept]
-            expected = infer_documents(sp.csr_array(others), corpus.topics, np.full(12, 0.1))
+            expected = mean_weights(sp.csr_array(others), corpus.topics, np.full(12, 0.1))
             np.testing.assert_allclose(weights[document, fold], expected[0], atol=1e-6)
 
 
@@ -65,7 +68,9 @@ def test_folds_are_even_and_do_not_depend_on_the_blocks():
     counts = corpus.counts
     folds = folds_of(counts, np.arange(300))
     share = np.bincount(folds, minlength=FOLDS) / len(folds)
-    np.testing.assert_allclose(share, 1 / FOLDS, atol=4 * np.sqrt(3 / 16 / len(folds)))
+    np.testing.assert_allclose(
+        share, 1 / FOLDS, atol=4 * np.sqrt((FOLDS - 1) / FOLDS**2 / len(folds))
+    )
     part = folds_of(counts[100:200], np.arange(100, 200))
     np.testing.assert_array_equal(part, folds[counts.indptr[100] : counts.indptr[200]])
 
@@ -137,6 +142,47 @@ def test_bound_is_that_of_the_gamma_poisson_model():
     ours = np.array([model.bound(*each) for each in settings])
     theirs = np.array([oracle(*each) for each in settings])
     np.testing.assert_allclose(ours - ours[0], theirs - theirs[0], rtol=1e-4, atol=1e-4)
+
+
+def test_shares_follow_the_medians_of_their_gamma_distributions():
+    means = np.array([[0.5, 0.3, 0.2], [0.9, 0.1, 0.0], [1.0, 0.0, 0.0], [0.2, 0.3, 0.5]])
+    totals = np.array([5000.0, 3.0, 1.0, 1e-9])
+    found = median_shares(means, totals)
+    medians = gamma.median(means[1] * totals[1] + 1e-300)
+    np.testing.assert_allclose(found[1], medians / medians.sum(), atol=1e-12)
+    np.testing.assert_allclose(found[0], means[0], atol=1e-3)  # well known: no skew is left
+    np.testing.assert_allclose(found[2:], means[2:])  # no median above zero: the means stay
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+
+
+def test_medians_have_smaller_absolute_errors_than_means():
+    rng = np.random.default_rng(5)
+    totals = np.full(4000, 5.0)
+    means = rng.dirichlet(np.full(10, 0.3), 4000)
+    drawn = rng.standard_gamma(np.maximum(5.0 * means, 1e-300))
+    errors = [
+        np.abs(drawn - totals[:, None] * shares).sum(axis=1).mean()
+        for shares in (median_shares(means, totals), means)
+    ]
+    assert errors[0] < 0.99 * errors[1]
+
+
+def test_words_that_repeat_more_than_topics_explain_get_means(monkeypatch):
+    """Their occurrences are not drawn one by one, so that the spread of a share is not known."""
+    asked = []
+    refine = solver.refined_shares
+
+    def noticed(*arguments, medians):
+        asked.append(medians)
+        return refine(*arguments, medians=medians)
+
+    monkeypatch.setattr(solver, "refined_shares", noticed)
+    corpus = a_corpus(1000)
+    topics_from_counts(corpus.counts, 12)
+    repeated = corpus.counts.copy()
+    repeated.data *= 5
+    topics_from_counts(repeated, 12)
+    assert asked == [True, False]
 
 
 def test_well_known_words_stay_and_others_are_refined():
