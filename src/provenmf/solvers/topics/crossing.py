@@ -7,6 +7,7 @@ it needs exp(ψ(γ)) of all words and returns sums for all words.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from scipy.special import psi
 from provenmf.blocks.parts import Parts
 from provenmf.parallel import available_threads, for_row_slices
 from provenmf.solvers.topics.counts import WordCounts, by_rank
-from provenmf.solvers.topics.documents import mean_weights
+from provenmf.solvers.topics.documents import infer_documents, mean_weights
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -67,16 +68,26 @@ class CrossedCounts:
     prior : array (k,)
     left_out : array of int
         Documents that count nothing.
+    independent : bool
+        Whether words repeat in a document no more than topics explain. Then its weights are
+        integrated out, see `mean_weights`, which takes every occurrence for one more witness.
     """
 
     def __init__(
-        self, counts: WordCounts, topics: Floats, prior: Floats, left_out: NDArray[np.intp]
+        self,
+        counts: WordCounts,
+        topics: Floats,
+        prior: Floats,
+        left_out: NDArray[np.intp],
+        *,
+        independent: bool = True,
     ) -> None:
         self.counts = counts
         self._lengths = counts.lengths.copy()
         self._lengths[left_out] = 0.0
         self._documents = np.arange(counts.shape[0])
-        find = partial(weights_beside, topics.astype(np.float32), prior)
+        infer = mean_weights if independent else infer_documents
+        find = partial(weights_beside, infer, topics.astype(np.float32), prior)
         self._weights: Parts = counts.blocks.keep(find, self._documents)
         sums = counts.blocks.map_reduce(weighed, self._lengths, self._weights)
         self.mean: Floats = sums / max(float(sums.sum()), np.finfo(float).tiny)
@@ -133,13 +144,17 @@ def without(counts: sp.csr_array, entries: NDArray[np.bool_]) -> sp.csr_array:
 
 
 def weights_beside(
-    topics: Singles, prior: Floats, block: sp.csr_array, documents: NDArray[np.int64]
+    infer: Callable[[sp.csr_array, Singles, Floats], Floats],
+    topics: Singles,
+    prior: Floats,
+    block: sp.csr_array,
+    documents: NDArray[np.int64],
 ) -> Singles:
     """Weights (documents, FOLDS, k) that the words outside of each fold give; zero if none are."""
     folds = folds_of(block, documents)
     found = np.empty((block.shape[0], FOLDS, len(topics)), dtype=np.float32)
     for fold in range(FOLDS):
-        found[:, fold] = mean_weights(without(block, folds == fold), topics, prior)
+        found[:, fold] = infer(without(block, folds == fold), topics, prior)
     return found
 
 

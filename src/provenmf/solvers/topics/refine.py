@@ -6,7 +6,7 @@ few topics, and a word belongs to few. Alternating between the two would overfit
 weights follow the very words that they are to explain. So they are crossed:
 
 1. Each entry (document, word) belongs to one of eight folds at random (see `crossing`). Z_d holds
-   the weights that the other folds' words give, by `mean_weights`. Given the document's true
+   the weights that the other folds' words give. Given the document's true
    weights, they know nothing of this entry: a word's repeated occurrences are all in one fold.
 2. If Z_d is the mean of what the other words leave open, an occurrence in document d is word w with
    probability Σ_t p(w | t) Z_dt exactly, whatever the spread around that mean. Weights are found
@@ -123,7 +123,7 @@ def refined_shares(
     frequencies: Floats,
     left_out: NDArray[np.intp],
     *,
-    medians: bool,
+    independent: bool,
 ) -> Floats:
     """p(topic | word) (n_words, k), refined from these topics.
 
@@ -134,16 +134,17 @@ def refined_shares(
     prior : array (k,), Dirichlet parameters of the documents' weights.
     frequencies : array (n_words,), p(word).
     left_out : array of int, documents that are not used.
-    medians : bool, whether shares are medians instead of means.
+    independent : bool, whether words repeat no more than topics explain; then documents' weights
+        are integrated out, and shares are medians instead of means.
     """
-    crossed = CrossedCounts(counts, topics, prior, left_out)
+    crossed = CrossedCounts(counts, topics, prior, left_out, independent=independent)
     joint = topics.T * crossed.mean + np.outer(frequencies, 0.1 * crossed.mean)
     first = joint / np.maximum(joint.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     sample = sample_of_words(crossed, frequencies, first)
     trust, strength = most_likely(sample, first_strength(topics, crossed.mean, frequencies))
     priors = np.repeat((strength * frequencies)[:, None], len(topics), axis=1)
     means = crossed.shares(sample.how(trust, strength), priors, first)
-    if not medians:
+    if not independent:
         return means
     return median_shares(means, crossed.counts.occurrences + priors.sum(axis=1))
 

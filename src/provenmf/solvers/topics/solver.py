@@ -151,7 +151,7 @@ def _refined(
         start.prior,
         frequencies,
         judges,
-        medians=not spectrum.capped,
+        independent=not spectrum.capped,
     )
     held_out = counts.take(judges)
     before, after = (

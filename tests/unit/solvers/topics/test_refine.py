@@ -172,9 +172,9 @@ def test_words_that_repeat_more_than_topics_explain_get_means(monkeypatch):
     asked = []
     refine = solver.refined_shares
 
-    def noticed(*arguments, medians):
-        asked.append(medians)
-        return refine(*arguments, medians=medians)
+    def noticed(*arguments, independent):
+        asked.append(independent)
+        return refine(*arguments, independent=independent)
 
     monkeypatch.setattr(solver, "refined_shares", noticed)
     corpus = a_corpus(1000)
