@@ -25,6 +25,10 @@ Ints = NDArray[np.integer]
 
 FULL_STEP = 0.683
 CANCELS = 1e-3
+# Rows without a larger entry are solved in units of their own: 1 / u would overflow.
+TINY = 1e-280
+# Largest weight of such a row to start from, in these units.
+FAR_ABOVE = 1e100
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
@@ -78,8 +82,13 @@ def mix_in_place(w: Floats, features: Floats, u: Floats) -> None:
 def stepped(
     value: float, total: float, pull: float, curvature: float, floor: float, inverse_root: float
 ) -> float:
-    """A coordinate after its step; `total` is the sum of its feature, the others as above."""
+    """A coordinate after its step; `total` is the sum of its feature, the others as above.
+
+    Where an entry of u is so small that feature / u overflows, the coordinate stays as it is.
+    """
     slope = total - pull
+    if not np.isfinite(slope) or np.isnan(curvature):
+        return value
     if value <= floor and slope >= 0.0:
         return value
     if curvature <= 0.0:
@@ -142,7 +151,7 @@ def sweep_in_place(
             else:  # what is left of u is the rounding error of what it was
                 mix_in_place(w, features, u)
                 if leaves_out(x, u):  # by rounding: no step does
-                    w[i] = max(multiplicative, floor)
+                    w[i] = max(multiplicative, floor) if np.isfinite(pull) else new - change
                     mix_in_place(w, features, u)
     return moved
 
@@ -158,7 +167,7 @@ def divergence_of_row(x: Floats, u: Floats, total: float) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def improve_row_in_place(
+def sweep_row_in_place(
     x: Floats,
     features: Floats,
     sums: Floats,
@@ -173,9 +182,6 @@ def improve_row_in_place(
     for j in range(len(x)):
         if 0.0 < x[j] < least:
             least = x[j]
-    if least == np.inf:
-        w[:] = 0.0
-        return 0.0
     mix_in_place(w, features, u)
     for sweep in range(sweeps):
         if sweep > 0:
@@ -184,6 +190,33 @@ def improve_row_in_place(
         if moved <= tol * w.max():
             break
     return float(divergence_of_row(x, u, np.dot(w, sums)))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def improve_row_in_place(
+    x: Floats,
+    features: Floats,
+    sums: Floats,
+    w: Floats,
+    u: Floats,
+    sweeps: int,
+    floor: float,
+    tol: float,
+) -> float:
+    """Improve the weights of one row, whatever the size of its entries; the divergence."""
+    largest = 0.0
+    for j in range(len(x)):
+        largest = max(largest, x[j])
+    if largest == 0.0:
+        w[:] = 0.0
+        return 0.0
+    if largest > TINY or floor > 0.0:
+        return float(sweep_row_in_place(x, features, sums, w, u, sweeps, floor, tol))
+    for i in range(len(w)):
+        w[i] = min(w[i] / largest, FAR_ABOVE)
+    divergence = sweep_row_in_place(x / largest, features, sums, w, u, sweeps, floor, tol)
+    w *= largest
+    return float(divergence * largest)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
-from provenmf.linalg.norms import row_sums
+from provenmf.linalg.norms import SAFE_LENGTHS, row_sums
 from provenmf.linalg.scaling import inverse_where_positive
 from provenmf.records import Solution, StopReason
 from provenmf.records.states import AnchorState
@@ -33,8 +33,12 @@ def dense_row(blocks: Blocks, row: int) -> NDArray[np.float64]:
 
 
 def row_scales(block: Block) -> NDArray[np.float64]:
-    """One over the sum of each row; zero for rows that sum to zero, which then never win."""
-    return inverse_where_positive(row_sums(block))
+    """One over the sum of each row; zero for rows that sum to nothing, which then never win.
+
+    Nothing is also what has no squares: the smallest numbers would be scaled to infinity.
+    """
+    sums = row_sums(block)
+    return inverse_where_positive(np.where(sums >= SAFE_LENGTHS[0], sums, 0.0))
 
 
 def number_to_try(blocks: Blocks, n_components: int | None, most: int | None = None) -> int:

@@ -122,3 +122,10 @@ def test_callback_ends_the_run_and_keeps_what_was_found():
     found = spa(as_blocks(np.diag([3.0, 2.0, 1.0])), None, callback=stop_at_two)
     assert found.stop_reason == "callback"
     assert [row["residual"] for row in rows] == [3.0, 2.0]
+
+
+@pytest.mark.parametrize("size", [2.2e-308, 5e-324, 1e-200])
+def test_scaled_rows_of_the_smallest_numbers_count_as_nothing(size):
+    X = np.vstack([np.eye(3), np.full((1, 3), size), np.full((1, 3), 0.3)])
+    found = spa(as_blocks(X), 3, scale_rows=True)
+    assert sorted(found.anchors) == [0, 1, 2]
