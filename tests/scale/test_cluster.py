@@ -148,14 +148,20 @@ def test_a_fit_on_a_cluster_is_the_fit_in_memory(client, method):
 def test_weights_stay_on_the_workers(client, method, monkeypatch):
     """They come once, at the end; with a checkpoint, when it is written."""
     brought = []
-    rows = ClusterParts.rows
+    rows, as_they_come = ClusterParts.rows, ClusterParts.as_they_come
 
     def counted(parts, *arguments):
         found = rows(parts, *arguments)
         brought.append(found.shape)
         return found
 
+    def counted_one_by_one(parts):
+        found = list(as_they_come(parts))
+        brought.append((sum(map(len, found)), *found[0].shape[1:]))
+        return iter(found)
+
     monkeypatch.setattr(ClusterParts, "rows", counted)
+    monkeypatch.setattr(ClusterParts, "as_they_come", counted_one_by_one)
     options = {"init": "spa", "coarse": False, "l2_weights": 1e-3, "l2_components": 1e-3}
     far = make(method, certify=False, **options).fit(chunked(data()))
     assert [shape for shape in brought if len(shape) == 2] == [(60, 3)]

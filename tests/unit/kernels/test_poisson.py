@@ -183,3 +183,16 @@ def test_single_entries_of_the_smallest_numbers_leave_weights_finite():
     )
     assert np.isfinite(w).all() and np.isfinite(divergence) and w.min() >= 0
     np.testing.assert_allclose(w[1], 0.93 / 1.11)
+
+
+def test_sweeps_of_a_row_are_those_in_units_of_its_own():
+    """A row of tiny entries, in units of its largest one, takes the steps of an ordinary row."""
+    rng = np.random.default_rng(5)
+    L = rng.gamma(0.5, 1, (3, 10)) + 1e-3
+    x = rng.poisson(3.0, 10) + 1.0
+    x /= x.max()
+    plain, tiny, u = np.ones(3), np.full(3, 1e-290), np.empty(10)
+    value = kernels.sweep_row_in_place(x, L, L.sum(axis=1), plain, u, 5, 0.0, 1e-12)
+    small = kernels.improve_row_in_place(1e-290 * x, L, L.sum(axis=1), tiny, u, 5, 0.0, 1e-12)
+    np.testing.assert_allclose(tiny, 1e-290 * plain, rtol=1e-9)
+    assert small == pytest.approx(1e-290 * value, rel=1e-6, abs=0)
