@@ -33,7 +33,7 @@ def open_closed_streams() -> None:
         os.close(descriptor)
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))
 
 
 def interrupt_again(lost: "sys.UnraisableHookArgs") -> None:

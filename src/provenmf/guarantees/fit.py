@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from provenmf.blocks import Block, Blocks
 from provenmf.blocks.scale import divided
 from provenmf.guarantees.measurement import (
-    SLICE_ENTRIES,
     Measurement,
     largest_residual_entries,
     measure,
@@ -28,7 +27,7 @@ from provenmf.guarantees.measurement import (
 from provenmf.guarantees.rank_bound import RankBound, gram_is_formed, least_relative_error
 from provenmf.linalg.distances import Model, nearest_points
 from provenmf.linalg.fingerprint import fingerprint
-from provenmf.linalg.norms import absolute_row_sums, power_of_two
+from provenmf.linalg.norms import absolute_row_sums, power_of_two, rows_of_a_slice
 from provenmf.parallel import computed_once
 from provenmf.records import Factorization
 
@@ -326,7 +325,7 @@ class Fit:
 
 def _largest_of_columns(weights: Floats) -> Floats:
     """max |w| of each column, a slice at a time: |W| as a whole would be as large as W."""
-    step = max(1, SLICE_ENTRIES // max(1, weights.shape[1]))
+    step = rows_of_a_slice(weights.shape[1])
     slices = (weights[i : i + step] for i in range(0, len(weights), step))
     found = [np.abs(some).max(axis=0) for some in slices]
     return np.max(found, axis=0) if found else np.zeros(weights.shape[1])

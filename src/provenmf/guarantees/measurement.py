@@ -15,14 +15,17 @@ from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
 from provenmf.linalg.fingerprint import entry_hashes
-from provenmf.linalg.norms import row_lengths, row_sums, squared_residual_rows
+from provenmf.linalg.norms import (
+    row_lengths,
+    row_sums,
+    rows_of_a_slice,
+    squared_residual_rows,
+)
 from provenmf.linalg.products import product, transposed_product
 from provenmf.linalg.spectral import gram_of_columns
 from provenmf.storage import as_dense, stored_values
 
 Floats = NDArray[np.float64]
-
-SLICE_ENTRIES = 1 << 18  # entries of a dense block worked on at a time: 2 MB
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ def _dense_rows(
     by_row = np.empty((3, len(block)))
     cross = np.empty(weights.shape if products else (0, len(components)))
     weights_data = np.zeros(components.shape)
-    step = max(1, SLICE_ENTRIES // block.shape[1])
+    step = rows_of_a_slice(block.shape[1])
     for start in range(0, len(block), step):
         part = slice(start, start + step)
         rows, w = block[part].astype(np.float64, copy=False), weights[part]
@@ -127,7 +130,7 @@ def _sparse_rows(
 def largest_residual_entries(block: Block, weights: Floats, components: Floats) -> Floats:
     """max |x_ij − (wC)_j| of each row of a block, a few rows dense at a time."""
     out = np.empty(block.shape[0])
-    step = max(1, SLICE_ENTRIES // block.shape[1])
+    step = rows_of_a_slice(block.shape[1])
     for start in range(0, block.shape[0], step):
         part = slice(start, start + step)
         residual = as_dense(block[part]) - weights[part] @ components

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -120,26 +121,9 @@ def infer_documents(
     """
     from provenmf.kernels.topics.documents import infer_rows_in_place
 
-    rows = sp.csr_array(counts)
-    # Indices of one type, so that the kernel is compiled once.
-    index = np.int32 if rows.nnz <= np.iinfo(np.int32).max else np.int64
-    pointers, columns = (part.astype(index, copy=False) for part in (rows.indptr, rows.indices))
-    values = np.ascontiguousarray(rows.data, dtype=np.float32)
-    words = np.ascontiguousarray(topics.T, dtype=np.float32)
     priors = np.ascontiguousarray(np.atleast_2d(prior), dtype=np.float64)
     first = np.full((1, len(topics)), 1.0 / len(topics)) if start is None else start
-    out = np.empty((rows.shape[0], len(topics)))
-
-    def work(part: slice) -> None:
-        infer_rows_in_place(
-            pointers, columns, values, words, priors, first, ROUNDS, ACCURACY,
-            part.start, part.stop, out,
-        )  # fmt: skip
-
-    for_row_slices(work, rows.shape[0], slice_rows=1000)
-    out /= np.maximum(out.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    out[np.diff(rows.indptr) == 0] = 0.0
-    return out
+    return _inferred(infer_rows_in_place, counts, topics, (priors, first), np.dtype(np.float64))
 
 
 def mean_weights(
@@ -155,20 +139,34 @@ def mean_weights(
     """
     from provenmf.kernels.topics.collapsed import collapsed_rows_in_place
 
+    single = np.dtype(np.float32)
+    settings = (prior.astype(single),)
+    return _inferred(collapsed_rows_in_place, counts, topics, settings, single).astype(np.float64)
+
+
+def _inferred(
+    kernel: Callable[..., None],
+    counts: sp.csr_array,
+    topics: Floats | NDArray[np.float32],
+    settings: tuple[NDArray[np.floating], ...],
+    dtype: np.dtype[np.floating],
+) -> Floats:
+    """What the kernel writes for each document, as weights: rows sum to one, or are zero."""
     rows = sp.csr_array(counts)
+    # Indices of one type, so that the kernel is compiled once.
     index = np.int32 if rows.nnz <= np.iinfo(np.int32).max else np.int64
     pointers, columns = (part.astype(index, copy=False) for part in (rows.indptr, rows.indices))
     values = np.ascontiguousarray(rows.data, dtype=np.float32)
     words = np.ascontiguousarray(topics.T, dtype=np.float32)
-    out = np.empty((rows.shape[0], len(topics)), dtype=np.float32)
+    out = np.empty((rows.shape[0], len(topics)), dtype=dtype)
 
     def work(part: slice) -> None:
-        collapsed_rows_in_place(
-            pointers, columns, values, words, prior.astype(np.float32), ROUNDS, ACCURACY,
+        kernel(
+            pointers, columns, values, words, *settings, ROUNDS, ACCURACY,
             part.start, part.stop, out,
         )  # fmt: skip
 
     for_row_slices(work, rows.shape[0], slice_rows=1000)
-    out /= np.maximum(out.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    out /= np.maximum(out.sum(axis=1, keepdims=True), np.finfo(dtype).tiny)
     out[np.diff(rows.indptr) == 0] = 0.0
-    return out.astype(np.float64)
+    return out
