@@ -9,14 +9,19 @@ compiled, then in turn at the three places, `--repeats` times; the best time of 
 in brackets, by processor seconds that must come one after the other: those of the client and of
 the busiest worker's tasks. These hardly depend on what else the machine does; they leave out what
 the scheduler and the messages take, some 30 ms a pass. Bytes are those of a fit on two workers.
+
+"ceiling" is what two processes gain that share nothing and send nothing: memory against two
+processes without Dask, each with half of the rows, at the same time. Passes that only read
+numbers are as fast as the memory, which both cores share.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from contextlib import closing
 
-from clusters import METHODS, Traffic, Work, cluster, fitted, matrix, used, work_so_far
+from clusters import METHODS, Halves, Traffic, Work, cluster, fitted, matrix, used, work_so_far
 from distributed import Client, wait
 
 
@@ -42,10 +47,11 @@ def main() -> None:
     print(f"{a.rows} x {a.columns}, {size:.0f} MB in {a.chunks} chunks, rank {a.rank}")
     print(
         f"{'method':13}{'memory s':>14}{'1 worker s':>16}{'2 workers s':>16}{'speed-up':>14}"
-        f"{'overhead %':>14}{'client, scheduler s':>21}{'MB in':>7}{'MB out':>7}"
+        f"{'ceiling':>9}{'overhead %':>14}{'client, scheduler s':>21}{'MB in':>7}{'MB out':>7}"
     )
     traffic = Traffic()
-    with cluster(1) as one, cluster(2) as two:
+    halves = Halves(a.rows, a.columns, a.rank, a.chunks)
+    with closing(halves), cluster(1) as one, cluster(2) as two:
         few = [matrix(800, a.columns, a.rank, 2), matrix(a.rows, a.columns, a.rank, a.chunks)]
         near = [X.compute(scheduler="synchronous") for X in few]
         places = {None: near}
@@ -55,7 +61,9 @@ def main() -> None:
                 wait(places[client])
         for method in a.methods:
             found = {client: [] for client in places}
+            apart = []
             for repeat in range(a.repeats + 1):
+                apart.append(halves.timed(method, a.certify))
                 for client, data in places.items():
                     traffic.read = traffic.written = 0
                     with used(client):
@@ -71,6 +79,7 @@ def main() -> None:
                 f"{walls[0]:7.2f} ({paths[0]:.2f})"
                 + "".join(f"{wall:9.2f} ({path:.2f})" for wall, path in zip(walls[1:], paths[1:]))
                 + f"{walls[1] / walls[2]:7.2f} ({paths[1] / paths[2]:.2f})"
+                f"{walls[0] / min(apart[1:]):9.2f}"
                 f"{100 * (walls[1] / walls[0] - 1):7.0f} ({100 * (paths[1] / paths[0] - 1):.0f})"
                 f"{works[2].client:12.2f}, {works[2].scheduler:.2f}{moved[0]:9.1f}{moved[1]:7.1f}",
                 flush=True,

@@ -12,7 +12,7 @@ from provenmf.blocks import as_blocks
 from provenmf.blocks.chunks import Recipe
 from provenmf.blocks.cluster import ClusterBlocks
 from provenmf.blocks.cluster_parts import ClusterParts
-from provenmf.blocks.workers import placed
+from provenmf.blocks.workers import are_reached, placed
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.errors import InvalidInput
@@ -333,3 +333,28 @@ def test_what_is_no_matrix_is_refused():
     for X in (dask.delayed(data)(), bag):
         with pytest.raises(InvalidInput, match="give a Dask array or frame"):
             make("spa").fit(X)
+
+
+def test_results_come_from_the_workers_themselves(client, monkeypatch):
+    """Through the scheduler every byte would travel twice."""
+    how = []
+    gather = client.gather
+    monkeypatch.setattr(
+        client, "gather", lambda *a, **options: how.append(options) or gather(*a, **options)
+    )
+    as_blocks(chunked(data())).map_rows(lambda block: block[:, 0])
+    assert how and all(options["direct"] for options in how)
+
+
+def test_workers_behind_a_firewall_are_reached_through_the_scheduler(client, monkeypatch):
+    closed = ["tcp://127.0.0.1:9"]  # nothing listens there
+    monkeypatch.setattr(
+        client, "scheduler_info", lambda **_: {"workers": dict.fromkeys(closed, {"nthreads": 1})}
+    )
+    assert not are_reached(client)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_what_the_user_told_the_client_is_believed(client, monkeypatch, told):
+    monkeypatch.setattr(client, "direct_to_workers", told)
+    assert are_reached(client) is told

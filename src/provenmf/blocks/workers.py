@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +18,8 @@ from provenmf.errors import ClusterLost, warn_user
 
 # The chunks may take this share of the workers' memory; the rest is for results.
 SHARE = 0.5
+# Workers that are asked whether they can be reached from here, and how many seconds they have.
+ASKED, SECONDS_TO_ANSWER = 8, 1.0
 # What is brought here as it is computed comes in so many turns, since each is a few messages.
 TRANSFERS = 8
 
@@ -45,6 +48,7 @@ class Workers:
 
     def __init__(self, client: Any, chunks: Mapping[Any, Any]) -> None:
         self._client, self._chunks = client, chunks
+        self._direct = are_reached(client)
 
     def gathered(self, orders: Sequence[Order], also: Sequence[Order] = ()) -> list[Any]:
         """What the orders return, brought here, or an error that says what was lost.
@@ -52,15 +56,22 @@ class Workers:
         What those in `also` return stays on the workers.
         """
         with losses_named():
-            found: list[Any] = self._client.gather(self._sent(orders, also))
-        return found
+            return self._brought(self._sent(orders, also))
 
     def one_by_one(self, orders: Sequence[Order]) -> Iterator[Any]:
         """The same in at most `TRANSFERS` turns, each as soon as its orders are carried out."""
         with losses_named():
             futures = self._sent(orders)
             for some in split(futures, math.ceil(len(futures) / TRANSFERS)):
-                yield from self._client.gather(some)
+                yield from self._brought(some)
+
+    def _brought(self, futures: Sequence[Any]) -> list[Any]:
+        """Results, from the workers themselves where they can be reached.
+
+        By default Dask lets the scheduler fetch them and pass them on: every byte travels twice.
+        """
+        found: list[Any] = self._client.gather(futures, direct=self._direct)
+        return found
 
     def _sent(self, orders: Sequence[Order], also: Sequence[Order] = ()) -> list[Any]:
         """A future for each of the orders; those that were not sent yet go in one message."""
@@ -74,6 +85,34 @@ class Workers:
             order.future = futures[order.key] if order.kept else None
             order.settle()
         return [futures.get(order.key, order.future) for order in orders]
+
+
+def are_reached(client: Any) -> bool:
+    """Whether this process can talk to the workers; a firewall may let it reach only the scheduler.
+
+    What the user told the client (`direct_to_workers`) is believed.
+    """
+    told = client.direct_to_workers
+    if told is not None:
+        return bool(told)
+    some = list(client.scheduler_info(n_workers=-1)["workers"])[:ASKED]
+    return bool(client.sync(_all_answer, some, client.connection_args))
+
+
+async def _all_answer(addresses: Sequence[str], options: Mapping[str, Any]) -> bool:
+    return all(await asyncio.gather(*(_answers(each, options) for each in addresses)))
+
+
+async def _answers(address: str, options: Mapping[str, Any]) -> bool:
+    import distributed.comm
+
+    library: Any = distributed.comm  # it says nothing about types
+    try:
+        comm = await library.connect(address, timeout=SECONDS_TO_ANSWER, **options)
+    except OSError:
+        return False
+    await comm.close()
+    return True
 
 
 @contextmanager
