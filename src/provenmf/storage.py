@@ -1,14 +1,21 @@
-"""Dense and sparse blocks alike, and the door through which sparse matrices come in.
+"""Dense and sparse blocks alike, and the door through which matrices come in.
 
 What a user gives is never changed: scipy sorts indices and merges repeated entries in place when it
 needs them so, in arrays that a shallow copy shares with the user's matrix. `own_rows` makes a copy
 where that would happen and shares the arrays where it cannot.
+
+Numbers give the same bits in whatever dense or sparse container they come: sums round by the order
+of their terms, which numpy and BLAS take from the memory. So `in_row_order` puts dense rows one
+after the other, `own_rows` puts sparse ones in order, and `plain` takes a frame of sparse columns
+for the sparse matrix that it is. Zeros that are stored stay: they may mean an observed entry.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Set
+from decimal import Decimal
+from numbers import Real
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -50,14 +57,17 @@ def plain(array: Any, where: str = "X") -> Any:
     """What is given, without what numpy would drop or read in another way than it is meant.
 
     numpy ignores the mask of a masked array, takes a set, a dictionary or a generator for one
-    entry and dates for numbers; arrays of records have no columns.
+    entry and dates for numbers; arrays of records have no columns. A frame of sparse columns is a
+    sparse matrix.
     """
+    if sp.issparse(array):
+        return array
     if isinstance(array, Mapping | Set | Iterator):
         raise InvalidInput(f"{where} is of type {type(array).__name__}: give an array")
     if isinstance(array, np.ndarray) and array.dtype.names:
         names = ", ".join(map(repr, array.dtype.names[:5]))
         raise InvalidInput(f"{where} has records with the fields {names}: give an array of numbers")
-    kinds = getattr(array, "dtypes", [getattr(array, "dtype", None)])  # of columns or of all
+    kinds = _kinds(array)
     if any(getattr(kind, "kind", "") in ("M", "m") for kind in kinds):
         raise InvalidInput(f"{where} has dates or times: real numbers are needed")
     if isinstance(array, np.ma.MaskedArray):
@@ -65,14 +75,47 @@ def plain(array: Any, where: str = "X") -> Any:
             return array.data
         values = array.data.astype(np.float64) if array.dtype.kind in "biu" else array.data
         return np.where(np.ma.getmaskarray(array), np.nan, values)
+    if _is_frame(array) and kinds and all(hasattr(kind, "fill_value") for kind in kinds):
+        zeros_left_out = all(kind.kind in NUMBERS and kind.fill_value == 0 for kind in kinds)
+        return array.sparse.to_coo() if zeros_left_out else array.to_numpy()
     return array
+
+
+def _is_frame(array: Any) -> bool:
+    """Whether each column has a type of its own; a series of pandas has one under both names."""
+    return hasattr(array, "dtypes") and getattr(array, "ndim", 2) == 2
+
+
+def _kinds(array: Any) -> list[Any]:
+    """The types of the columns of a frame, or the one type of an array."""
+    return list(array.dtypes) if _is_frame(array) else [getattr(array, "dtype", None)]
+
+
+def numbers_among_objects(values: NDArray[Any]) -> NDArray[Any]:
+    """Python's numbers, and pandas' columns that may lack some, as doubles; else as they are."""
+    missing = np.array([entry is None or str(entry) == "<NA>" for entry in values.flat], dtype=bool)
+    rest = values.reshape(-1)[~missing]
+    if not len(rest) or not all(isinstance(entry, Real | Decimal) for entry in rest):
+        return values
+    found = np.full(values.size, np.nan)
+    try:
+        found[~missing] = rest.astype(np.float64)
+    except OverflowError:
+        return values
+    return found.reshape(values.shape)
+
+
+def in_row_order(array: NDArray[Any]) -> NDArray[Any]:
+    """The array with its rows one after the other in memory; not copied if they are."""
+    return np.require(array, requirements=["C_CONTIGUOUS", "ALIGNED"])
 
 
 def own_rows(matrix: Any, where: str = "X") -> sp.csr_array:
     """Sparse rows, sorted and without repeated entries, that share no array that might change.
 
     Indices outside the matrix are refused: compiled loops would read and write beyond it. The
-    numbers are native single or double precision.
+    numbers are native single or double precision. Indices are as narrow as the matrix allows: loops
+    that are compiled for wide ones round otherwise.
     """
     dtype = float_type(matrix.dtype, where)
     if matrix.ndim != 2:
@@ -87,6 +130,9 @@ def own_rows(matrix: Any, where: str = "X") -> sp.csr_array:
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
+    narrow = sp.get_index_dtype(maxval=max(rows.nnz, rows.shape[1]))
+    rows.indices = rows.indices.astype(narrow, copy=False)
+    rows.indptr = rows.indptr.astype(narrow, copy=False)
     return rows
 
 

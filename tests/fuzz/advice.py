@@ -32,8 +32,8 @@ def rank_choice(rng: Rng, data: Any) -> None:
     found = choose_rank(
         data,
         ranks,  # type: ignore[arg-type]
-        n_resamples=int(rng.integers(0, 4)),
-        held_out=float(rng.choice([0.1, 0.5, 1e-9])),
+        n_resamples=int(rng.choice([0, 1, 2, 2, 2, 3, 3, 3])),
+        held_out=float(rng.choice([0.1, 0.1, 0.3, 0.5, 0.5, 1e-9])),
         repeats=int(rng.integers(1, 3)),
         random_state=int(rng.integers(100)),
     )

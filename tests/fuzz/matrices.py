@@ -127,12 +127,15 @@ def in_form(form: str, matrix: np.ndarray) -> Any:
 
 
 def unsorted(matrix: np.ndarray) -> sp.csr_array:
-    """Rows whose columns run backwards, each entry in two halves."""
+    """Rows whose columns run backwards, each entry in two parts that add up to it exactly."""
     rows, columns = np.nonzero(matrix)
     order = np.lexsort((-columns, rows))
-    rows, columns = np.repeat(rows[order], 2), np.repeat(columns[order], 2)
-    pointers = np.searchsorted(rows, np.arange(len(matrix) + 1))
-    return sp.csr_array((matrix[rows, columns] / 2, columns, pointers), shape=matrix.shape)
+    rows, columns = rows[order], columns[order]
+    entries = matrix[rows, columns]
+    halves = entries / 2  # of the smallest number: zero
+    parts = np.column_stack([halves, entries - halves]).ravel()
+    pointers = 2 * np.searchsorted(rows, np.arange(len(matrix) + 1))
+    return sp.csr_array((parts, np.repeat(columns, 2), pointers), shape=matrix.shape)
 
 
 def fingerprint(value: Any) -> str:

@@ -8,8 +8,10 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from provenmf import HALS, SPA, choose_rank, find_parts, stability
+from provenmf import HALS, SPA, certify, choose_rank, diagnose, find_parts, stability
+from provenmf.blocks import as_blocks
 from provenmf.errors import InvalidInput
+from provenmf.estimators import CATALOGUE, make_estimator
 from provenmf.io.arrays import numbers
 
 X = np.random.default_rng(0).integers(1, 50, (20, 6)).astype(float)
@@ -32,6 +34,28 @@ REFUSED = {
     "dates": np.zeros((3, 3), "M8[s]"),
     "a frame of dates": pd.DataFrame({name: pd.date_range("2020", periods=5) for name in "ab"}),
     "times": np.ones((3, 3), "m8[s]"),
+    "a series": pd.Series(X[0]),
+    "a sparse series": pd.Series(X[0]).astype(pd.SparseDtype(float, 0.0)),
+    "a frame without columns": pd.DataFrame(index=range(5)),
+}
+
+
+def with_wide_indices(rows):
+    rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    return rows
+
+
+ZEROS_LEFT_OUT = pd.SparseDtype(float, 0.0)
+SOME = np.where(X > 20, X, 0.0) / 7  # sums of these round
+# The same numbers in other memory, each with the plain container whose bits it must give.
+ELSEWHERE = {
+    "columns together": (np.asfortranarray(SOME), SOME),
+    "strided": (np.repeat(np.repeat(SOME, 2, axis=0), 3, axis=1)[::2, ::3], SOME),
+    "backwards": (SOME[::-1, ::-1].copy()[::-1, ::-1], SOME),
+    "frame": (pd.DataFrame(SOME), SOME),
+    "frame, ones left out": (pd.DataFrame(SOME).astype(pd.SparseDtype(float, 1.0)), SOME),
+    "frame, sparse": (pd.DataFrame(SOME).astype(ZEROS_LEFT_OUT), sp.csr_array(SOME)),
+    "wide indices": (with_wide_indices(sp.csr_array(SOME)), sp.csr_array(SOME)),
 }
 
 
@@ -63,6 +87,40 @@ def test_the_same_numbers_give_the_same_answer(kind):
 def test_what_is_no_array_of_numbers_is_refused(kind, use):
     with pytest.raises(InvalidInput):
         use(REFUSED[kind])
+
+
+@pytest.mark.parametrize("kind", ELSEWHERE)
+@pytest.mark.parametrize("method", sorted(CATALOGUE))
+def test_the_memory_of_the_data_does_not_change_a_bit(method, kind):
+    """numpy and BLAS add up in the order of the memory, and sums round by it."""
+    found, expected = (
+        make_estimator(method, 2, random_state=0, certify=False).fit(data).factorization_
+        for data in ELSEWHERE[kind]
+    )
+    assert found.components.tobytes() == expected.components.tobytes()
+    assert found.weights.tobytes() == expected.weights.tobytes()
+
+
+def test_a_frame_of_sparse_columns_is_a_sparse_matrix():
+    frame = pd.DataFrame(SOME, columns=list("abcdef")).astype(ZEROS_LEFT_OUT)
+    blocks = as_blocks(frame)
+    assert blocks.is_sparse
+    assert blocks.stored_entries == np.count_nonzero(SOME)
+    model = SPA(2).fit(frame)
+    assert model.feature_names_in_.tolist() == list("abcdef")
+    record = model.factorization_
+    assert certify(frame, record) == certify(sp.csr_array(SOME), record)
+
+
+def test_a_column_may_be_called_sparse():
+    """pandas then finds the column where others find what frames of sparse columns can do."""
+    frame = pd.DataFrame(X, columns=["sparse", "dtype", *"abcd"])
+    np.testing.assert_array_equal(SPA(2).fit(frame).components_, SPA(2).fit(X).components_)
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_advice_is_given_wherever_a_fit_is(kind):
+    assert str(diagnose(ODD[kind])) == str(diagnose(ODD[kind] if sp.issparse(ODD[kind]) else X))
 
 
 def test_masked_entries_are_missing_and_never_used():

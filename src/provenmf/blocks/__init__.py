@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from provenmf.blocks.base import Block, Blocks, Progress
 from provenmf.blocks.disk import ArrayBlocks, from_hdf5, from_memmap, open_npy
@@ -15,7 +14,7 @@ from provenmf.blocks.memory import MemoryBlocks
 from provenmf.blocks.scale import at_safe_scale
 from provenmf.blocks.sparse_disk import open_npz
 from provenmf.errors import InvalidInput
-from provenmf.storage import float_type, plain
+from provenmf.storage import float_type, numbers_among_objects, plain
 
 __all__ = ["Block", "Blocks", "Progress", "as_blocks", "at_safe_scale", "is_outside_memory"]
 
@@ -62,7 +61,7 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
         return from_hdf5(X, **options)
     if is_outside_memory(X):
         return ArrayBlocks(X, **options)
-    matrix = X if sp.issparse(X) else _array(X)
+    matrix = _matrix(X)
     if matrix.ndim != 2:
         raise InvalidInput(
             f"X has {matrix.ndim} axes; a matrix is needed: reshape it to (n_rows, n_columns)"
@@ -72,12 +71,14 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
     return MemoryBlocks(matrix, **options)
 
 
-def _array(X: object) -> NDArray[Any]:
+def _matrix(X: Any) -> Any:
+    X = plain(X)
+    if sp.issparse(X):
+        return X
     try:
-        return np.asarray(plain(X))
+        values = np.asarray(X)
     except ValueError as error:
-        if isinstance(error, InvalidInput):
-            raise
         raise InvalidInput(
             f"X is not an array of numbers ({error}): make its rows equal"
         ) from error
+    return numbers_among_objects(values) if values.dtype == object else values

@@ -12,7 +12,7 @@ from dask.base import optimize
 from provenmf.blocks.base import Block
 from provenmf.blocks.orders import Packed
 from provenmf.errors import InvalidInput
-from provenmf.storage import float_type, own_rows
+from provenmf.storage import float_type, in_row_order, own_rows
 
 # How chunks are made is sent along with every pass, up to so many bytes a chunk.
 RECIPE_BYTES = 1 << 14
@@ -37,7 +37,7 @@ def _as_rows(chunk: object, dtype: np.dtype[Any], sparse: bool, block_info: Any 
         )
     place, shape = block_info[0]["chunk-location"], block_info[None]["chunk-shape"]
     try:
-        rows = own_rows(chunk) if sparse else np.asarray(chunk, dtype=dtype)
+        rows = own_rows(chunk) if sparse else in_row_order(np.asarray(chunk, dtype=dtype))
     except (TypeError, ValueError) as error:
         raise InvalidInput(
             f"chunk {place} of X, a Dask array, is not an array of numbers ({error}): see "

@@ -1,6 +1,7 @@
 """A dense or sparse matrix in memory, never changed.
 
-A dense block is a view; sparse rows are shared unless they must be put in order first.
+A dense block is a view. The rows are shared with the user unless they must be put in order first:
+sparse ones by column, dense ones one after the other in memory.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from provenmf.blocks.base import Block, Blocks, Progress
 from provenmf.budget import block_bytes
-from provenmf.storage import own_rows
+from provenmf.storage import in_row_order, own_rows
 
 # Blocks of this size keep the products inside a pass small beside the data, and are large
 # enough for BLAS to use all the cores.
@@ -29,7 +30,7 @@ class MemoryBlocks(Blocks):
         self, matrix: Any, *, block_rows: int | None = None, progress: Progress | None = None
     ) -> None:
         self.is_sparse = sp.issparse(matrix)
-        self._matrix = own_rows(matrix) if self.is_sparse else matrix
+        self._matrix: Any = own_rows(matrix) if self.is_sparse else in_row_order(matrix)
         if block_rows is None:
             row_bytes = max(1, matrix.shape[1] * matrix.dtype.itemsize)
             dense_rows = max(1, block_bytes(BLOCK_BYTES) // row_bytes)

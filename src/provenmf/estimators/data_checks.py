@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_non_negative, validate_data
+from sklearn.utils.validation import check_array, check_non_negative, validate_data
 
 from provenmf.blocks import Blocks, as_blocks, at_safe_scale, is_outside_memory
 from provenmf.blocks.examined import examined
@@ -34,17 +34,19 @@ class ChecksData:
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
         """A matrix in memory as scikit-learn wants it; entries may be NaN or infinite."""
-        X = own_rows(X) if sp.issparse(X) else plain(X)
+        matrix = plain(X)
         try:
-            return validate_data(
-                self,
-                X,
-                reset=reset,
+            matrix = check_array(
+                own_rows(matrix) if sp.issparse(matrix) else matrix,
                 accept_sparse="csr",
                 dtype=[np.float64, np.float32],
-                order=None,
+                order="C",
                 ensure_all_finite=False,
+                estimator=self,
+                input_name="X",
             )
+            validate_data(self, X, reset=reset, skip_check_array=True)  # a frame has names, too
+            return matrix
         except InvalidInput:
             raise
         except ValueError as error:  # scikit-learn's word for data that cannot be used

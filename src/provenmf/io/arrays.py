@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,7 +9,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput
-from provenmf.storage import NUMBERS, check_scale, largest_of, own_rows, plain
+from provenmf.storage import (
+    NUMBERS,
+    check_scale,
+    largest_of,
+    numbers_among_objects,
+    own_rows,
+    plain,
+)
 
 
 def numbers(array: object, where: str) -> NDArray[Any]:
@@ -27,28 +32,15 @@ def numbers(array: object, where: str) -> NDArray[Any]:
             problem = f"is of type {type(array).__name__}: give the array of numbers that it holds"
         raise InvalidInput(f"{where} {problem}") from error
     if values.dtype == object:
-        values = _numbers_among_objects(values)
+        values = numbers_among_objects(values)
     if values.dtype.kind not in NUMBERS:
         raise InvalidInput(f"{where} has {values.dtype} entries: numbers are needed")
     return values
 
 
-def _numbers_among_objects(values: NDArray[Any]) -> NDArray[Any]:
-    """Python's numbers, and pandas' columns that may lack some, as doubles; else as they are."""
-    missing = np.array([entry is None or str(entry) == "<NA>" for entry in values.flat], dtype=bool)
-    rest = values.reshape(-1)[~missing]
-    if not len(rest) or not all(isinstance(entry, Real | Decimal) for entry in rest):
-        return values
-    found = np.full(values.size, np.nan)
-    try:
-        found[~missing] = rest.astype(np.float64)
-    except OverflowError:
-        return values
-    return found.reshape(values.shape)
-
-
 def sparse_numbers(matrix: object, where: str) -> sp.csr_array:
     """A matrix of finite numbers in sparse rows of doubles; what is so already is not copied."""
+    matrix = plain(matrix, where)
     if not sp.issparse(matrix):
         matrix = numbers(matrix, where)
         if matrix.ndim != 2:

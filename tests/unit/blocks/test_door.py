@@ -93,10 +93,38 @@ def test_every_real_type_becomes_a_native_float(kind, dtype):
     np.testing.assert_array_equal(dense, numbers.astype(dtype).astype(np.float64))
 
 
-@pytest.mark.parametrize("dtype", ["c16", "O", "U3", "M8[s]"])
+@pytest.mark.parametrize("dtype", ["c16", "U3", "M8[s]"])
 def test_other_types_are_refused(dtype):
     with pytest.raises(InvalidInput, match="real numbers are needed"):
         as_blocks(np.zeros((2, 2), dtype=dtype))
+
+
+def test_objects_are_numbers_or_refused():
+    np.testing.assert_array_equal(as_blocks(SMALL.astype(object)).everything(), SMALL)
+    with pytest.raises(InvalidInput, match="real numbers are needed"):
+        as_blocks(np.full((2, 2), "text", dtype=object))
+
+
+def test_dense_rows_are_shared_where_they_lie_one_after_the_other():
+    assert np.shares_memory(as_blocks(SMALL).everything(), SMALL)
+    for other in (np.asfortranarray(SMALL), SMALL[:, ::-1].copy()[:, ::-1]):
+        found = as_blocks(other).everything()
+        assert found.flags.c_contiguous
+        np.testing.assert_array_equal(found, SMALL)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr", "coo"])
+def test_indices_are_as_narrow_as_they_can_be(form):
+    given = getattr(sp, f"{form}_array")(SMALL)
+    names = ("row", "col") if form == "coo" else ("indices", "indptr")
+    if form == "coo":
+        given.coords = tuple(places.astype(np.int64) for places in given.coords)
+    else:
+        for name in names:
+            setattr(given, name, getattr(given, name).astype(np.int64))
+    found = own_rows(given)
+    assert found.indices.dtype == found.indptr.dtype == np.int32
+    assert all(getattr(given, name).dtype == np.int64 for name in names)
 
 
 def damaged(kind: str) -> sp.sparray:
