@@ -15,6 +15,7 @@ from provenmf.advisor.rank_table import RankTable
 from provenmf.advisor.witnesses import Witness, together
 from provenmf.records.certificate import finite_or_none
 from provenmf.records.plotting import Backend, plot_curves
+from provenmf.records.text_table import WIDTH, table_lines
 
 Floats = NDArray[np.float64]
 Curve = tuple[str, Sequence[int], Sequence[float | None]]
@@ -188,17 +189,19 @@ class RankChoice:
             "notes": list(self.notes),
         }
 
-    def __str__(self) -> str:
-        header, rows = self.header(), self.rows()
-        widths = [max(map(len, column)) + 2 for column in zip(header, *rows)]
-        lines = ["".join(f"{c:>{w}}" for c, w in zip(line, widths)) for line in [header, *rows]]
-        lines.append("")
+    def text(self, width: int = WIDTH) -> str:
+        """The table, what each witness says and the verdict, in lines of at most this width."""
+        lines = [*table_lines(self.header(), self.rows(), width), ""]
+        hanging = " " * min(21, width // 4)
         for witness in self.witnesses:
             number = "-" if witness.n_components is None else str(witness.n_components)
-            lines += wrap(f"{witness.name:16}{number:>3}  {witness.reason}", 79,
-                          subsequent_indent=" " * 21)  # fmt: skip
-        lines += ["", *wrap(self.verdict, 79), *(line for n in self.notes for line in wrap(n, 79))]
-        return "\n".join(lines)
+            said = f"{witness.name:16}{number:>3}  {witness.reason}"
+            lines += wrap(said, width, subsequent_indent=hanging)
+        lines += ["", *wrap(self.verdict, width)]
+        return "\n".join(lines + [line for note in self.notes for line in wrap(note, width)])
+
+    def __str__(self) -> str:
+        return self.text()
 
     def __repr__(self) -> str:
         return f"RankChoice(n_components={self.n_components}, range={self.range})"

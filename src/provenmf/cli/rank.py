@@ -64,6 +64,7 @@ def rank(
     """  # fmt: skip
     from provenmf import choose_rank
     from provenmf.cli.fit import read_data
+    from provenmf.cli.outcome import text_width
     from provenmf.io.strict_json import strict_json
 
     numbers = None if ranks is None else parse_ranks(ranks)
@@ -85,7 +86,7 @@ def rank(
     if as_json:
         typer.echo(strict_json(found.to_dict()))
         return
-    typer.echo(str(found))
+    typer.echo(found.text(text_width()))
     if output is not None:
         typer.echo(f"Page written to {output}")
 
