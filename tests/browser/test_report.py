@@ -244,3 +244,17 @@ def test_the_map_of_topics_lists_words_by_relevance(open_report, results):
         best = results["topics"].vocabulary[order.argsort()[::-1][:5]].tolist()
         assert words.all_text_contents()[:5] == best
     assert opened.problems == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_corners_of_the_membership_map_have_whole_names_inside(open_report, results, width):
+    page = open_report(results["communities"], width=width).page
+    corners = page.locator("text.corner")
+    shown = corners.all_text_contents()
+    assert len(shown) >= 2 and not any("…" in name for name in shown)
+    inside = """all => all.every(text => {
+        const box = text.getBoundingClientRect();
+        const sheet = text.ownerSVGElement.getBoundingClientRect();
+        return box.left >= sheet.left && box.right <= sheet.right && box.top >= sheet.top;
+    })"""
+    assert corners.evaluate_all(inside)

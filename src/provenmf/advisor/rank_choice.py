@@ -17,6 +17,8 @@ from provenmf.records.certificate import finite_or_none
 from provenmf.records.plotting import Backend, plot_curves
 from provenmf.records.text_table import WIDTH, table_lines
 
+FLOOR = "floor: no factorization is below"
+
 Floats = NDArray[np.float64]
 Curve = tuple[str, Sequence[int], Sequence[float | None]]
 
@@ -98,7 +100,7 @@ class RankChoice:
             ("held-out error", ranks, _plain(means)),
         ]
         if table.floor is not None:
-            errors.append(("floor: no factorization is below", ranks, _plain(table.floor)))
+            errors.append((FLOOR, ranks, _plain(table.floor)))
         found: dict[str, list[Curve]] = {
             "relative error": errors,
             "agreement over resamples": [

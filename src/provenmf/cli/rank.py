@@ -118,6 +118,7 @@ def _check_page(output: Path, force: bool) -> None:
 def write_page(found: RankChoice, data: Path, path: Path) -> None:
     """The table and the curves as one HTML file."""
     from provenmf import __version__
+    from provenmf.advisor.rank_choice import FLOOR
     from provenmf.cli.outcome import origin_of
     from provenmf.io import write_aside
     from provenmf.report.elements import Chart, Element, Paragraph, Tab, Table
@@ -133,9 +134,16 @@ def write_page(found: RankChoice, data: Path, path: Path) -> None:
         *(Paragraph(f"{note}.", "note") for note in found.notes),
     ]
     for label, curves in found.curves().items():
-        lines = Lines(curves, "number of components", label, log_y=label == "singular value")
+        lines = Lines(
+            curves,
+            "number of components",
+            label,
+            log_y=label == "singular value",
+            dotted=(FLOOR, "noise"),
+        )
         elements.append(Chart(label[:1].upper() + label[1:], lines))
-    elements.append(Table("All numbers", found.header(), found.rows()))
+    table = Table("The evidence for each number", found.header(), found.rows(), unbroken=True)
+    elements.append(table)
     tone = "note" if found.n_components is None else "good"
     text = page(
         f"Number of components of {data.name}",

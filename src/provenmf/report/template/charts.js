@@ -205,8 +205,7 @@ const charts = (function (d) {
     const sheet = d.sheet(plot, Math.min(height, plot.clientWidth + 60));
     const entries = spec.corners ? [] : spec.groupNames.map(function (name, i) { return { name: name, colour: look.colours[i % look.colours.length], dash: "" }; });
     const below = legendHeight(sheet, entries);
-    const side = spec.corners ? Math.min(130, 0.2 * sheet.width) : 20;
-    const frame = { left: side, right: sheet.width - side, top: 40, bottom: sheet.height - 40 - below };
+    const frame = { left: 20, right: sheet.width - 20, top: 40, bottom: sheet.height - 40 - below };
     const place = fit(spec.positions.concat(spec.corners || []), frame);
     const at = spec.positions.map(place);
     let edges = "";
@@ -219,10 +218,10 @@ const charts = (function (d) {
     at.forEach(function (p, i) { d.make(sheet.svg, "circle", { cx: p[0].toFixed(1), cy: p[1].toFixed(1), r: radius, fill: look.colours[spec.groups[i] % look.colours.length], stroke: d.colour("paper"), "stroke-width": 0.7 }); });
     spec.labels.forEach(function (name, i) { d.text(sheet.svg, at[i][0] + radius + 2, at[i][1] + 4, name, { "font-size": 11 }); });
     (spec.corners || []).forEach(function (corner, i) {
-      const p = place(corner), far = (p[0] - sheet.width / 2) / ((frame.right - frame.left) / 2);
-      const beside = Math.abs(far) > 0.55, anchor = !beside ? "middle" : far < 0 ? "end" : "start";
-      const x = p[0] + (beside ? 12 * Math.sign(far) : 0), y = p[1] + (beside ? 4 : p[1] < sheet.height / 2 ? -18 : 28);
-      d.text(sheet.svg, x, y, d.fitted(spec.groupNames[i], beside ? side - 14 : sheet.width / 2), { "text-anchor": anchor, "font-weight": 600 });
+      // Above or below its corner, clear of the nodes there; bold letters are a tenth wider.
+      const p = place(corner), name = d.fitted(spec.groupNames[i], sheet.width / 2), half = 0.55 * d.widthOf(name);
+      const x = Math.min(Math.max(p[0], half), sheet.width - half), y = p[1] + (p[1] <= (frame.top + frame.bottom) / 2 ? -18 : 28);
+      d.text(sheet.svg, x, y, name, { "text-anchor": "middle", "font-weight": 600, class: "corner" });
     });
     if (entries.length > 1) { legend(sheet, entries, sheet.height - below); }
     nearestPoint(sheet, at, function (i) { return spec.names[i].split("\n"); });

@@ -156,7 +156,7 @@ const drawing = (function () {
     const place = scale(spec.low, spec.high > spec.low ? spec.high : spec.low + 1, y + height, y);
     const ticks = place.ticks(4);
     ticks.forEach(function (tick) { text(sheet.svg, x + 15, place(tick) + 4, words(tick, 3), { fill: colour("faint"), "font-size": 11 }); });
-    const middle = y + height / 2, right = x + 20 + 0.85 * widest(ticks.map(function (tick) { return words(tick, 3); }));
+    const middle = y + height / 2, right = Math.min(x + 28 + 0.85 * widest(ticks.map(function (tick) { return words(tick, 3); })), sheet.width - 4);
     text(sheet.svg, right, middle, spec.label, { "text-anchor": "middle", transform: "rotate(90 " + right + " " + middle + ")", "font-size": 12 });
   }
 
