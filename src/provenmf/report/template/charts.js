@@ -4,6 +4,7 @@ const charts = (function (d) {
   const DASHES = ["", "7 4", "2 3", "8 3 2 3"];
   const BAR_ROOM = 76;
   const FAINT = 0.35;
+  const BOLD = 600;
 
   function legend(sheet, entries, top) {
     const group = d.make(sheet.svg, "g", { class: "legend" });
@@ -218,10 +219,10 @@ const charts = (function (d) {
     at.forEach(function (p, i) { d.make(sheet.svg, "circle", { cx: p[0].toFixed(1), cy: p[1].toFixed(1), r: radius, fill: look.colours[spec.groups[i] % look.colours.length], stroke: d.colour("paper"), "stroke-width": 0.7 }); });
     spec.labels.forEach(function (name, i) { d.text(sheet.svg, at[i][0] + radius + 2, at[i][1] + 4, name, { "font-size": 11 }); });
     (spec.corners || []).forEach(function (corner, i) {
-      // Above or below its corner, clear of the nodes there; bold letters are a tenth wider.
-      const p = place(corner), name = d.fitted(spec.groupNames[i], sheet.width / 2), half = 0.55 * d.widthOf(name);
-      const x = Math.min(Math.max(p[0], half), sheet.width - half), y = p[1] + (p[1] <= (frame.top + frame.bottom) / 2 ? -18 : 28);
-      d.text(sheet.svg, x, y, name, { "text-anchor": "middle", "font-weight": 600, class: "corner" });
+      // Above or below its corner, clear of the nodes there.
+      const p = place(corner), name = d.fitted(spec.groupNames[i], sheet.width / 2, BOLD), half = d.widthOf(name, BOLD) / 2;
+      const x = Math.min(Math.max(p[0], half + 1), sheet.width - half - 1), y = p[1] + (p[1] <= (frame.top + frame.bottom) / 2 ? -18 : 28);
+      d.text(sheet.svg, x, y, name, { "text-anchor": "middle", "font-weight": BOLD, class: "corner" });
     });
     if (entries.length > 1) { legend(sheet, entries, sheet.height - below); }
     nearestPoint(sheet, at, function (i) { return spec.names[i].split("\n"); });

@@ -31,8 +31,8 @@ const drawing = (function () {
     return { svg: svg, width: width, height: height, plot: plot };
   }
 
-  function widthOf(text) {
-    ruler.font = FONT_SIZE + "px " + family();
+  function widthOf(text, weight) {
+    ruler.font = (weight || 400) + " " + FONT_SIZE + "px " + family();
     return ruler.measureText(text).width;
   }
 
@@ -41,10 +41,10 @@ const drawing = (function () {
   }
 
   // As much of a text as fits.
-  function fitted(text, width) {
-    if (widthOf(text) <= width) { return text; }
+  function fitted(text, width, weight) {
+    if (widthOf(text, weight) <= width) { return text; }
     let end = text.length;
-    while (end > 1 && widthOf(text.slice(0, end) + "…") > width) { end -= 1; }
+    while (end > 1 && widthOf(text.slice(0, end) + "…", weight) > width) { end -= 1; }
     return text.slice(0, end) + "…";
   }
 
