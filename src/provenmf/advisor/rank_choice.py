@@ -155,10 +155,11 @@ class RankChoice:
         spread = table.held_out.std(axis=0)
         lines = []
         for place, k in enumerate(table.ranks):
-            line = [str(k), _digits(table.error[place])]
-            line.append("-" if table.floor is None else _digits(table.floor[place]))
-            line += [_digits(means[place]), f"{spread[place]:.2g}"]
-            line += [f"{table.agreement[place]:.2f}", _digits(table.silhouette[place], ".2f")]
+            line = [str(k), _error(table.error[place])]
+            line.append("-" if table.floor is None else _error(table.floor[place]))
+            line += [_error(means[place]), f"{spread[place]:.2g}", f"{table.agreement[place]:.2f}"]
+            silhouette = table.silhouette[place]
+            line.append("-" if np.isnan(silhouette) else f"{silhouette:.2f}")
             if table.spectrum is not None:
                 noise = table.spectrum.noise
                 inside = k <= len(noise) and noise[k - 1] > 0
@@ -211,8 +212,8 @@ class RankChoice:
     def _repr_html_(self) -> str:
         """The verdict first, then the witnesses and the table."""
         said = "".join(
-            f"<li>{escape(w.name)}: {'-' if w.n_components is None else w.n_components} "
-            f"({escape(w.reason)})</li>"
+            f"<li>{escape(w.name)}: {'-' if w.n_components is None else w.n_components}, "
+            f"{escape(w.reason)}</li>"
             for w in self.witnesses
         )
         head = "".join(f"<th>{escape(cell)}</th>" for cell in self.header())
@@ -229,8 +230,9 @@ def _plain(values: Floats) -> list[float | None]:
     return [finite_or_none(float(value)) for value in values]
 
 
-def _digits(value: float, form: str = ".4f") -> str:
-    return "-" if np.isnan(value) else f"{value:{form}}"
+def _error(value: float) -> str:
+    """Four decimals, or two digits where those would be zeros."""
+    return f"{value:.4f}" if value == 0 or not value < 1e-3 else f"{value:.1e}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -84,7 +84,7 @@ const charts = (function (d) {
     const frame = { left: left, right: sheet.width - 14, top: 8, bottom: bottom };
     const x = d.scale(xRange[0], xRange[1], frame.left, frame.right, logX);
     const every = Math.ceil(words.length * (d.widest(words) + 12) / (frame.right - frame.left));
-    const xTicks = words.length ? words.map(function (w, i) { return { at: i, text: w }; }).filter(function (t) { return t.at % every === 0; }) : labelled(x.ticks(Math.max(2, Math.floor((frame.right - frame.left) / 85))));
+    const xTicks = words.length ? words.map(function (w, i) { return { at: i, text: w }; }).filter(function (t) { return t.at % every === 0; }) : labelled(x.ticks(Math.max(2, Math.floor((frame.right - frame.left) / (whole ? 45 : 85))), whole));
     grid(sheet, frame, x, y, whole ? xTicks.filter(function (t) { return Number.isInteger(t.at); }) : xTicks, yTicks);
     axisTitles(sheet, frame, spec.xLabel, spec.yLabel);
     curves.forEach(function (curve) {

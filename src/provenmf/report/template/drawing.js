@@ -63,10 +63,11 @@ const drawing = (function () {
     return String(Number(value.toPrecision(digits || 4)));
   }
 
-  function linearTicks(low, high, count) {
-    const rough = (high - low) / Math.max(count, 1);
+  // Where values are counts, half steps would be lost, and with them nearly all ticks.
+  function linearTicks(low, high, count, whole) {
+    const rough = Math.max((high - low) / Math.max(count, 1), whole ? 1 : 0);
     const power = Math.pow(10, Math.floor(Math.log10(rough)));
-    const step = [1, 2, 2.5, 5, 10].map(function (m) { return m * power; }).find(function (s) { return s >= rough * 0.999; });
+    const step = (whole ? [1, 2, 5, 10] : [1, 2, 2.5, 5, 10]).map(function (m) { return m * power; }).find(function (s) { return s >= rough * 0.999; });
     const ticks = [];
     for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i += 1) { ticks.push(Number((i * step).toPrecision(12))); }
     return ticks;
@@ -88,7 +89,7 @@ const drawing = (function () {
     const of = log ? Math.log10 : function (value) { return value; };
     const start = of(low), span = (of(high) - start) || 1;
     function place(value) { return from + (of(value) - start) / span * (to - from); }
-    place.ticks = function (count) { return (log ? logTicks : linearTicks)(low, high, count); };
+    place.ticks = function (count, whole) { return (log ? logTicks : linearTicks)(low, high, count, whole); };
     return place;
   }
 
