@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 
+from provenmf.report.elements import Chart, Tab
+from provenmf.report.figures import Lines
+from provenmf.report.page import page as page_with
 from provenmf.reproduce.experiment import Experiment, Outcome
 from provenmf.reproduce.results import Result, page_of
 
@@ -244,3 +247,29 @@ def test_the_map_of_topics_lists_words_by_relevance(open_report, results):
         best = results["topics"].vocabulary[order.argsort()[::-1][:5]].tolist()
         assert words.all_text_contents()[:5] == best
     assert opened.problems == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_corners_of_the_membership_map_have_whole_names_inside(open_report, results, width):
+    page = open_report(results["communities"], width=width).page
+    corners = page.locator("text.corner")
+    shown = corners.all_text_contents()
+    assert len(shown) >= 2 and not any("…" in name for name in shown)
+    inside = """all => all.every(text => {
+        const box = text.getBoundingClientRect();
+        const sheet = text.ownerSVGElement.getBoundingClientRect();
+        return box.left >= sheet.left && box.right <= sheet.right && box.top >= sheet.top;
+    })"""
+    assert corners.evaluate_all(inside)
+
+
+def test_counts_have_whole_ticks_enough_on_a_phone(browser, tmp_path):
+    """Steps of 2.5 left a single tick at 5."""
+    curve = ("data", range(1, 9), np.arange(8.0))
+    tab = Tab("rank", "Evidence", [Chart("Values", Lines([curve], "number", "value"))])
+    (tmp_path / "page.html").write_text(page_with("Values", [tab]), "utf-8")
+    page = browser.new_page(viewport=PHONE)
+    page.goto((tmp_path / "page.html").as_uri())
+    ticks = page.locator("text.xtick").all_text_contents()
+    page.close()
+    assert len(ticks) >= 4 and all(tick.isdecimal() for tick in ticks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from provenmf.guarantees.uniqueness import ABOUT_PARTS
 from provenmf.io.notes import counted
 from provenmf.records import Certificate
 from provenmf.records.certificate import Measure, finite_or_none
+from provenmf.records.text_table import WIDTH, table_lines
 
 # Data with so many times more columns than rows may be turned.
 WIDE = 5
@@ -34,6 +36,15 @@ NEARLY, EXACTLY = 1.5, 1e-3
 EXPLAINED = 0.3
 # How often independent weights may be called correlated.
 BY_CHANCE = 0.01
+
+RANK_HEADER = ("evidence", "number", "drop", "clear")
+TABLE_HEADER = ("method", "holds", "fails", "unknown", "error", "floor", "bound")
+TABLE_LEGEND = (
+    "holds, fails, unknown: conditions of the method's theory; error: relative error; floor: least "
+    "error that any factorization of this rank can have; bound: error that the method's theory "
+    "proves on these data"
+)
+WORSE_THAN_ZEROS = "fits worse than all zeros would (error above 1): do not use it here."
 
 
 @dataclass(frozen=True)
@@ -63,9 +74,9 @@ class Diagnosis:
     resembles : str or None
         Whose model the data resemble. The first method that explains the data nearly as well as
         any product of this rank can: its error is at most 1.5 times the floor, and at most 0.3.
-        Or, where only HALS does, "purification" if its weights are uncorrelated, otherwise
-        "and_descent", whose theory allows for correlated weights. This is measured; it does not
-        prove any condition.
+        Or, where only HALS and AND do, "purification" if the weights of HALS are uncorrelated,
+        otherwise "and_descent", whose theory allows for correlated weights. This is measured; it
+        does not prove any condition.
 
     See Also
     --------
@@ -100,9 +111,14 @@ class Diagnosis:
         """Whose model the data resemble by errors and weights; that proves nothing."""
         if self.n_components == 1 and not self.agreed:
             return None
-        if self._near is None and self.polished is not None and _near_the_floor(self.polished):
+        if self._near in (None, "and_descent") and self._hals_is_near:
             return "purification" if self.uncorrelated else "and_descent"
         return self._near
+
+    @property
+    def _hals_is_near(self) -> bool:
+        """Whether HALS, which needs no model of the weights, explains the data nearly as well."""
+        return self.polished is not None and _near_the_floor(self.polished)
 
     @property
     def _near(self) -> str | None:
@@ -124,39 +140,41 @@ class Diagnosis:
             "uncorrelated": self.uncorrelated,
         }
 
-    def __str__(self) -> str:
+    def text(self, width: int = WIDTH) -> str:
+        """The evidence, the table of methods and the advice, in lines of at most this width."""
+        hint = turned_note(self.shape)
         lines = [f"{self.shape[0]:,} rows (data points), {self.shape[1]:,} columns"]
-        lines += [turned_note(self.shape)] if turned_note(self.shape) else []
-        lines += ["", "Number of components"]
-        for item in self.rank:
-            clear = "clear" if item.is_clear else "not clear"
-            lines.append(
-                f"  {item.source:18}{item.n_components:4d}   drop {item.drop:.3g}, {clear}"
-            )
+        lines += wrap(hint, width)
+        lines += ["", "Number of components:", *self._rank_lines(width), ""]
+        lines += table_lines(TABLE_HEADER, self._rows(), width)
+        for method, reason in self.refusals.items():
+            lines += wrap(f"{method:14}{reason}", width, subsequent_indent="  ")
+        lines += ["", *wrap(TABLE_LEGEND, width)]
+        for method, certificate in self.certificates.items():
+            if _number(certificate.measures.get("relative_error")) > 1:
+                name = estimator_class(method).__name__
+                lines += wrap(f"{name} {WORSE_THAN_ZEROS}", width)
+        return "\n".join([*lines, "", *wrap(self._advice(), width)])
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _rank_lines(self, width: int) -> list[str]:
+        rows = [
+            (e.source, str(e.n_components), f"{e.drop:.3g}", "yes" if e.is_clear else "no")
+            for e in self.rank
+        ]
         sure = (
             "the clear drops agree, and the rest looks like noise"
             if self.agreed
             else "the data do not determine it"
         )
-        lines += [f"  used below: {self.n_components} ({sure})", ""]
-        lines.append(
-            f"{'method':14}{'holds':>6}{'fails':>6}{'unknown':>8}{'error':>10}{'floor':>10}"
-            f"{'bound':>10}"
-        )
-        for method, certificate in self.certificates.items():
-            lines.append(_row(method, certificate))
-        lines += [] if self.polished is None else [_row("hals", self.polished, conditions=False)]
-        lines += [f"{method:14}{reason}" for method, reason in self.refusals.items()]
-        lines += ["", "error: relative error; floor: least error that any factorization of this"]
-        lines += ["rank can have; bound: error that the method's theory proves on these data"]
-        lines += [
-            f"{estimator_class(m).__name__} fits worse than all zeros would (error above 1): "
-            "do not use it here."
-            for m, c in self.certificates.items()
-            if _number(c.measures.get("relative_error")) > 1
-        ]
-        lines += ["", self._advice()]
-        return "\n".join(lines)
+        table = table_lines(RANK_HEADER, rows, width)
+        return [*table, *wrap(f"used below: {self.n_components} ({sure})", width)]
+
+    def _rows(self) -> list[list[str]]:
+        rows = [_row(method, found) for method, found in self.certificates.items()]
+        return rows + ([] if self.polished is None else [_row("hals", self.polished, False)])
 
     def _advice(self) -> str:
         if self.recommended is not None:
@@ -165,25 +183,25 @@ class Diagnosis:
                 return f"The theory of {name} applies to these data: use it."
             return (
                 f"The theory of {name} applies to these data with "
-                f"{counted(self.n_components, 'component')}, a number\nthat the data do not "
+                f"{counted(self.n_components, 'component')}, a number that the data do not "
                 "determine."
             )
         unproved = "No method has all its conditions established on these data."
         if self.resembles is None:
             return (
-                f"{unproved} The results may\n"
-                "still be good: compare errors with the floor, and read the certificates."
+                f"{unproved} The results may still be good: compare errors with the floor, and "
+                "read the certificates."
             )
         name = estimator_class(self.resembles).__name__
         if self.resembles == self._near:
             return (
-                f"{unproved} {name}\nfits the data by its error alone, which is at most "
-                f"{NEARLY:g} times the least error\nof any factorization of this rank."
+                f"{unproved} {name} fits the data by its error alone, which is at most "
+                f"{NEARLY:g} times the least error of any factorization of this rank."
             )
         how = "uncorrelated" if self.uncorrelated else "correlated"
         return (
-            f"{unproved} HALS fits\nthem nearly as well as any factorization of this rank "
-            f"can, with {how}\nweights, as in the model of {name}. Use HALS."
+            f"{unproved} HALS fits them nearly as well as any factorization of this rank can, "
+            f"with {how} weights, as in the model of {name}. Use HALS."
         )
 
 
@@ -298,17 +316,15 @@ def _statuses(certificate: Certificate) -> list[str]:
     return [c.status for c in certificate.checks if c.name not in ABOUT_PARTS]
 
 
-def _row(method: str, certificate: Certificate, *, conditions: bool = True) -> str:
+def _row(method: str, certificate: Certificate, conditions: bool = True) -> list[str]:
     statuses = _statuses(certificate)
-    counts = "".join(
-        f"{statuses.count(status) if conditions else '-':>{width}}"
-        for status, width in (("holds", 6), ("fails", 6), ("unknown", 8))
-    )
+    kinds = ("holds", "fails", "unknown")
+    counts = [str(statuses.count(kind)) if conditions else "-" for kind in kinds]
     error = _number(certificate.measures.get("relative_error"))
     floor = certificate.bounds.get("relative_error_lower_bound")
     bound = certificate.bounds.get("relative_error")
-    shown = "".join(f"{'-' if b is None else f'{b:.3g}':>10}" for b in (floor, bound))
-    return f"{method:14}{counts}{error:>10.3g}{shown}"
+    proved = ["-" if value is None else f"{value:.3g}" for value in (floor, bound)]
+    return [method, *counts, f"{error:.3g}", *proved]
 
 
 def _number(value: Measure | None) -> float:
@@ -321,5 +337,5 @@ def turned_note(shape: tuple[int, int]) -> str:
         return ""
     return (
         f"There are {shape[1]:,} columns for {shape[0]:,} rows. If the columns are the data "
-        "points,\nuse --transpose (X.T in Python)."
+        "points, use --transpose (X.T in Python)."
     )

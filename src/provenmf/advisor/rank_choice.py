@@ -15,6 +15,9 @@ from provenmf.advisor.rank_table import RankTable
 from provenmf.advisor.witnesses import Witness, together
 from provenmf.records.certificate import finite_or_none
 from provenmf.records.plotting import Backend, plot_curves
+from provenmf.records.text_table import WIDTH, table_lines
+
+FLOOR = "floor: no factorization is below"
 
 Floats = NDArray[np.float64]
 Curve = tuple[str, Sequence[int], Sequence[float | None]]
@@ -97,7 +100,7 @@ class RankChoice:
             ("held-out error", ranks, _plain(means)),
         ]
         if table.floor is not None:
-            errors.append(("floor: no factorization is below", ranks, _plain(table.floor)))
+            errors.append((FLOOR, ranks, _plain(table.floor)))
         found: dict[str, list[Curve]] = {
             "relative error": errors,
             "agreement over resamples": [
@@ -152,10 +155,11 @@ class RankChoice:
         spread = table.held_out.std(axis=0)
         lines = []
         for place, k in enumerate(table.ranks):
-            line = [str(k), _digits(table.error[place])]
-            line.append("-" if table.floor is None else _digits(table.floor[place]))
-            line += [_digits(means[place]), f"{spread[place]:.2g}"]
-            line += [f"{table.agreement[place]:.2f}", _digits(table.silhouette[place], ".2f")]
+            line = [str(k), _error(table.error[place])]
+            line.append("-" if table.floor is None else _error(table.floor[place]))
+            line += [_error(means[place]), f"{spread[place]:.2g}", f"{table.agreement[place]:.2f}"]
+            silhouette = table.silhouette[place]
+            line.append("-" if np.isnan(silhouette) else f"{silhouette:.2f}")
             if table.spectrum is not None:
                 noise = table.spectrum.noise
                 inside = k <= len(noise) and noise[k - 1] > 0
@@ -188,17 +192,19 @@ class RankChoice:
             "notes": list(self.notes),
         }
 
-    def __str__(self) -> str:
-        header, rows = self.header(), self.rows()
-        widths = [max(map(len, column)) + 2 for column in zip(header, *rows)]
-        lines = ["".join(f"{c:>{w}}" for c, w in zip(line, widths)) for line in [header, *rows]]
-        lines.append("")
+    def text(self, width: int = WIDTH) -> str:
+        """The table, what each witness says and the verdict, in lines of at most this width."""
+        lines = [*table_lines(self.header(), self.rows(), width), ""]
+        hanging = " " * min(21, width // 4)
         for witness in self.witnesses:
             number = "-" if witness.n_components is None else str(witness.n_components)
-            lines += wrap(f"{witness.name:16}{number:>3}  {witness.reason}", 79,
-                          subsequent_indent=" " * 21)  # fmt: skip
-        lines += ["", *wrap(self.verdict, 79), *(line for n in self.notes for line in wrap(n, 79))]
-        return "\n".join(lines)
+            said = f"{witness.name:16}{number:>3}  {witness.reason}"
+            lines += wrap(said, width, subsequent_indent=hanging)
+        lines += ["", *wrap(self.verdict, width)]
+        return "\n".join(lines + [line for note in self.notes for line in wrap(note, width)])
+
+    def __str__(self) -> str:
+        return self.text()
 
     def __repr__(self) -> str:
         return f"RankChoice(n_components={self.n_components}, range={self.range})"
@@ -206,8 +212,8 @@ class RankChoice:
     def _repr_html_(self) -> str:
         """The verdict first, then the witnesses and the table."""
         said = "".join(
-            f"<li>{escape(w.name)}: {'-' if w.n_components is None else w.n_components} "
-            f"({escape(w.reason)})</li>"
+            f"<li>{escape(w.name)}: {'-' if w.n_components is None else w.n_components}, "
+            f"{escape(w.reason)}</li>"
             for w in self.witnesses
         )
         head = "".join(f"<th>{escape(cell)}</th>" for cell in self.header())
@@ -224,8 +230,9 @@ def _plain(values: Floats) -> list[float | None]:
     return [finite_or_none(float(value)) for value in values]
 
 
-def _digits(value: float, form: str = ".4f") -> str:
-    return "-" if np.isnan(value) else f"{value:{form}}"
+def _error(value: float) -> str:
+    """Four decimals, or two digits where those would be zeros."""
+    return f"{value:.4f}" if value == 0 or not value < 1e-3 else f"{value:.1e}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -37,11 +37,12 @@ def diagnose(
     from provenmf.advisor.diagnose import advised_methods
     from provenmf.advisor.diagnose import diagnose as diagnose_matrix
     from provenmf.cli.fit import read_data
+    from provenmf.cli.outcome import text_width
     from provenmf.io.strict_json import strict_json
 
     with reading(data):
         matrix = read_data(data, key=key, transpose=transpose).matrix
-    names = advised_methods() if methods is None else methods.replace(",", " ").split()
-    with Progress(f"Trying {', '.join(names)} on {data.name}"):
+    names = None if methods is None else methods.replace(",", " ").split()
+    with Progress(f"Trying {', '.join(names or advised_methods())} on {data.name}"):
         diagnosis = diagnose_matrix(matrix, rank, methods=names)
-    typer.echo(strict_json(diagnosis.to_dict()) if as_json else str(diagnosis))
+    typer.echo(strict_json(diagnosis.to_dict()) if as_json else diagnosis.text(text_width()))

@@ -113,7 +113,7 @@ def described(result: Factorization, table: Table, *, transposed: bool) -> Facto
     from provenmf.advisor.diagnose import turned_note
 
     names: dict[str, Any] = table.names
-    hint = " ".join(turned_note(table.matrix.shape).split())
+    hint = turned_note(table.matrix.shape)
     notes = result.notes if transposed or not hint else (*result.notes, hint)
     return replace(result, **names, notes=notes)
 

@@ -73,7 +73,9 @@ NoCertify = Annotated[
 Key = Annotated[
     str | None,
     typer.Option(
-        "--key", metavar="NAME", help="Name of the array, if the file holds several (npz, mat)."
+        "--key",
+        metavar="NAME",
+        help="Name of the array, if the file holds several (npz, mat), or of a layer (h5ad).",
     ),
 ]
 Transpose = Annotated[

@@ -33,6 +33,11 @@ def console() -> Console:
     return Console(highlight=False, soft_wrap=False)
 
 
+def text_width() -> int:
+    """Columns for tables and sentences: those of the terminal, but no lines that tire the eye."""
+    return min(console().width, 80)
+
+
 def finish(result: Factorization | Answer, target: Target, *, as_json: bool) -> None:
     """Save, report, write tables, print."""
     from provenmf.io.strict_json import strict_json

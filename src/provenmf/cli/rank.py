@@ -64,6 +64,7 @@ def rank(
     """  # fmt: skip
     from provenmf import choose_rank
     from provenmf.cli.fit import read_data
+    from provenmf.cli.outcome import text_width
     from provenmf.io.strict_json import strict_json
 
     numbers = None if ranks is None else parse_ranks(ranks)
@@ -85,7 +86,7 @@ def rank(
     if as_json:
         typer.echo(strict_json(found.to_dict()))
         return
-    typer.echo(str(found))
+    typer.echo(found.text(text_width()))
     if output is not None:
         typer.echo(f"Page written to {output}")
 
@@ -117,6 +118,7 @@ def _check_page(output: Path, force: bool) -> None:
 def write_page(found: RankChoice, data: Path, path: Path) -> None:
     """The table and the curves as one HTML file."""
     from provenmf import __version__
+    from provenmf.advisor.rank_choice import FLOOR
     from provenmf.cli.outcome import origin_of
     from provenmf.io import write_aside
     from provenmf.report.elements import Chart, Element, Paragraph, Tab, Table
@@ -132,9 +134,16 @@ def write_page(found: RankChoice, data: Path, path: Path) -> None:
         *(Paragraph(f"{note}.", "note") for note in found.notes),
     ]
     for label, curves in found.curves().items():
-        lines = Lines(curves, "number of components", label, log_y=label == "singular value")
+        lines = Lines(
+            curves,
+            "number of components",
+            label,
+            log_y=label == "singular value",
+            dotted=(FLOOR, "noise"),
+        )
         elements.append(Chart(label[:1].upper() + label[1:], lines))
-    elements.append(Table("All numbers", found.header(), found.rows()))
+    table = Table("The evidence for each number", found.header(), found.rows(), unbroken=True)
+    elements.append(table)
     tone = "note" if found.n_components is None else "good"
     text = page(
         f"Number of components of {data.name}",

@@ -14,7 +14,10 @@ from provenmf.errors import InvalidInput
 from provenmf.estimators.traits import Traits
 from provenmf.storage import own_rows, plain, stored_values
 
-WITHOUT_NEGATIVE = "set them to zero, or use a method that allows them, such as SPA, MERIT or AND"
+WITHOUT_NEGATIVE = (
+    "set them to zero, or use a method that allows them, such as SPA, MERIT or AND "
+    "({:method='spa'})"
+)
 
 
 class ChecksData:
@@ -61,10 +64,15 @@ class ChecksData:
                 self._refuse(int(np.isnan(invalid).sum()), len(invalid))
         if not self.traits.negative_data:
             try:
-                check_non_negative(X, whom=f"{type(self).__name__}: {WITHOUT_NEGATIVE}")
-            except ValueError as error:
-                raise InvalidInput(str(error)) from error
+                check_non_negative(X, whom=type(self).__name__)
+            except ValueError:
+                self._refuse_negative()
         return X
+
+    def _refuse_negative(self, how_many: str = "") -> None:
+        """Entries that the method cannot take; scikit-learn's tests know the first words."""
+        problem = f"Negative values in data passed to {type(self).__name__}{how_many}"
+        raise InvalidInput(problem, argument="method", remedy=WITHOUT_NEGATIVE)
 
     def _refuse(self, missing: int, invalid: int, where: str = "") -> None:
         """Entries that are no finite numbers; rows and blocks count from 0."""
@@ -96,8 +104,5 @@ class ChecksData:
         if found.invalid:
             self._refuse(found.missing, found.invalid, found.where)
         if found.negative and not self.traits.negative_data:
-            raise InvalidInput(
-                f"Negative values in data passed to {type(self).__name__}: {found.negative} "
-                f"entries; {WITHOUT_NEGATIVE}"
-            )
+            self._refuse_negative(f" ({found.negative} entries)")
         return at_safe_scale(blocks, found.largest)

@@ -49,12 +49,13 @@ class ChartGrid:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text or numbers under a header."""
+    """Rows of text or numbers under a header; `unbroken` cells have no line breaks."""
 
     title: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     caption: str = ""
+    unbroken: bool = False
     half: ClassVar[bool] = False
     element: ClassVar[str] = "table"
 

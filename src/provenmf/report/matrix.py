@@ -92,7 +92,7 @@ def _weights(answer: Answer) -> Chart:
     if (shown > brightest).any():
         above = np.count_nonzero((shown > brightest).any(axis=1))
         caption += (
-            f" The colour scale ends at {brightest:.3g}; {above} of the rows shown exceed it."
+            f" The colour scale ends at {brightest:,.3g}; {above} of the rows shown exceed it."
         )
     figure = figures.HeatMap(
         shown,

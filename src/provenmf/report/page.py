@@ -37,7 +37,7 @@ def write(result: Factorization | Answer, path: str | Path, *, title: str | None
     ----------
     result : a Factorization, or the answer of an application; saved or fresh.
     path : of the HTML file.
-    title : heading of the page; by default the kind of result and the method.
+    title : heading of the page; by default the kind of result and the file of the data.
     """
     # A report stands beside its result, under the same name.
     beside = shlex.quote(Path(path).with_suffix(".npz").name)
@@ -62,9 +62,8 @@ def render(
         ),
     ]
     lead = summary.text if isinstance(summary, Paragraph) else ""
-    top = Top(
-        origin_rows(fit.origin, fit.versions.get("provenmf")), result_file=result_file, lead=lead
-    )
+    origin = origin_rows(fit.origin, fit.versions.get("provenmf"), method_name(fit))
+    top = Top(origin, result_file=result_file, lead=lead)
     if certificate:
         tone = "good" if is_good_news(certificate) else "note"
         matrix = answer.factorized()
@@ -72,7 +71,14 @@ def render(
         top = replace(
             top, verdict=statements(certificate), tone=tone, about=about if matrix else ""
         )
-    return page(title or f"{answer.words.title} by {method_name(fit)}", tabs, top)
+    return page(title or _heading(answer), tabs, top)
+
+
+def _heading(answer: Answer) -> str:
+    """What the page is about: "Topics of letters"; without a file, how it was found."""
+    fit = answer.factorization
+    file = fit.origin.file if fit.origin else ""
+    return f"{answer.words.title} " + (f"of {file}" if file else f"by {method_name(fit)}")
 
 
 @dataclass(frozen=True)
@@ -90,12 +96,15 @@ class Top:
     about: str = ""
 
 
-def origin_rows(origin: Origin | None, version: str | None) -> list[tuple[str, str]]:
-    """File, date, version and command, as far as they are known."""
+def origin_rows(
+    origin: Origin | None, version: str | None, method: str = ""
+) -> list[tuple[str, str]]:
+    """File, date, method, version and command, as far as they are known."""
     origin = origin or Origin()
     rows = [
         ("File", origin.file),
         ("Date", origin.date),
+        ("Method", method),
         ("Version", f"provenmf {version}" if version else ""),
         ("Command", origin.command),
     ]

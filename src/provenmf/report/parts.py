@@ -12,6 +12,7 @@ from provenmf.report.pictures import data_uri
 
 REBUILT = 12
 IMAGES_IN_MAP = 120
+CAPTION = "The largest part comes first. Black is zero, white is the brightest pixel of the part."
 
 
 @matrix.found.register
@@ -21,9 +22,12 @@ def found(answer: Parts) -> list[Element]:
     share = answer.share
     parts = [
         Picture(
-            data_uri(component.reshape(height, width)), name, f"{share[i]:.0%} of all weight", i + 1
+            data_uri(answer.components[i].reshape(height, width)),
+            answer.component_names[i],
+            f"{share[i]:.0%} of all weight",
+            i + 1,
         )
-        for i, (name, component) in enumerate(zip(answer.component_names, answer.components))
+        for i in matrix.by_size(answer)
     ]
     summary = (
         f"{answer.n_components} parts of {len(answer.weights):,} images of "
@@ -31,7 +35,7 @@ def found(answer: Parts) -> list[Element]:
     )
     return [
         Paragraph(summary),
-        Gallery("Parts", parts, "Each part is scaled from black (zero) to white (its largest)."),
+        Gallery("Parts", parts, CAPTION),
         _examples(answer),
         _weights(answer),
     ]

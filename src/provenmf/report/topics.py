@@ -69,7 +69,9 @@ def _caption(answer: Topics) -> str:
         "the probability of a word in the topic."
     )
     if answer.anchor_columns is not None:
-        caption += " A star marks the anchor word: by the model, it occurs in this topic only."
+        caption += (
+            " A star marks the anchor word, which the model takes to occur in this topic only."
+        )
     if answer.error_bars is not None:
         caption += " Whiskers are estimated 95 % intervals, cut at the longest bar."
     caption += " Examples are documents with a large share of the topic, the longest first."

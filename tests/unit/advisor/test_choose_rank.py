@@ -46,6 +46,20 @@ def test_it_prints_in_80_columns_and_goes_to_json(found):
     assert repr(found) == "RankChoice(n_components=3, range=(3, 3))"
 
 
+def test_small_errors_are_not_shown_as_zero():
+    X = np.random.default_rng(0).random((30, 2)) @ np.random.default_rng(1).random((2, 10))
+    row = choose_rank(X, [2], n_resamples=2, repeats=1).rows()[0]
+    assert 0 < float(row[1]) < 1e-4
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_nothing_is_cut_in_a_narrow_window(found, width):
+    lines = found.text(width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert all(name in " ".join(lines) for name in found.header())
+    assert " ".join(found.verdict.split()) in " ".join(" ".join(lines).split())
+
+
 def test_it_draws_itself(found):
     pytest.importorskip("plotly")
     names = {trace.name for trace in found.plot().data}

@@ -21,6 +21,7 @@ from provenmf.io import Corpus
 from provenmf.io.cubes import as_cube
 from provenmf.records import Answer, Factorization, as_answer
 from provenmf.records.answers import ANSWERS, Words
+from provenmf.records.origin import Origin
 from provenmf.records.shapes import Shape
 from provenmf.report import render
 
@@ -239,6 +240,10 @@ def test_a_new_kind_of_answer_needs_its_class_only(recipes, results, tmp_path):
     assert repr(loaded) == "Recipes(3 tastes of 25 meals, method='merit')"
     page = render(loaded)
     assert "<title>Recipes by MERIT</title>" in page
+    of_a_file = replace(loaded.factorization, origin=Origin(file="dinner.csv"))
+    assert "<title>Recipes of dinner.csv</title>" in render(
+        replace(loaded, factorization=of_a_file)
+    )
     assert "3 tastes of a matrix with 25 meals and 12 spices." in page
     assert as_dict(loaded)["components"][0]["name"] == "Taste 1"
     assert loaded.table().shape == (25, 3)

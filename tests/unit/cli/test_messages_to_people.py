@@ -31,6 +31,7 @@ def test_negative_data_get_the_remedy(run, tmp_path):
     np.savetxt(tmp_path / "signed.csv", [[1.0, -2.0], [3.0, 4.0], [1.0, 2.0]], delimiter=",")
     ran = run("fit", "signed.csv", "-k", 1)
     assert ran.code == 2 and "set them to zero, or use a method that allows them" in ran.err
+    assert "--method 'spa'" in ran.err
 
 
 def test_a_flag_takes_no_value(run):

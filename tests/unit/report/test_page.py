@@ -93,3 +93,10 @@ def test_a_few_large_rows_do_not_leave_the_map_of_weights_dark():
 def test_colours_of_weights_that_are_no_numbers():
     """A forged record: NaN and infinity do not reach the colour scale."""
     assert brightest_of(np.array([[1.0, np.nan], [np.inf, 2.0]])) == 2.0
+
+
+def test_parts_are_shown_from_the_largest_to_the_smallest(results):
+    answer = results["parts"]
+    page = render(answer)
+    shown = [page.index(f">{answer.component_names[i]}<") for i in np.argsort(-answer.share)]
+    assert shown == sorted(shown)

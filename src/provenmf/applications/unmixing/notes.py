@@ -26,8 +26,8 @@ def notes_on(
         moved = np.count_nonzero(spectra.anchors != factorization.anchors)
         if moved:
             notes.append(
-                f"{moved} of {len(spectra.anchors)} endmembers, found by the shape of their "
-                "spectra, were replaced by groups of pixels that explain the image better"
+                f"groups of pixels that explain the image better replaced {moved} of "
+                f"{len(spectra.anchors)} endmembers found by the shape of their spectra"
             )
     notes += negative_note(spectra.endmembers)
     if problem.noise is not None and spectra.n_averaged is not None:

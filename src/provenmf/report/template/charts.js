@@ -4,6 +4,7 @@ const charts = (function (d) {
   const DASHES = ["", "7 4", "2 3", "8 3 2 3"];
   const BAR_ROOM = 76;
   const FAINT = 0.35;
+  const BOLD = 600;
 
   function legend(sheet, entries, top) {
     const group = d.make(sheet.svg, "g", { class: "legend" });
@@ -83,7 +84,7 @@ const charts = (function (d) {
     const frame = { left: left, right: sheet.width - 14, top: 8, bottom: bottom };
     const x = d.scale(xRange[0], xRange[1], frame.left, frame.right, logX);
     const every = Math.ceil(words.length * (d.widest(words) + 12) / (frame.right - frame.left));
-    const xTicks = words.length ? words.map(function (w, i) { return { at: i, text: w }; }).filter(function (t) { return t.at % every === 0; }) : labelled(x.ticks(Math.max(2, Math.floor((frame.right - frame.left) / 85))));
+    const xTicks = words.length ? words.map(function (w, i) { return { at: i, text: w }; }).filter(function (t) { return t.at % every === 0; }) : labelled(x.ticks(Math.max(2, Math.floor((frame.right - frame.left) / (whole ? 45 : 85))), whole));
     grid(sheet, frame, x, y, whole ? xTicks.filter(function (t) { return Number.isInteger(t.at); }) : xTicks, yTicks);
     axisTitles(sheet, frame, spec.xLabel, spec.yLabel);
     curves.forEach(function (curve) {
@@ -205,8 +206,7 @@ const charts = (function (d) {
     const sheet = d.sheet(plot, Math.min(height, plot.clientWidth + 60));
     const entries = spec.corners ? [] : spec.groupNames.map(function (name, i) { return { name: name, colour: look.colours[i % look.colours.length], dash: "" }; });
     const below = legendHeight(sheet, entries);
-    const side = spec.corners ? Math.min(130, 0.2 * sheet.width) : 20;
-    const frame = { left: side, right: sheet.width - side, top: 40, bottom: sheet.height - 40 - below };
+    const frame = { left: 20, right: sheet.width - 20, top: 40, bottom: sheet.height - 40 - below };
     const place = fit(spec.positions.concat(spec.corners || []), frame);
     const at = spec.positions.map(place);
     let edges = "";
@@ -219,10 +219,10 @@ const charts = (function (d) {
     at.forEach(function (p, i) { d.make(sheet.svg, "circle", { cx: p[0].toFixed(1), cy: p[1].toFixed(1), r: radius, fill: look.colours[spec.groups[i] % look.colours.length], stroke: d.colour("paper"), "stroke-width": 0.7 }); });
     spec.labels.forEach(function (name, i) { d.text(sheet.svg, at[i][0] + radius + 2, at[i][1] + 4, name, { "font-size": 11 }); });
     (spec.corners || []).forEach(function (corner, i) {
-      const p = place(corner), far = (p[0] - sheet.width / 2) / ((frame.right - frame.left) / 2);
-      const beside = Math.abs(far) > 0.55, anchor = !beside ? "middle" : far < 0 ? "end" : "start";
-      const x = p[0] + (beside ? 12 * Math.sign(far) : 0), y = p[1] + (beside ? 4 : p[1] < sheet.height / 2 ? -18 : 28);
-      d.text(sheet.svg, x, y, d.fitted(spec.groupNames[i], beside ? side - 14 : sheet.width / 2), { "text-anchor": anchor, "font-weight": 600 });
+      // Above or below its corner, clear of the nodes there.
+      const p = place(corner), name = d.fitted(spec.groupNames[i], sheet.width / 2, BOLD), half = d.widthOf(name, BOLD) / 2;
+      const x = Math.min(Math.max(p[0], half + 1), sheet.width - half - 1), y = p[1] + (p[1] <= (frame.top + frame.bottom) / 2 ? -18 : 28);
+      d.text(sheet.svg, x, y, name, { "text-anchor": "middle", "font-weight": BOLD, class: "corner" });
     });
     if (entries.length > 1) { legend(sheet, entries, sheet.height - below); }
     nearestPoint(sheet, at, function (i) { return spec.names[i].split("\n"); });

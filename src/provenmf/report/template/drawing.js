@@ -31,8 +31,8 @@ const drawing = (function () {
     return { svg: svg, width: width, height: height, plot: plot };
   }
 
-  function widthOf(text) {
-    ruler.font = FONT_SIZE + "px " + family();
+  function widthOf(text, weight) {
+    ruler.font = (weight || 400) + " " + FONT_SIZE + "px " + family();
     return ruler.measureText(text).width;
   }
 
@@ -41,10 +41,10 @@ const drawing = (function () {
   }
 
   // As much of a text as fits.
-  function fitted(text, width) {
-    if (widthOf(text) <= width) { return text; }
+  function fitted(text, width, weight) {
+    if (widthOf(text, weight) <= width) { return text; }
     let end = text.length;
-    while (end > 1 && widthOf(text.slice(0, end) + "…") > width) { end -= 1; }
+    while (end > 1 && widthOf(text.slice(0, end) + "…", weight) > width) { end -= 1; }
     return text.slice(0, end) + "…";
   }
 
@@ -63,10 +63,11 @@ const drawing = (function () {
     return String(Number(value.toPrecision(digits || 4)));
   }
 
-  function linearTicks(low, high, count) {
-    const rough = (high - low) / Math.max(count, 1);
+  // Where values are counts, half steps would be lost, and with them nearly all ticks.
+  function linearTicks(low, high, count, whole) {
+    const rough = Math.max((high - low) / Math.max(count, 1), whole ? 1 : 0);
     const power = Math.pow(10, Math.floor(Math.log10(rough)));
-    const step = [1, 2, 2.5, 5, 10].map(function (m) { return m * power; }).find(function (s) { return s >= rough * 0.999; });
+    const step = (whole ? [1, 2, 5, 10] : [1, 2, 2.5, 5, 10]).map(function (m) { return m * power; }).find(function (s) { return s >= rough * 0.999; });
     const ticks = [];
     for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i += 1) { ticks.push(Number((i * step).toPrecision(12))); }
     return ticks;
@@ -88,7 +89,7 @@ const drawing = (function () {
     const of = log ? Math.log10 : function (value) { return value; };
     const start = of(low), span = (of(high) - start) || 1;
     function place(value) { return from + (of(value) - start) / span * (to - from); }
-    place.ticks = function (count) { return (log ? logTicks : linearTicks)(low, high, count); };
+    place.ticks = function (count, whole) { return (log ? logTicks : linearTicks)(low, high, count, whole); };
     return place;
   }
 
@@ -156,7 +157,7 @@ const drawing = (function () {
     const place = scale(spec.low, spec.high > spec.low ? spec.high : spec.low + 1, y + height, y);
     const ticks = place.ticks(4);
     ticks.forEach(function (tick) { text(sheet.svg, x + 15, place(tick) + 4, words(tick, 3), { fill: colour("faint"), "font-size": 11 }); });
-    const middle = y + height / 2, right = x + 20 + 0.85 * widest(ticks.map(function (tick) { return words(tick, 3); }));
+    const middle = y + height / 2, right = Math.min(x + 28 + 0.85 * widest(ticks.map(function (tick) { return words(tick, 3); })), sheet.width - 4);
     text(sheet.svg, right, middle, spec.label, { "text-anchor": "middle", transform: "rotate(90 " + right + " " + middle + ")", "font-size": 12 });
   }
 
