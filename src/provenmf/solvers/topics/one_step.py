@@ -1,4 +1,4 @@
-"""Topics once more where words repeat: one step of likelihood from what the points say.
+"""Topics once more where words repeat: a step of likelihood from what the points say.
 
 A word that occurs once in a text is likelier to occur again than topics explain, so that neither
 the spread of a word's point nor what the other words of a document leave open follows the model
@@ -7,8 +7,9 @@ From a start as close to the truth as the noise, one step towards the maximum of
 the limit of the maximum itself (Le Cam's one-step estimators). Here it is one step of expectation
 and maximisation: each occurrence is shared out by its document's weights, and counted.
 
-More steps make held-out words little likelier, and large classes of documents are then divided
-between topics (docs/decisions.md).
+The step is half taken. Likelihood makes words of other documents likelier, but it moves topics
+into large classes of documents and ties words to topics by a few long documents; the points say
+which words stand together. Their mean has most of what either has (docs/decisions.md).
 """
 
 from __future__ import annotations
@@ -30,9 +31,29 @@ UNSEEN = 0.01  # occurrences that each word has in each topic besides those coun
 
 
 def one_step_shares(
+    counts: WordCounts,
+    topics: Floats,
+    prior: Floats,
+    shares: Floats,
+    left_out: NDArray[np.intp],
+) -> Floats:
+    """p(topic | word) (n_words, k) half-way from these shares to one step from these topics.
+
+    Parameters
+    ----------
+    counts : WordCounts (n_documents, n_words)
+    topics : array (k, n_words), p(word | topic).
+    prior : array (k,), Dirichlet parameters of the documents' weights.
+    shares : array (n_words, k), p(topic | word) by the points.
+    left_out : array of int, documents that are not used.
+    """
+    return np.asarray((shares + assigned_shares(counts, topics, prior, left_out)) / 2)
+
+
+def assigned_shares(
     counts: WordCounts, topics: Floats, prior: Floats, left_out: NDArray[np.intp]
 ) -> Floats:
-    """p(topic | word) (n_words, k) after one step from these topics, without some documents."""
+    """p(topic | word) (n_words, k) after one step of expectation and maximisation."""
     used = np.ones(counts.shape[0], dtype=np.float32)
     used[left_out] = 0.0
     words = topics.T.astype(np.float32)

@@ -20,8 +20,8 @@ weights follow the very words that they are to explain. So they are crossed:
 
    r_t = a + Σ_d N_d Z̃_dt, over a sample of words. A smaller c means topics farther apart, up to
    where probabilities would have to be negative: this is where the bound turns.
-   Where every occurrence is drawn by itself, shares then follow the medians of p(w | t), which have
-   the least absolute error, instead of the means.
+   Shares then follow the medians of p(w | t), which have the least absolute error, instead of the
+   means.
 4. Likelihood cannot tell whether topics are apart by too little, and nothing promises that the
    refined shares are right in the limit. Those of the points are, with a variance of at most v_w
    (that of shares which need not be positive). So among words of about the same frequency, whose

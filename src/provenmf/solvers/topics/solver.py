@@ -138,7 +138,7 @@ def _refined(
     rivals = topic_shares_of_words(points_without(spectrum, judges), start.vertices.points)
     if spectrum.capped:
         step = partial(one_step_shares, counts, start.topics, start.prior)
-        judged, final = step(judges), partial(step, judges[:0])
+        judged, final = step(rivals, judges), partial(step, shares, judges[:0])
     else:
         refined = refined_shares(counts, start.topics, start.prior, start.frequencies, judges)
         shrink = partial(

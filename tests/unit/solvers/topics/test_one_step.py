@@ -11,7 +11,7 @@ from provenmf.solvers.topics import solver
 from provenmf.solvers.topics.completion import completion
 from provenmf.solvers.topics.counts import WordCounts
 from provenmf.solvers.topics.documents import infer_documents
-from provenmf.solvers.topics.one_step import UNSEEN, one_step_shares
+from provenmf.solvers.topics.one_step import UNSEEN, assigned_shares, one_step_shares
 from provenmf.solvers.topics.prior import likeliest_prior
 
 NONE = np.array([], dtype=int)
@@ -44,7 +44,7 @@ def test_one_step_counts_what_each_occurrence_has_of_each_topic():
     for document, word in zip(*np.nonzero(counts)):
         shares = weights[document] * corpus.topics[:, word]
         expected[word] += counts[document, word] * shares / shares.sum()
-    found = one_step_shares(WordCounts(corpus.counts), corpus.topics, prior, NONE)
+    found = assigned_shares(WordCounts(corpus.counts), corpus.topics, prior, NONE)
     np.testing.assert_allclose(found, expected / expected.sum(axis=1, keepdims=True), rtol=1e-4)
 
 
@@ -52,17 +52,17 @@ def test_documents_left_out_count_nothing():
     corpus, prior = small_corpus(), np.full(3, 0.1)
     counts, left_out = corpus.counts, np.array([0, 7, 39])
     others = np.setdiff1d(np.arange(40), left_out)
-    found = one_step_shares(WordCounts(counts), corpus.topics, prior, left_out)
-    expected = one_step_shares(WordCounts(counts[others]), corpus.topics, prior, NONE)
+    found = assigned_shares(WordCounts(counts), corpus.topics, prior, left_out)
+    expected = assigned_shares(WordCounts(counts[others]), corpus.topics, prior, NONE)
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 def test_one_step_does_not_depend_on_the_blocks():
     corpus, prior = small_corpus(), np.full(3, 0.1)
-    whole = one_step_shares(WordCounts(corpus.counts), corpus.topics, prior, NONE)
+    whole = assigned_shares(WordCounts(corpus.counts), corpus.topics, prior, NONE)
     blocks = WordCounts(as_blocks(corpus.counts, block_rows=7))
     np.testing.assert_allclose(
-        one_step_shares(blocks, corpus.topics, prior, NONE), whole, rtol=1e-5
+        assigned_shares(blocks, corpus.topics, prior, NONE), whole, rtol=1e-5
     )
 
 
@@ -70,8 +70,16 @@ def test_a_word_that_never_occurs_belongs_to_all_topics_alike():
     corpus = small_corpus()
     counts = corpus.counts.toarray()
     counts[:, 5] = 0
-    found = one_step_shares(WordCounts(counts), corpus.topics, np.full(3, 0.1), NONE)
+    found = assigned_shares(WordCounts(counts), corpus.topics, np.full(3, 0.1), NONE)
     np.testing.assert_allclose(found[5], 1 / 3)
+
+
+def test_the_step_is_half_taken():
+    corpus, prior = small_corpus(), np.full(3, 0.1)
+    shares = np.random.default_rng(0).dirichlet(np.ones(3), 60)
+    start = WordCounts(corpus.counts), corpus.topics, prior
+    found = one_step_shares(*start, shares, NONE)
+    np.testing.assert_allclose(found, (shares + assigned_shares(*start, NONE)) / 2)
 
 
 def test_topics_of_bursty_documents_are_closer_to_the_truth_after_one_step():
