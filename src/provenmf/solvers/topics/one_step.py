@@ -3,9 +3,10 @@
 A word that occurs once in a text is likelier to occur again than topics explain, so that neither
 the spread of a word's point nor what the other words of a document leave open follows the model
 that `refine` rests on. What stays true is that topics and weights should make the words likely.
-From a start as close to the truth as the noise, one step towards the maximum of the likelihood has
-the limit of the maximum itself (Le Cam's one-step estimators). Here it is one step of expectation
-and maximisation: each occurrence is shared out by its document's weights, and counted.
+A step of scoring from a start as close to the truth as the noise would have the limit of the
+maximum of the likelihood (Le Cam's one-step estimators). A step of expectation and maximisation
+goes uphill too, stays positive and needs no derivatives, but has no such theorem: each occurrence
+is shared out by its document's weights, and counted.
 
 The step is half taken. Likelihood makes words of other documents likelier, but it moves topics
 into large classes of documents and ties words to topics by a few long documents; the points say
