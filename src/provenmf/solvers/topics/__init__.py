@@ -2,6 +2,8 @@
 
 `spectrum` weighs documents and finds the leading eigenpairs of the words' scaled co-occurrence and
 its noise level, `words` makes each word a point with a standard error, `documents` finds the topic
-weights of documents, `refine` the topics once more from these. Anchors and vertices come from
-`solvers.separable`. Read `spectrum` first.
+weights of documents and `prior` their prior. Topics are then found once more, from these weights:
+by `refine` where every occurrence is drawn by itself, by `one_step` where words repeat; documents
+left out judge the outcome (`completion`). Anchors and vertices come from `solvers.separable`. Read
+`spectrum` first.
 """

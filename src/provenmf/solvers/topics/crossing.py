@@ -7,7 +7,6 @@ it needs exp(ψ(γ)) of all words and returns sums for all words.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ from scipy.special import psi
 from provenmf.blocks.parts import Parts
 from provenmf.parallel import available_threads, for_row_slices
 from provenmf.solvers.topics.counts import WordCounts, by_rank
-from provenmf.solvers.topics.documents import infer_documents, mean_weights
+from provenmf.solvers.topics.documents import mean_weights
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -43,11 +42,19 @@ class Trust(NamedTuple):
         Weights of zero, where nothing is known of a document, give a multiple of m / r.
         """
         k = len(self.mean)
-        wide = np.zeros((*weights.shape[:-1], -(-k // LANES) * LANES), dtype=np.float32)
+        wide = padded(weights)
         slope, shift = self.trust / self.rates, (1 - self.trust) * self.mean / self.rates
-        np.multiply(weights, slope.astype(np.float32), out=wide[..., :k])
+        wide[..., :k] *= slope.astype(np.float32)
         wide[..., :k] += shift.astype(np.float32)
         return wide
+
+
+def padded(weights: Floats | Singles) -> Singles:
+    """Weights (…, k) with columns of zeros up to a multiple of `LANES`."""
+    k = weights.shape[-1]
+    wide = np.zeros((*weights.shape[:-1], -(-k // LANES) * LANES), dtype=np.float32)
+    wide[..., :k] = weights
+    return wide
 
 
 class CrossedEntries(NamedTuple):
@@ -68,26 +75,16 @@ class CrossedCounts:
     prior : array (k,)
     left_out : array of int
         Documents that count nothing.
-    independent : bool
-        Whether words repeat in a document no more than topics explain. Then its weights are
-        integrated out, see `mean_weights`, which takes every occurrence for one more witness.
     """
 
     def __init__(
-        self,
-        counts: WordCounts,
-        topics: Floats,
-        prior: Floats,
-        left_out: NDArray[np.intp],
-        *,
-        independent: bool = True,
+        self, counts: WordCounts, topics: Floats, prior: Floats, left_out: NDArray[np.intp]
     ) -> None:
         self.counts = counts
         self._lengths = counts.lengths.copy()
         self._lengths[left_out] = 0.0
         self._documents = np.arange(counts.shape[0])
-        infer = mean_weights if independent else infer_documents
-        find = partial(weights_beside, infer, topics.astype(np.float32), prior)
+        find = partial(weights_beside, topics.astype(np.float32), prior)
         self._weights: Parts = counts.blocks.keep(find, self._documents)
         sums = counts.blocks.map_reduce(weighed, self._lengths, self._weights)
         self.mean: Floats = sums / max(float(sums.sum()), np.finfo(float).tiny)
@@ -144,17 +141,13 @@ def without(counts: sp.csr_array, entries: NDArray[np.bool_]) -> sp.csr_array:
 
 
 def weights_beside(
-    infer: Callable[[sp.csr_array, Singles, Floats], Floats],
-    topics: Singles,
-    prior: Floats,
-    block: sp.csr_array,
-    documents: NDArray[np.int64],
+    topics: Singles, prior: Floats, block: sp.csr_array, documents: NDArray[np.int64]
 ) -> Singles:
     """Weights (documents, FOLDS, k) that the words outside of each fold give; zero if none are."""
     folds = folds_of(block, documents)
     found = np.empty((block.shape[0], FOLDS, len(topics)), dtype=np.float32)
     for fold in range(FOLDS):
-        found[:, fold] = infer(without(block, folds == fold), topics, prior)
+        found[:, fold] = mean_weights(without(block, folds == fold), topics, prior)
     return found
 
 
@@ -194,19 +187,27 @@ def shared_out(
 
     Words of ease and of the sums are by frequency; rank says where each is.
     """
+    evidence = how.evidence(weights)
+    evidence[lengths == 0] = 0.0
+    return added_up(by_rank(rank, block), folds_of(block, documents), evidence, ease)
+
+
+def added_up(
+    counts: sp.csr_array, folds: NDArray[np.int8], evidence: Singles, ease: Singles
+) -> Floats:
+    """Σ_d c_dw evidence_dt / Σ_s ease_ws evidence_ds; documents without evidence add nothing.
+
+    evidence (documents, folds, width) has columns of zeros beyond the topics that ease has.
+    """
     from provenmf.kernels.topics.crossing import add_shared_in_place
 
     threads = available_threads()
-    evidence = how.evidence(weights)
     wide = np.zeros((len(ease), evidence.shape[-1]), dtype=np.float32)
     wide[:, : ease.shape[1]] = ease
     sums = np.zeros((threads, *wide.shape), dtype=np.float32)
-    used = np.where(lengths > 0, 1.0, 0.0)
-    folds, counts = folds_of(block, documents), by_rank(rank, block)
-    values = counts.data * np.repeat(used, np.diff(block.indptr)).astype(np.float32)
-    parts = counts.indptr, counts.indices, values, folds
-    bounds = np.searchsorted(block.indptr, np.linspace(0, block.nnz, threads + 1))
-    bounds[-1] = block.shape[0]
+    parts = counts.indptr, counts.indices, counts.data, folds
+    bounds = np.searchsorted(counts.indptr, np.linspace(0, counts.nnz, threads + 1))
+    bounds[-1] = counts.shape[0]
 
     def work(each: slice) -> None:
         start, stop = int(bounds[each.start]), int(bounds[each.stop])

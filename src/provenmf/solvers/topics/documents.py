@@ -8,20 +8,15 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
-from scipy.special import gammaln, psi
 
 from provenmf.linalg.nnls import simplex_least_squares
 from provenmf.parallel import for_row_slices
 from provenmf.solvers.topics.counts import WordCounts
-from provenmf.solvers.topics.spectrum import WordSpectrum
 
 Floats = NDArray[np.float64]
 
 ROUNDS = 100
 ACCURACY = 3e-3  # stop when fewer than this share of a document's words changes its topic
-LEAST_PRIOR, MOST_PRIOR = 0.01, 100.0
-SAMPLE_ENTRIES = 100_000  # of the documents that the prior is chosen by
 
 
 def topic_shares_of_words(points: Floats, vertices: Floats) -> Floats:
@@ -37,62 +32,6 @@ def topics_of(shares: Floats, frequencies: Floats) -> Floats:
     joint = (shares * frequencies[:, None]).T
     sums = joint.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(joint, sums, out=np.zeros_like(joint), where=sums > 0))
-
-
-def dirichlet_prior(
-    spectrum: WordSpectrum, topics: Floats, vertices: Floats, topic_shares: Floats
-) -> Floats:
-    """Parameters of a Dirichlet distribution with the corpus's moments of topic weights.
-
-    The mean m is the topics' share of all words. Vertex t is the mean context of a word of
-    topic t, so that diag(m) V = R T, where R = E[θ θᵀ] and T holds the topics in the coordinates
-    of the words' points. A Dirichlet distribution with total α₀ has Σ_t R_tt =
-    Σ_t m_t (α₀ m_t + 1) / (α₀ + 1), hence α₀ = (1 − tr R) / (tr R − Σ m²).
-    """
-    coordinates = (topics * spectrum.pairs.scales) @ spectrum.vectors
-    second = (topic_shares[:, None] * vertices) @ np.linalg.pinv(coordinates)
-    trace, squares = float(np.trace(second)), float(topic_shares @ topic_shares)
-    total = (1.0 - trace) / max(trace - squares, 1e-9)
-    total = min(max(total, LEAST_PRIOR), MOST_PRIOR) if trace < 1 else LEAST_PRIOR
-    return np.maximum(total * topic_shares, 1e-4)
-
-
-def likeliest_prior(counts: WordCounts, topics: Floats, prior: Floats) -> Floats:
-    """The prior times a number that makes the documents most likely.
-
-    Moments err where topics are not what documents are made of, as in natural language. So the
-    total of the parameters maximises the evidence's variational bound (Blei03, Eq. (15)) over a
-    sample of documents; their proportions stay.
-    """
-    filled = np.flatnonzero(counts.different)
-    if len(filled) == 0 or len(topics) < 2:
-        return prior
-    order = np.random.default_rng(4).permutation(filled)
-    entries = np.cumsum(counts.different[order])
-    number = max(1, int(np.searchsorted(entries, SAMPLE_ENTRIES)))
-    sample = counts.take(np.sort(order[:number]))
-    found = minimize_scalar(
-        lambda log: -evidence_bound(sample, topics, np.exp(log) * prior / prior.sum()),
-        bounds=(np.log(LEAST_PRIOR), np.log(MOST_PRIOR)),
-        options={"maxiter": 10},
-    )
-    return np.asarray(np.exp(found.x) * prior / prior.sum())
-
-
-def evidence_bound(counts: sp.csr_array, topics: Floats, prior: Floats) -> float:
-    """Lower bound of the documents' log probability, up to the multinomial coefficients."""
-    lengths = np.asarray(counts.sum(axis=1), dtype=np.float64)
-    gamma = infer_documents(counts, topics, prior) * (lengths + prior.sum())[:, None]
-    logarithms = psi(gamma) - psi(gamma.sum(axis=1))[:, None]
-    documents = np.repeat(np.arange(len(gamma)), np.diff(counts.indptr))
-    likely = np.einsum("ij,ij->i", np.exp(logarithms)[documents], topics.T[counts.indices])
-    divergence = (
-        (gammaln(gamma.sum(axis=1)) - gammaln(prior.sum())).sum()
-        - (gammaln(gamma) - gammaln(prior)).sum()
-        + ((gamma - prior) * logarithms).sum()
-    )
-    smallest = np.finfo(float).tiny
-    return float(counts.data @ np.log(np.maximum(likely, smallest)) - divergence)
 
 
 def weights_of_documents(counts: WordCounts, topics: Floats, prior: Floats) -> Floats:

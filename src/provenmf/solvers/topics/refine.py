@@ -20,8 +20,8 @@ weights follow the very words that they are to explain. So they are crossed:
 
    r_t = a + Σ_d N_d Z̃_dt, over a sample of words. A smaller c means topics farther apart, up to
    where probabilities would have to be negative: this is where the bound turns.
-   Where every occurrence is drawn by itself, shares then follow the medians of p(w | t), which have
-   the least absolute error, instead of the means.
+   Shares then follow the medians of p(w | t), which have the least absolute error, instead of the
+   means.
 4. Likelihood cannot tell whether topics are apart by too little, and nothing promises that the
    refined shares are right in the limit. Those of the points are, with a variance of at most v_w
    (that of shares which need not be positive). So among words of about the same frequency, whose
@@ -44,7 +44,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import gammaincinv, gammaln, psi
 
 from provenmf.solvers.topics.counts import WordCounts
-from provenmf.solvers.topics.crossing import CrossedCounts, Trust, without
+from provenmf.solvers.topics.crossing import CrossedCounts, Trust
 from provenmf.solvers.topics.documents import infer_documents
 
 Floats = NDArray[np.float64]
@@ -122,8 +122,6 @@ def refined_shares(
     prior: Floats,
     frequencies: Floats,
     left_out: NDArray[np.intp],
-    *,
-    independent: bool,
 ) -> Floats:
     """p(topic | word) (n_words, k), refined from these topics.
 
@@ -134,18 +132,14 @@ def refined_shares(
     prior : array (k,), Dirichlet parameters of the documents' weights.
     frequencies : array (n_words,), p(word).
     left_out : array of int, documents that are not used.
-    independent : bool, whether words repeat no more than topics explain; then documents' weights
-        are integrated out, and shares are medians instead of means.
     """
-    crossed = CrossedCounts(counts, topics, prior, left_out, independent=independent)
+    crossed = CrossedCounts(counts, topics, prior, left_out)
     joint = topics.T * crossed.mean + np.outer(frequencies, 0.1 * crossed.mean)
     first = joint / np.maximum(joint.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     sample = sample_of_words(crossed, frequencies, first)
     trust, strength = most_likely(sample, first_strength(topics, crossed.mean, frequencies))
     priors = np.repeat((strength * frequencies)[:, None], len(topics), axis=1)
     means = crossed.shares(sample.how(trust, strength), priors, first)
-    if not independent:
-        return means
     return median_shares(means, crossed.counts.occurrences + priors.sum(axis=1))
 
 
@@ -235,27 +229,3 @@ def most_likely(sample: CrossedWords, strength: float) -> tuple[float, float]:
         options=options,
     )
     return float(trust), float(np.exp(by_logarithm.x))
-
-
-def held_out_likelihood(counts: sp.csr_array, topics: Floats, prior: Floats) -> float:
-    """Mean log probability of a half of each document's words, given the other half.
-
-    The weights Z that a half gives are too sure of themselves, and topics too close to each other
-    would make up for that. So the words get c Z + (1 − c) m, with the c that suits these topics
-    best: otherwise topics read off the points can be likelier than the true ones.
-    """
-    rng = np.random.default_rng(3)
-    half = rng.integers(2, size=counts.nnz) == 0
-    mean = prior / prior.sum()
-    weights = infer_documents(without(counts, half), topics, prior)
-    weights[weights.sum(axis=1) == 0] = mean
-    rest = without(counts, ~half).tocoo()
-    documents, words = rest.coords
-    own = np.einsum("ij,ij->i", weights[documents], topics.T[words])
-    common = (mean @ topics)[words]
-
-    def surprise(trust: float) -> float:
-        likely = np.maximum(trust * own + (1.0 - trust) * common, np.finfo(float).tiny)
-        return -float(rest.data @ np.log(likely) / max(rest.data.sum(), 1.0))
-
-    return -float(minimize_scalar(surprise, bounds=(0.3, 1.0)).fun)

@@ -10,6 +10,7 @@ it where every topic has anchor words. Their theorems are about their own steps,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,19 +19,12 @@ from numpy.typing import NDArray
 from provenmf.blocks import as_blocks
 from provenmf.solvers.separable.spa import spa
 from provenmf.solvers.separable.vertices import Vertices, average_vertices, barycentric
+from provenmf.solvers.topics.completion import held_out_likelihood
 from provenmf.solvers.topics.counts import WordCounts
-from provenmf.solvers.topics.documents import (
-    dirichlet_prior,
-    likeliest_prior,
-    topic_shares_of_words,
-    topics_of,
-)
-from provenmf.solvers.topics.refine import (
-    documents_to_judge,
-    held_out_likelihood,
-    refined_shares,
-    shrunk_towards,
-)
+from provenmf.solvers.topics.documents import topic_shares_of_words, topics_of
+from provenmf.solvers.topics.one_step import one_step_shares
+from provenmf.solvers.topics.prior import dirichlet_prior, likeliest_prior
+from provenmf.solvers.topics.refine import documents_to_judge, refined_shares, shrunk_towards
 from provenmf.solvers.topics.spectrum import WordSpectrum, word_spectrum
 from provenmf.solvers.topics.words import (
     WordPoints,
@@ -125,7 +119,7 @@ def topics_at(
     if mixed is not None:
         topics = topics_of(mixed, frequencies)
     if refine:
-        prior = likeliest_prior(counts, topics, prior)
+        prior = likeliest_prior(counts, topics, prior, independent=not spectrum.capped)
     is_refined = mixed is not None
     return CountTopics(topics, frequencies, prior, anchors, vertices, unbounded, is_refined)
 
@@ -141,21 +135,19 @@ def _refined(
     judges = documents_to_judge(counts.shape[0])
     if len(judges) == 0 or len(start.topics) < 2:
         return None
-    frequencies = start.frequencies
     rivals = topic_shares_of_words(points_without(spectrum, judges), start.vertices.points)
-    # The spread of p(w | t) is known where every occurrence is drawn by itself, so that no word
-    # repeats more than topics explain. Elsewhere means are taken: words left out are likelier.
-    refined = refined_shares(
-        spectrum.pairs.counts,
-        start.topics,
-        start.prior,
-        frequencies,
-        judges,
-        independent=not spectrum.capped,
-    )
+    if spectrum.capped:
+        step = partial(one_step_shares, counts, start.topics, start.prior)
+        judged, final = step(rivals, judges), partial(step, shares, judges[:0])
+    else:
+        refined = refined_shares(counts, start.topics, start.prior, start.frequencies, judges)
+        shrink = partial(
+            shrunk_towards, refined, variances=variances, frequencies=start.frequencies
+        )
+        judged, final = shrink(rivals), partial(shrink, shares)
     held_out = counts.take(judges)
     before, after = (
-        held_out_likelihood(held_out, topics_of(found, frequencies), start.prior)
-        for found in (rivals, shrunk_towards(refined, rivals, variances, frequencies))
+        held_out_likelihood(held_out, topics_of(found, start.frequencies), start.prior)
+        for found in (rivals, judged)
     )
-    return shrunk_towards(refined, shares, variances, frequencies) if after > before else None
+    return final() if after > before else None

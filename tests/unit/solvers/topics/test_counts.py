@@ -8,7 +8,8 @@ from provenmf.blocks import as_blocks
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.metrics.topics import match_topics
 from provenmf.solvers.topics.counts import WordCounts
-from provenmf.solvers.topics.documents import evidence_bound, infer_documents, likeliest_prior
+from provenmf.solvers.topics.documents import infer_documents
+from provenmf.solvers.topics.prior import evidence_bound, likeliest_prior
 from provenmf.solvers.topics.solver import topics_from_counts
 from provenmf.solvers.topics.spectrum import noise_edge, number_of_topics, redrawn, word_spectrum
 from provenmf.solvers.topics.words import word_points
@@ -48,7 +49,8 @@ def test_weights_of_documents_are_close_to_the_truth():
 def test_the_prior_of_weights_is_found(total):
     corpus = corpus_of(2500, concentration=total / 6)
     for wrong in (0.1, 20.0):
-        found = likeliest_prior(WordCounts(corpus.counts), corpus.topics, np.full(6, wrong / 6))
+        start = np.full(6, wrong / 6)
+        found = likeliest_prior(WordCounts(corpus.counts), corpus.topics, start, independent=True)
         np.testing.assert_allclose(found, total / 6, rtol=0.35)
 
 

@@ -10,13 +10,13 @@ from provenmf.blocks import as_blocks
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.metrics.topics import match_topics
 from provenmf.solvers.topics import solver
+from provenmf.solvers.topics.completion import held_out_likelihood
 from provenmf.solvers.topics.counts import WordCounts
 from provenmf.solvers.topics.crossing import FOLDS, CrossedCounts, folds_of
 from provenmf.solvers.topics.documents import mean_weights, topics_of
 from provenmf.solvers.topics.refine import (
     CrossedWords,
     documents_to_judge,
-    held_out_likelihood,
     mean_of_likes,
     median_shares,
     shrunk_towards,
@@ -167,22 +167,29 @@ def test_medians_have_smaller_absolute_errors_than_means():
     assert errors[0] < 0.99 * errors[1]
 
 
-def test_words_that_repeat_more_than_topics_explain_get_means(monkeypatch):
-    """Their occurrences are not drawn one by one, so that the spread of a share is not known."""
+def test_only_words_that_repeat_more_than_topics_explain_get_one_step(monkeypatch):
+    """Their occurrences are not drawn one by one, as crossed weights assume."""
     asked = []
-    refine = solver.refined_shares
 
-    def noticed(*arguments, independent):
-        asked.append(independent)
-        return refine(*arguments, independent=independent)
+    def noticed(name):
+        refine = getattr(solver, name)
 
-    monkeypatch.setattr(solver, "refined_shares", noticed)
+        def wrapped(*arguments):
+            asked.append(name)
+            return refine(*arguments)
+
+        return wrapped
+
+    for name in ("refined_shares", "one_step_shares"):
+        monkeypatch.setattr(solver, name, noticed(name))
     corpus = a_corpus(1000)
     topics_from_counts(corpus.counts, 12)
+    assert asked == ["refined_shares"]
     repeated = corpus.counts.copy()
     repeated.data *= 5
-    topics_from_counts(repeated, 12)
-    assert asked == [True, False]
+    assert topics_from_counts(repeated, 12).refined
+    # Once without the documents that judge, and once with them.
+    assert asked[1:] == ["one_step_shares", "one_step_shares"]
 
 
 def test_well_known_words_stay_and_others_are_refined():
