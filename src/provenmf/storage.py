@@ -130,7 +130,8 @@ def own_rows(matrix: Any, where: str = "X") -> sp.csr_array:
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
-    narrow = sp.get_index_dtype(maxval=max(rows.nnz, rows.shape[1]))
+    largest_index = max(rows.nnz, rows.shape[1])
+    narrow = np.int32 if largest_index <= np.iinfo(np.int32).max else np.int64
     rows.indices = rows.indices.astype(narrow, copy=False)
     rows.indptr = rows.indptr.astype(narrow, copy=False)
     return rows
