@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import io
+import os
 import pickle
 import tempfile
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import joblib
@@ -31,6 +31,9 @@ from provenmf import (
     unmix,
 )
 from provenmf.estimators import CATALOGUE, make_estimator
+
+# Files that are mapped into memory: a fit looks whether they change, so they must outlive it.
+MAPPED = tempfile.TemporaryDirectory()
 
 
 class Subclass(np.ndarray):
@@ -77,9 +80,10 @@ def dask(X: np.ndarray) -> Any:
 
 def memory_map(mode: str) -> Callable[[np.ndarray], Any]:
     def mapped(X: np.ndarray) -> Any:
-        with tempfile.TemporaryDirectory() as folder:
-            np.save(Path(folder, "m.npy"), X)
-            return np.load(Path(folder, "m.npy"), mmap_mode=mode)  # type: ignore[call-overload]
+        file, path = tempfile.mkstemp(suffix=".npy", dir=MAPPED.name)
+        os.close(file)
+        np.save(path, X)
+        return np.load(path, mmap_mode=mode)  # type: ignore[call-overload]
 
     return mapped
 
