@@ -101,7 +101,14 @@ def test_a_chunk_that_went_wrong_before_the_fit_says_what_it_was(client):
         SPA(3).fit(X)
 
 
-def test_a_scheduler_that_goes_away_leaves_the_checkpoint_whole(tmp_path):
+@pytest.fixture
+def impatient():
+    """Dask tries for half a minute, twice, to reach a scheduler that has gone."""
+    with dask.config.set({"distributed.comm.timeouts.connect": "2s"}):
+        yield
+
+
+def test_a_scheduler_that_goes_away_leaves_the_checkpoint_whole(tmp_path, impatient):
     options = {"n_workers": 1, "processes": False, "dashboard_address": None}
     kept = Checkpoint(tmp_path, seconds=0)
     X = da.from_array(data(), chunks=(8, 10))
