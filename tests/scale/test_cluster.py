@@ -1,7 +1,5 @@
 """Every method that reads block by block on a real Dask cluster of two processes."""
 
-from types import SimpleNamespace
-
 import dask
 import numpy as np
 import pytest
@@ -12,7 +10,7 @@ from provenmf.blocks import as_blocks
 from provenmf.blocks.chunks import Recipe
 from provenmf.blocks.cluster import ClusterBlocks
 from provenmf.blocks.cluster_parts import ClusterParts
-from provenmf.blocks.workers import are_reached, placed
+from provenmf.blocks.workers import are_reached, homes_of
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.errors import InvalidInput
@@ -113,7 +111,7 @@ def test_sums_that_come_with_rows_are_added_up_on_the_workers(client, monkeypatc
     np.testing.assert_array_equal(rows, matrix[:, 0])
     np.testing.assert_allclose(sums[0], matrix.T @ matrix)
     np.testing.assert_allclose(sums[1], matrix.sum())
-    assert sum(isinstance(result, tuple) for result in brought[0]) <= 2
+    assert sum(isinstance(result, dict) for result in brought[0]) <= 2
 
 
 @pytest.mark.parametrize("chunk_rows", [7, 12, 40])
@@ -157,7 +155,7 @@ def test_weights_stay_on_the_workers(client, method, monkeypatch):
 
     def counted_one_by_one(parts):
         found = list(as_they_come(parts))
-        brought.append((sum(map(len, found)), *found[0].shape[1:]))
+        brought.append((sum(len(part) for _, part in found), *found[0][1].shape[1:]))
         return iter(found)
 
     monkeypatch.setattr(ClusterParts, "rows", counted)
@@ -200,43 +198,52 @@ def test_chunks_that_do_not_fit_are_made_again_in_each_pass(client, method, smal
         monkeypatch.setattr("provenmf.blocks.chunks.RECIPE_BYTES", 0)
     blocks = as_blocks(chunked(data()))
     assert all(isinstance(chunk, Recipe) for chunk in blocks._chunks) == small
-    assert blocks._together == (4 if small else 1)
+    assert len(blocks._layout.members) == (1 if small else 4)
     far = make(method, certify=False).fit(blocks)
     assert_same_fit(make(method, certify=False).fit(data()), far)
     np.testing.assert_array_equal(blocks.take(np.array([50, 3])), data()[[50, 3]])
 
 
-def test_neighbours_are_brought_together_once(client, monkeypatch):
-    """Chunks that alternate between two workers do not travel in every pass."""
+def test_chunks_stay_where_they_are(client, monkeypatch):
+    """Those of two workers that alternate too; sums and turns do not depend on it."""
     monkeypatch.setattr("provenmf.blocks.cluster.TASKS_PER_THREAD", 1)
     workers = sorted(client.scheduler_info()["workers"])
-    futures = [
-        client.submit(np.full, (5, 4), i, workers=[workers[i % 2]], key=f"alternating-{i}")
-        for i in range(8)
-    ]
-    parts = [da.from_delayed(dask.delayed(np.asarray)(f), (5, 4), float) for f in futures]
-    blocks = as_blocks(da.concatenate(parts))
-    assert blocks._together == 4
-    names = blocks.map_rows(on_which_worker)
-    assert len(set(names[:20])) == len(set(names[20:])) == 1
-    assert set(names) == set(workers)
-    held = client.who_has([group[0].future for group in blocks._groups])
-    assert sorted(place for [place] in held.values()) == workers
+    rows = np.random.default_rng(0).random((7, 5, 4))
+
+    def found(places):
+        futures = [
+            client.submit(np.asarray, block, workers=[worker], pure=False)
+            for block, worker in zip(rows, places)
+        ]
+        parts = [da.from_delayed(dask.delayed(np.asarray)(f), (5, 4), float) for f in futures]
+        blocks = as_blocks(da.concatenate(parts))
+        assert len(blocks._layout.members) == 2
+        names = blocks.map_rows(on_which_worker)
+        last, states = blocks.fold(lambda s, b: (s + b.sum(), b[:, 0] + s), 0.0)
+        sums = blocks.map_reduce(lambda b: b.T @ b)
+        return names.tolist(), sums, last, states.rows(), blocks.take(np.array([33, 1, 12]))
+
+    alternating = [workers[i % 2] for i in range(7)]
+    halves = [workers[i // 4] for i in range(7)]
+    names, *apart = found(alternating)
+    assert names == np.repeat(alternating, 5).tolist()
+    assert found(halves)[0] == np.repeat(halves, 5).tolist()
+    for one, other in zip(apart, found(halves)[1:]):
+        np.testing.assert_array_equal(one, other)
 
 
 def on_which_worker(block):
     return np.full(len(block), distributed.get_worker().address)
 
 
-def test_workers_get_their_share_of_the_groups():
-    def chunk(key):
-        return SimpleNamespace(key=key)
-
-    groups = [[chunk("a"), chunk("b")], [chunk("c")], [chunk("d")], [chunk("e")]]
-    holders = {"a": ["one"], "b": ["one"], "c": ["one"], "d": ["one"], "e": ["two"]}
-    assert placed(groups, holders, {"one": 1, "two": 1}) == ["one", "one", "two", "two"]
-    assert placed(groups, {}, {"one": 3, "two": 1}).count("one") == 3
-    assert placed(groups, {}, {}) == [None] * 4
+def test_workers_get_their_share_of_the_chunks():
+    holders = [["one"], ["one"], ["one"], ["one", "two"], []]
+    threads = {"one": 1, "two": 1}
+    assert homes_of(holders, threads, move=True) == ["one", "one", "one", "two", "two"]
+    assert homes_of(holders[:3], threads, move=True) == ["one", "one", "two"]
+    assert homes_of(holders[:3], threads, move=False) == ["one", "one", "one"]
+    assert homes_of([[]] * 4, {"one": 3, "two": 1}, move=True).count("one") == 3
+    assert homes_of([["gone"]], {}, move=True) == [""]
 
 
 def test_merit_on_a_cluster_is_merit_in_memory(client, monkeypatch):

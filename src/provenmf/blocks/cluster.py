@@ -2,9 +2,9 @@
 
 It uses whatever scheduler is active: threads on this machine, or the cluster of the current
 `distributed.Client`. On a cluster a pass is one graph (`blocks.orders`): a task takes several
-neighbouring chunks, sums are added up on the workers, and the client gets a few of them. Chunks are
-added up in pairs, pairs of pairs and so on, so that the sum does not depend on how many of them a
-task takes.
+chunks of one worker, sums are added up on the workers, and the client gets a few of them. Chunks
+are added up in a fixed tree (`blocks.tree_sums`), so the sum does not depend on which task takes
+which of them.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from dask.delayed import Delayed
 from numpy.typing import NDArray
 
 from provenmf.blocks.base import Block, Blocks, ByRow, Progress, joined, of_block
-from provenmf.blocks.chunks import in_rows, optimized, recipes
-from provenmf.blocks.cluster_parts import ClusterParts, SentArrays, worth_keeping
-from provenmf.blocks.on_workers import added_in_pairs, in_turn, listed, split, summed
+from provenmf.blocks.chunks import Recipe, in_rows, optimized, recipes
+from provenmf.blocks.cluster_parts import ClusterParts, Layout, SentArrays, worth_keeping
+from provenmf.blocks.on_workers import in_turn, listed, split, summed
 from provenmf.blocks.orders import (
     Held,
     Order,
@@ -35,6 +35,7 @@ from provenmf.blocks.orders import (
     unpacked,
 )
 from provenmf.blocks.parts import LocalParts, Parts
+from provenmf.blocks.tree_sums import Sums, joined_sums, sums_of, total
 from provenmf.blocks.workers import (
     Workers,
     chunks_kept,
@@ -46,8 +47,7 @@ from provenmf.blocks.workers import (
 )
 from provenmf.errors import InvalidInput, warn_user
 
-# How many neighbouring sums are added up by one task: a power of two, as pairs are added. So many
-# come to the client at the most.
+# The sums of so many tasks are added up by one. So many come to the client at the most.
 FOLDED = 8
 # Tasks of a pass for each thread of the workers: a few, since each costs the scheduler time, and
 # more than one, so that a worker that joins late finds work.
@@ -86,8 +86,10 @@ class ClusterBlocks(Blocks):
         self.is_sparse = sp.issparse(array._meta)
         self._array = rows = in_rows(array, self.is_sparse, block_rows)
         self._graph, self._chunks = optimized(rows)
-        self._together = 1  # chunks that a task takes
-        self._groups = split(self._chunks, 1)  # what tasks are given for them
+        self._layout = _evenly(len(self._chunks), len(self._chunks))  # a chunk for each task
+        self._groups: Sequence[Sequence[Any]] = split(
+            self._chunks, 1
+        )  # what tasks are given for their chunks
         super().__init__(rows.shape, rows.dtype, max(rows.chunks[0]), progress)
         self._sent = SentArrays()
         client = active_client()
@@ -103,29 +105,27 @@ class ClusterBlocks(Blocks):
     def _settle(self, client: Any, given: Any) -> None:
         """Keep the chunks on the workers if they fit, so that no pass makes them again.
 
-        A task takes several if there is room to bring those to its worker that are on another, or
-        if it makes them itself, one after the other.
+        A task takes several chunks that are on its worker, or that it makes one after the other.
         """
         there = futures_in(given)
         raise_error_of(there)
         threads, roomy = threads_of_workers(client), fits(client, self._array)
         if roomy or len(there) >= given.npartitions:
-            if roomy:
-                self._together = _together(len(self._chunks), TASKS_PER_THREAD * threads)
-            lists = chunks_kept(client, self._array, self._together)
-            self._groups, self._graph = [[some] for some in lists], {}
+            lists, members = chunks_kept(client, self._array, TASKS_PER_THREAD, move=roomy)
+            self._layout, self._graph = Layout(members), {}
+            self._groups = [[some] for some in lists]
         else:
             say_that_chunks_are_made_again(client, self._array)
             made = None if there else recipes(self._graph, self._chunks)
             if made is not None:
                 self._chunks, self._graph = made, {}
-                self._together = _together(len(made), TASKS_THAT_READ * threads)
-            self._groups = split(self._chunks, self._together)
+                self._layout = _evenly(len(made), TASKS_THAT_READ * threads)
+            self._groups = self._layout.split(self._chunks)
         self._workers = Workers(client, self._graph)
 
     def _chunk(self, number: int) -> Any:
         """One chunk as tasks take it."""
-        group, place = divmod(number, self._together)
+        group, place = self._layout.place_of(number)
         if isinstance(self._groups[group][0], Order):  # a list on a worker
             return Order(next(keys("chunk")), getitem, self._groups[group][0], place)
         return self._groups[group][place]
@@ -175,8 +175,8 @@ class ClusterBlocks(Blocks):
         self, function: Callable[..., Any], *row_arrays: ByRow
     ) -> Iterator[tuple[int, int, Any]]:
         """Apply `function` to all chunks in parallel; results come back in row order."""
-        results = chain.from_iterable(self._results(self._orders(listed, function, row_arrays)))
-        for (start, stop), result in zip(self.ranges(), results):
+        lists = self._results(self._orders((listed, function), self._slices(row_arrays)))
+        for (start, stop), result in zip(self.ranges(), self._layout.in_order(lists)):
             if self.progress is not None:
                 self.progress(stop, self.n_rows)
             yield start, stop, result
@@ -185,10 +185,9 @@ class ClusterBlocks(Blocks):
         """One result per row, brought here; should it be given to a later pass, it is there."""
         if self._workers is None:
             return super().map_rows(function, *row_arrays)
-        parts = self._parts(self._orders(listed, function, row_arrays, kept=True))
-        found = joined(
-            self.n_rows, ((*ends, rows) for ends, rows in zip(self.ranges(), parts.as_they_come()))
-        )
+        parts = self._kept(function, row_arrays)
+        ends = list(self.ranges())
+        found = joined(self.n_rows, ((*ends[i], rows) for i, rows in parts.as_they_come()))
         if self.progress is not None:
             self.progress(self.n_rows, self.n_rows)
         self._sent.remember(found, parts)
@@ -198,11 +197,12 @@ class ClusterBlocks(Blocks):
         """Sum over the blocks; neighbours are added up where they are."""
         if self._workers is None:
             return super().map_reduce(function, *row_arrays)
-        sums = self._added_up(self._orders(summed, function, row_arrays))
-        total = added_in_pairs(self._results(sums))
+        slices = [[Packed(numbers) for numbers in self._layout.members], *self._slices(row_arrays)]
+        orders = self._orders((summed, self._leaves, function), slices)
+        whole = total(self._results(self._added_up(orders)), self._leaves)
         if self.progress is not None:
             self.progress(self.n_rows, self.n_rows)
-        return total
+        return whole
 
     def gather_and_add(
         self,
@@ -213,39 +213,41 @@ class ClusterBlocks(Blocks):
         """Rows come here chunk by chunk; sums are added up where they are."""
         if self._workers is None:
             return super().gather_and_add(function, receive, *row_arrays)
-        both = self._orders(listed, function, row_arrays)
+        both = self._orders((listed, function), self._slices(row_arrays))
         by_row = _of_each("gathered", (listed, itemgetter(0)), both)
-        sums = self._added_up(_of_each("summed", (summed, itemgetter(1)), both))
-        results = self._results([*by_row, *sums])
-        for (start, stop), found in zip(self.ranges(), chain(*results[: len(by_row)])):
+        sums = [
+            Order(key, carried_out, Packed((_second, self._leaves, numbers)), 0, found)
+            for key, numbers, found in zip(keys("summed"), self._layout.members, both)
+        ]
+        results = self._results([*by_row, *self._added_up(sums)])
+        in_order = self._layout.in_order(results[: len(by_row)])
+        for (start, stop), found in zip(self.ranges(), in_order):
             receive(start, stop, found)
         if self.progress is not None:
             self.progress(self.n_rows, self.n_rows)
-        return added_in_pairs(results[len(by_row) :])
+        return total(results[len(by_row) :], self._leaves)
+
+    @property
+    def _leaves(self) -> int:
+        """How many chunks are added up."""
+        return len(self._layout)
 
     def _added_up(self, orders: list[Order]) -> list[Order]:
-        """The same sum as a few orders: neighbours are added up on the workers."""
+        """The same sum as a few orders: the rest is added up on the workers."""
         while len(orders) > FOLDED:
-            add = Packed((_all_added,))
+            add = Packed((_joined, self._leaves))
             groups = zip(keys("sums"), split(orders, FOLDED))
             orders = [Order(key, carried_out, add, 0, *group) for key, group in groups]
         return orders
 
     def _orders(
-        self,
-        collect: Callable[..., Any],
-        function: Callable[..., Any],
-        row_arrays: Sequence[ByRow],
-        *,
-        kept: bool = False,
+        self, call: tuple[Any, ...], slices: Sequence[Sequence[Any]], *, kept: bool = False
     ) -> list[Order]:
-        """For all chunks, a few in each: `collect(function, chunks, slices of each array)`."""
-        call = self._shared((collect, function), len(self._groups))
+        """For all chunks, a few in each: the call with the chunks and with lists of slices."""
+        shared = self._shared(call, len(self._groups))
         return [
-            Order(key, carried_out, call, len(some), *some, *slices, kept=kept)
-            for key, some, *slices in zip(
-                keys(collect.__name__), self._groups, *self._slices(row_arrays)
-            )
+            Order(key, carried_out, shared, len(some), *some, *lists, kept=kept)
+            for key, some, *lists in zip(keys(call[0].__name__), self._groups, *slices)
         ]
 
     def _shared(self, call: tuple[Any, ...], tasks: int) -> Held | Order:
@@ -265,7 +267,7 @@ class ClusterBlocks(Blocks):
     def _packed_slices(self, rows: ByRow) -> list[Any]:
         pack = Held if self._workers is None else Packed
         each = [of_block(rows, i, a, b) for i, (a, b) in enumerate(self.ranges())]
-        return [pack(together) for together in split(each, self._together)]
+        return [pack(some) for some in self._layout.split(each)]
 
     def _placed(self, rows: ByRow) -> ByRow:
         """A large array as parts on the workers: those of an earlier pass, if it is the same."""
@@ -281,12 +283,16 @@ class ClusterBlocks(Blocks):
     def _parts(self, orders: list[Order]) -> ClusterParts:
         """What the orders return, lists of parts, kept on the workers."""
         assert self._workers is not None  # in this process there are LocalParts
-        return ClusterParts(self._workers, orders, len(self._chunks), self._together)
+        return ClusterParts(self._workers, orders, self._layout)
+
+    def _kept(self, function: Callable[..., Any], row_arrays: Sequence[ByRow]) -> ClusterParts:
+        return self._parts(self._orders((listed, function), self._slices(row_arrays), kept=True))
 
     def keep(self, function: Callable[..., Any], *row_arrays: ByRow) -> Parts:
         """What `function` returns for each chunk, kept on the workers."""
-        orders = self._orders(listed, function, row_arrays, kept=True)
-        kept = _local(self._results(orders)) if self._workers is None else self._parts(orders)
+        if self._workers is None:
+            return super().keep(function, *row_arrays)
+        kept = self._kept(function, row_arrays)
         if self.progress is not None:
             self.progress(self.n_rows, self.n_rows)
         return kept
@@ -295,16 +301,20 @@ class ClusterBlocks(Blocks):
         self, function: Callable[..., Any], state: Any, *row_arrays: ByRow
     ) -> tuple[Any, Parts]:
         """One chunk after the other, each where it is; the state travels between the workers."""
-        call = self._shared((in_turn, function), len(self._groups))
+        turns, slices = list(self._layout.turns()), self._slices(row_arrays)
+        call = self._shared((in_turn, function), len(turns))
         both = Order(next(keys("state")), _begun, self._shared((state,), 1))
-        parts = []
-        for key, some, *slices in zip(keys("turn"), self._groups, *self._slices(row_arrays)):
-            both = Order(key, continued, call, both, len(some), *some, *slices)
-            parts.append(Order((f"{key[0]}-part", key[1]), getitem, both, 1, kept=True))
+        found: list[list[Order]] = [[] for _ in self._groups]
+        for key, (group, some) in zip(keys("turn"), turns):
+            chunks = _some_of(self._groups[group], some)
+            lists = [_some_of([each[group]], some)[0] for each in slices]
+            both = Order(key, continued, call, both, len(chunks), *chunks, *lists)
+            found[group].append(Order((f"{key[0]}-part", key[1]), getitem, both, 1))
         last = Order(next(keys("state")), getitem, both, 0)
+        parts = [Order(key, _chained, *some, kept=True) for key, some in zip(keys("parts"), found)]
         if self._workers is None:
-            state, *found = self._results([last, *parts])
-            return state, _local(found)
+            state, *lists = self._results([last, *parts])
+            return state, _local(self._layout.in_order(lists))
         [state] = self._results([last], also=parts)
         return state, self._parts(parts)
 
@@ -333,21 +343,38 @@ def _begun(state: Held) -> tuple[Any, None]:
     return state.value()[0], None
 
 
-def _together(chunks: int, tasks: int) -> int:
-    """How many chunks a task takes: a power of two, as pairs are added up."""
-    together = 1
-    while chunks >= 2 * together * max(1, tasks):
-        together *= 2
-    return together
+def _some_of(values: Sequence[Any], some: slice) -> Sequence[Any]:
+    """What tasks are given for some of the chunks of a group: a list there, or a list here."""
+    if not isinstance(values[0], Order | Held) or isinstance(values[0], Recipe):
+        return values[some]
+    [held] = values
+    if isinstance(held, Order):
+        return [Order(next(keys("some")), getitem, held, some)]
+    return [type(held)(held.value()[some])]
 
 
-def _all_added(*sums: Any) -> Any:
-    return added_in_pairs(sums)
+def _chained(*lists: Sequence[Any]) -> list[Any]:
+    return [*chain(*lists)]
+
+
+def _evenly(chunks: int, tasks: int) -> Layout:
+    """Neighbouring chunks for each task, about equally many."""
+    some = np.array_split(np.arange(chunks), min(chunks, max(1, tasks)))
+    return Layout([numbers.tolist() for numbers in some])
+
+
+def _second(leaves: int, numbers: Sequence[int], found: Sequence[tuple[Any, Any]]) -> Sums:
+    """The second values that chunks of these numbers returned, added up."""
+    return sums_of(zip(numbers, map(itemgetter(1), found)), leaves)
+
+
+def _joined(leaves: int, *several: Sums) -> Sums:
+    return joined_sums(several, leaves)
 
 
 def _local(found: Sequence[Any]) -> Parts:
     parts = LocalParts()
-    for part in chain.from_iterable(found):
+    for part in found:
         parts.append(part)
     return parts
 

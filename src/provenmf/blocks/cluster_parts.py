@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
-from operator import getitem
-from typing import Any
+from itertools import chain, groupby
+from operator import getitem, itemgetter
+from typing import Any, TypeVar
 from weakref import ref
 from zlib import crc32
 
@@ -17,8 +17,45 @@ from provenmf.blocks.orders import Order, carried_out, for_all, keys
 from provenmf.blocks.parts import Part, Parts
 from provenmf.blocks.workers import Workers
 
+Item = TypeVar("Item")
 # Arrays from so many bytes on stay on the workers for later passes, and so many of them.
 WORTH_KEEPING, ARRAYS_KEPT = 1 << 20, 3
+
+
+class Layout:
+    """Which chunks each task takes: `members` has a list of chunk numbers for each."""
+
+    def __init__(self, members: Sequence[Sequence[int]]) -> None:
+        self.members = members
+        self._places = {
+            number: (group, place)
+            for group, numbers in enumerate(members)
+            for place, number in enumerate(numbers)
+        }
+
+    def __len__(self) -> int:
+        """How many chunks there are."""
+        return len(self._places)
+
+    def place_of(self, number: int) -> tuple[int, int]:
+        """The task that takes a chunk, and the place of the chunk in its list."""
+        return self._places[number]
+
+    def in_order(self, lists: Sequence[Sequence[Item]]) -> list[Item]:
+        """What tasks returned for each of their chunks, in the order of the chunks."""
+        places = map(self.place_of, range(len(self)))
+        return [lists[group][place] for group, place in places]
+
+    def turns(self) -> Iterator[tuple[int, slice]]:
+        """All chunks in their order: slices of the tasks' lists, each as long as it can be."""
+        places = map(self.place_of, range(len(self)))
+        for group, same in groupby(places, key=itemgetter(0)):
+            first, *others = (place for _, place in same)
+            yield group, slice(first, first + 1 + len(others))
+
+    def split(self, values: Sequence[Item]) -> list[list[Item]]:
+        """What belongs to each chunk as one list for each task."""
+        return [[values[number] for number in numbers] for numbers in self.members]
 
 
 class ClusterParts(Parts):
@@ -26,37 +63,37 @@ class ClusterParts(Parts):
 
     Parameters
     ----------
-    orders : for lists of parts, `together` in each but the last.
-    number : of all parts.
+    orders : for lists of parts.
+    layout : which chunks the parts of each list belong to.
     """
 
-    def __init__(self, workers: Workers, orders: list[Order], number: int, together: int) -> None:
-        self._workers, self.orders = workers, orders
-        self._number, self._together = number, together
+    def __init__(self, workers: Workers, orders: list[Order], layout: Layout) -> None:
+        self._workers, self.orders, self._layout = workers, orders, layout
 
     def __len__(self) -> int:
-        return self._number
+        return len(self._layout)
 
     def __getitem__(self, number: int) -> Part:
         """The part of one chunk, brought here."""
-        order, place = divmod(number, self._together)
-        one = Order(next(keys("part")), getitem, self.orders[order], place)
+        group, place = self._layout.place_of(number)
+        one = Order(next(keys("part")), getitem, self.orders[group], place)
         [part] = self._workers.gathered([one])
         brought: Part = part
         return brought
 
     def each(self, function: Callable[[Any], Any]) -> Iterator[Any]:
         """Apply `function` on the workers; only results travel."""
-        return chain.from_iterable(self._workers.gathered(self._ordered(function, ())))
+        return iter(self._layout.in_order(self._workers.gathered(self._ordered(function, ()))))
 
-    def as_they_come(self) -> Iterator[Part]:
-        """All parts, brought here in order; the first ones while later ones are computed."""
-        return chain.from_iterable(self._workers.one_by_one(self.orders))
+    def as_they_come(self) -> Iterator[tuple[int, Part]]:
+        """All parts with the numbers of their chunks; the first while others are computed."""
+        lists = self._workers.one_by_one(self.orders)
+        return chain.from_iterable(map(zip, self._layout.members, lists))
 
     def mapped(self, function: Callable[..., Any], *others: Parts) -> ClusterParts:
         """What the function returns for each chunk, kept on the workers."""
         orders = self._ordered(function, others, kept=True)
-        return ClusterParts(self._workers, orders, self._number, self._together)
+        return ClusterParts(self._workers, orders, self._layout)
 
     def _ordered(
         self, function: Callable[..., Any], others: Sequence[Parts], *, kept: bool = False

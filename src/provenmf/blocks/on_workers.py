@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from provenmf.blocks.allocation import kept_memory
-from provenmf.blocks.base import added
+from provenmf.blocks.tree_sums import Sums, sums_of
 from provenmf.parallel import at_most
 
 Item = TypeVar("Item")
@@ -21,14 +21,20 @@ def in_one_thread(function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments)
 
 
-def listed(function: Callable[..., Any], *lists: Sequence[Any]) -> list[Any]:
+def listed(function: Callable[..., Any], *lists: Iterable[Any]) -> list[Any]:
     """What the function returns for each chunk and what belongs to it."""
     return [function(*map(aligned, arguments)) for arguments in zip(*lists)]
 
 
-def summed(function: Callable[..., Any], *lists: Sequence[Any]) -> Any:
-    """The sum of what the function returns for the chunks."""
-    return added_in_pairs(listed(function, *lists))
+def summed(
+    leaves: int,
+    function: Callable[..., Any],
+    chunks: Iterable[Any],
+    numbers: Sequence[int],
+    *lists: Sequence[Any],
+) -> Sums:
+    """What can be added up of what the function returns for the chunks of these numbers."""
+    return sums_of(zip(numbers, listed(function, chunks, *lists)), leaves)
 
 
 def in_turn(
@@ -58,13 +64,6 @@ def aligned(value: Any) -> Any:
         if not all(array.flags.aligned for array in arrays):
             return type(value)(aligned(arrays), shape=value.shape)
     return value
-
-
-def added_in_pairs(results: Sequence[Any]) -> Any:
-    """The sum of neighbours, of neighbouring sums, and so on."""
-    while len(results) > 1:
-        results = [added(pair) for pair in split(results, 2)]
-    return results[0]
 
 
 def split(values: Sequence[Item], size: int) -> list[Sequence[Item]]:

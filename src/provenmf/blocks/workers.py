@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
 from dask.base import normalize_token
+from numpy.typing import NDArray
 
 from provenmf.blocks.on_workers import aligned, split
 from provenmf.blocks.orders import Order, graph_of, keys
@@ -145,51 +146,72 @@ def raise_error_of(futures: Sequence[Any]) -> None:
             future.result()
 
 
-def chunks_kept(client: Any, rows: Any, together: int) -> list[Order]:
-    """The chunks, to stay on the workers: lists of `together` neighbours, each on one worker.
+def chunks_kept(
+    client: Any, rows: Any, tasks: int, *, move: bool
+) -> tuple[list[Order], list[list[int]]]:
+    """The chunks, to stay on the workers: a list of them for each task, and their numbers.
 
-    Neighbours may have been made on several workers. Without this they would travel again and
-    again, as Dask gives up copies of what is on another worker, too.
+    A task takes chunks of one worker. With `move`, chunks of workers that hold more than their
+    share go to others. Each worker gets `tasks` lists per thread; a worker that holds the chunks of
+    a task need not fetch them again in every pass.
     """
     import distributed
 
     library: Any = distributed
     kept = client.persist(rows)
     by_key = {future.key: future for future in futures_in(kept)}
-    groups = split([by_key[key] for [key] in kept.__dask_keys__()], together)
+    chunks = [by_key[key] for [key] in kept.__dask_keys__()]
+    threads = _threads(client)
     with losses_named():
-        library.wait(list(by_key.values()))
-        places = placed(groups, client.who_has(list(by_key.values())), _threads(client))
+        library.wait(chunks)
+        holders = client.who_has(chunks)
+    homes = homes_of([holders.get(chunk.key, ()) for chunk in chunks], threads, move=move)
+    members = [
+        some.tolist()
+        for worker in dict.fromkeys(homes)
+        for some in np.array_split(_places(homes, worker), max(1, tasks * threads.get(worker, 1)))
+        if len(some)
+    ]
     orders = []
-    for key, group, place in zip(keys("chunks"), groups, places):
-        options = {"workers": [place], "allow_other_workers": True} if place else {}
-        future = client.submit(_neighbours, *group, key=key, **options)
+    for key, numbers in zip(keys("chunks"), members):
+        home = homes[numbers[0]]
+        options = {"workers": [home], "allow_other_workers": True} if home else {}
+        future = client.submit(_listed, *(chunks[i] for i in numbers), key=key, **options)
         orders.append(Order(key, future=future))
-    return orders
+    return orders, members
 
 
-def _neighbours(*chunks: Any) -> list[Any]:
+def _places(homes: Sequence[str], worker: str) -> NDArray[np.intp]:
+    return np.array([number for number, home in enumerate(homes) if home == worker])
+
+
+def _listed(*chunks: Any) -> list[Any]:
     """Chunks in one list; those from another worker are aligned now, not in every pass."""
     return [aligned(chunk) for chunk in chunks]
 
 
-def placed(
-    groups: Sequence[Sequence[Any]],
-    holders: Mapping[Any, Sequence[str]],
-    threads: Mapping[str, int],
-) -> list[str | None]:
-    """A worker for each group: as many for each thread, and where most of its chunks are."""
+def homes_of(
+    holders: Sequence[Sequence[str]], threads: Mapping[str, int], *, move: bool
+) -> list[str]:
+    """A worker for each chunk: one that holds it, if with `move` its share is not used up.
+
+    Shares are in proportion to the workers' threads. Nobody's chunk has the home "".
+    """
     if not threads:
-        return [None] * len(groups)
-    share = len(groups) / sum(threads.values())
+        return [""] * len(holders)
+    share = len(holders) / sum(threads.values())
     room = {worker: math.ceil(share * number) for worker, number in threads.items()}
-    found: list[str | None] = []
-    for group in groups:
-        here = Counter(worker for chunk in group for worker in holders.get(chunk.key, ()))
-        best = max(room, key=lambda worker: (room[worker] > 0, here[worker], room[worker]))
-        room[best] -= 1
-        found.append(best)
-    return found
+    homes = [""] * len(holders)
+    for number, here in enumerate(holders):
+        best = max((worker for worker in here if worker in room), key=room.__getitem__, default="")
+        if best and (room[best] > 0 or not move):
+            room[best] -= 1
+            homes[number] = best
+    for number, home in enumerate(homes):
+        if not home:
+            homes[number] = best = max(room, key=room.__getitem__)
+            room[best] -= 1
+    return homes
 
 
 def say_that_chunks_are_made_again(client: Any, rows: Any) -> None:
