@@ -224,8 +224,8 @@ def test_no_parameter_is_accepted_and_dropped(method):
             looking.append(True)
             return super()._solve(blocks, rng)
 
-        def _encode(self, blocks, components, known=None):
-            weights = super()._encode(blocks, components, known)
+        def _final_weights(self, blocks, solution):
+            weights = super()._final_weights(blocks, solution)
             looking.clear()
             return weights
 

@@ -1,5 +1,7 @@
 """Every method that reads block by block on a real Dask cluster of two processes."""
 
+import pickle
+
 import dask
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from provenmf.blocks.cluster_parts import ClusterParts
 from provenmf.blocks.workers import are_reached, homes_of
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.datasets.separable import dirichlet_mixtures
-from provenmf.errors import InvalidInput
+from provenmf.errors import ClusterLost, InvalidInput
 from provenmf.estimators import CATALOGUE, estimator_class, make_estimator
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
@@ -145,26 +147,65 @@ def test_a_fit_on_a_cluster_is_the_fit_in_memory(client, method):
 @pytest.mark.parametrize("method", ["hals", "anls"])
 def test_weights_stay_on_the_workers(client, method, monkeypatch):
     """They come once, at the end; with a checkpoint, when it is written."""
-    brought = []
-    rows, as_they_come = ClusterParts.rows, ClusterParts.as_they_come
+    brought, rows = [], ClusterParts.rows
 
     def counted(parts, *arguments):
         found = rows(parts, *arguments)
         brought.append(found.shape)
         return found
 
-    def counted_one_by_one(parts):
-        found = list(as_they_come(parts))
-        brought.append((sum(len(part) for _, part in found), *found[0][1].shape[1:]))
-        return iter(found)
-
     monkeypatch.setattr(ClusterParts, "rows", counted)
-    monkeypatch.setattr(ClusterParts, "as_they_come", counted_one_by_one)
     options = {"init": "spa", "coarse": False, "l2_weights": 1e-3, "l2_components": 1e-3}
     far = make(method, certify=False, **options).fit(chunked(data()))
     assert [shape for shape in brought if len(shape) == 2] == [(60, 3)]
     monkeypatch.undo()
     assert_same_fit(make(method, certify=False, **options).fit(data()), far)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_large_weights_stay_on_the_workers_until_they_are_read(client, method, monkeypatch):
+    monkeypatch.setattr("provenmf.estimators.memory.LEFT_ON_WORKERS", 0)
+    far = make(method, certify=False).fit(chunked(data().astype(np.float32))).factorization_
+    assert "weights" not in vars(far)
+    assert far.n_rows == 60 and "60 rows" in repr(far)
+    there = far.weights_as_dask()
+    assert there.chunks == (UNEVEN, (far.n_components,)) and there.dtype == np.float32
+    assert "weights" not in vars(far)
+    again = pickle.loads(pickle.dumps(far))
+    np.testing.assert_array_equal(there.compute(), far.weights)
+    assert again == far and isinstance(far.weights, np.ndarray)
+    np.testing.assert_array_equal(far.weights_as_dask().compute(), far.weights)
+    near = make(method, certify=False).fit(data().astype(np.float32)).factorization_
+    np.testing.assert_allclose(far.weights, near.weights, atol=1e-4 * near.weights.max())
+
+
+def test_a_certificate_brings_large_weights_once(client, monkeypatch):
+    monkeypatch.setattr("provenmf.estimators.memory.LEFT_ON_WORKERS", 0)
+    brought, rows = [], ClusterParts.rows
+
+    def counted(parts, *arguments):
+        brought.append(rows(parts, *arguments))
+        return brought[-1]
+
+    monkeypatch.setattr(ClusterParts, "rows", counted)
+    far = make("hals", init="spa", coarse=False).fit(chunked(data()))
+    assert sum(found.ndim == 2 for found in brought) == 1
+    near = make("hals", init="spa", coarse=False).fit(data())
+    assert far.certificate_.verdict == near.certificate_.verdict
+    np.testing.assert_allclose(far.factorization_.weights, near.factorization_.weights, atol=1e-8)
+
+
+def test_weights_left_on_a_cluster_that_is_gone_are_named(monkeypatch):
+    monkeypatch.setattr("provenmf.estimators.memory.LEFT_ON_WORKERS", 0)
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+        ) as cluster,
+        distributed.Client(cluster),
+    ):
+        found = make("spa", certify=False).fit(chunked(data())).factorization_
+    with pytest.raises(ClusterLost, match="weights"):
+        _ = found.weights
 
 
 def test_a_fit_on_a_cluster_goes_on_from_a_checkpoint(client, tmp_path):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from provenmf.blocks.base import Block, Blocks, Progress
+from provenmf.blocks.base import Block, Blocks, Progress, RowArray
 from provenmf.blocks.disk import ArrayBlocks, from_hdf5, from_memmap, open_npy
 from provenmf.blocks.memory import MemoryBlocks
 from provenmf.blocks.scale import at_safe_scale
@@ -16,7 +16,15 @@ from provenmf.blocks.sparse_disk import open_npz
 from provenmf.errors import InvalidInput
 from provenmf.storage import float_type, numbers_among_objects, plain
 
-__all__ = ["Block", "Blocks", "Progress", "as_blocks", "at_safe_scale", "is_outside_memory"]
+__all__ = [
+    "Block",
+    "Blocks",
+    "Progress",
+    "RowArray",
+    "as_blocks",
+    "at_safe_scale",
+    "is_outside_memory",
+]
 
 
 def is_outside_memory(X: object) -> bool:

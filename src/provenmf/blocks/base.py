@@ -143,6 +143,10 @@ class Blocks(ABC):
         """One result per row, in row order: `function` returns an array as long as its block."""
         return joined(self.n_rows, self.each(function, *row_arrays))
 
+    def rows_in_place(self, function: Callable[..., Any], *row_arrays: ByRow) -> RowArray:
+        """The same, left where the rows are: parts on the workers of a cluster, else an array."""
+        return self.map_rows(function, *row_arrays)
+
     def map_reduce(self, function: Callable[..., Any], *row_arrays: ByRow) -> Any:
         """Sum over the blocks of what `function` returns: a number, an array, or a tuple."""
         return added(result for _, _, result in self.each(function, *row_arrays))

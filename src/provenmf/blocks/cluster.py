@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from dask.delayed import Delayed
 from numpy.typing import NDArray
 
-from provenmf.blocks.base import Block, Blocks, ByRow, Progress, joined, of_block
+from provenmf.blocks.base import Block, Blocks, ByRow, Progress, RowArray, of_block
 from provenmf.blocks.chunks import Recipe, in_rows, optimized, recipes
 from provenmf.blocks.cluster_parts import ClusterParts, Layout, SentArrays, worth_keeping
 from provenmf.blocks.on_workers import in_turn, listed, split, summed
@@ -186,12 +186,17 @@ class ClusterBlocks(Blocks):
         if self._workers is None:
             return super().map_rows(function, *row_arrays)
         parts = self._kept(function, row_arrays)
-        ends = list(self.ranges())
-        found = joined(self.n_rows, ((*ends[i], rows) for i, rows in parts.as_they_come()))
+        found = parts.rows()
         if self.progress is not None:
             self.progress(self.n_rows, self.n_rows)
         self._sent.remember(found, parts)
         return found
+
+    def rows_in_place(self, function: Callable[..., Any], *row_arrays: ByRow) -> RowArray:
+        """One result per row, on the workers."""
+        if self._workers is None:
+            return super().map_rows(function, *row_arrays)
+        return self._kept(function, row_arrays)
 
     def map_reduce(self, function: Callable[..., Any], *row_arrays: ByRow) -> Any:
         """Sum over the blocks; neighbours are added up where they are."""
@@ -283,7 +288,7 @@ class ClusterBlocks(Blocks):
     def _parts(self, orders: list[Order]) -> ClusterParts:
         """What the orders return, lists of parts, kept on the workers."""
         assert self._workers is not None  # in this process there are LocalParts
-        return ClusterParts(self._workers, orders, self._layout)
+        return ClusterParts(self._workers, orders, self._layout, self._array.chunks[0])
 
     def _kept(self, function: Callable[..., Any], row_arrays: Sequence[ByRow]) -> ClusterParts:
         return self._parts(self._orders((listed, function), self._slices(row_arrays), kept=True))

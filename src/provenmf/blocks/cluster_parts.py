@@ -12,6 +12,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.blocks.base import joined
 from provenmf.blocks.on_workers import listed
 from provenmf.blocks.orders import Order, carried_out, for_all, keys
 from provenmf.blocks.parts import Part, Parts
@@ -65,10 +66,14 @@ class ClusterParts(Parts):
     ----------
     orders : for lists of parts.
     layout : which chunks the parts of each list belong to.
+    lengths : how many rows each chunk has.
     """
 
-    def __init__(self, workers: Workers, orders: list[Order], layout: Layout) -> None:
-        self._workers, self.orders, self._layout = workers, orders, layout
+    def __init__(
+        self, workers: Workers, orders: list[Order], layout: Layout, lengths: Sequence[int]
+    ) -> None:
+        self._workers, self.orders = workers, orders
+        self._layout, self._lengths = layout, lengths
 
     def __len__(self) -> int:
         return len(self._layout)
@@ -90,10 +95,32 @@ class ClusterParts(Parts):
         lists = self._workers.one_by_one(self.orders)
         return chain.from_iterable(map(zip, self._layout.members, lists))
 
+    def rows(self, of_part: Callable[[Any], NDArray[Any]] | None = None) -> NDArray[Any]:
+        """All rows of parts that have one value for each row, written here as they come."""
+        parts = self if of_part is None else self.mapped(of_part)
+        stops = np.cumsum(self._lengths).tolist()
+        found = (
+            (stops[number] - self._lengths[number], stops[number], part)
+            for number, part in parts.as_they_come()
+        )
+        return joined(stops[-1], found)
+
+    def as_dask(self, columns: int, dtype: np.dtype[Any]) -> Any:
+        """Parts (rows, columns) as a Dask array in the chunks of the rows."""
+        from dask import array
+        from dask.delayed import delayed
+
+        futures, pieces = self._workers.futures(self.orders), []
+        for number, rows in enumerate(self._lengths):
+            group, place = self._layout.place_of(number)
+            part = delayed(getitem)(futures[group], place)
+            pieces.append(array.from_delayed(part, (rows, columns), dtype))
+        return array.concatenate(pieces)
+
     def mapped(self, function: Callable[..., Any], *others: Parts) -> ClusterParts:
         """What the function returns for each chunk, kept on the workers."""
         orders = self._ordered(function, others, kept=True)
-        return ClusterParts(self._workers, orders, self._layout)
+        return ClusterParts(self._workers, orders, self._layout, self._lengths)
 
     def _ordered(
         self, function: Callable[..., Any], others: Sequence[Parts], *, kept: bool = False

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks.base import Block, Blocks, ByRow
+from provenmf.blocks.base import Block, Blocks, ByRow, RowArray
 from provenmf.blocks.parts import Parts
 
 
@@ -97,6 +97,10 @@ class MappedBlocks(Blocks):
     def map_rows(self, function: Callable[..., Any], *row_arrays: ByRow) -> NDArray[Any]:
         """One result per row."""
         return self._blocks.map_rows(self._on_mapped(function), *self._own, *row_arrays)
+
+    def rows_in_place(self, function: Callable[..., Any], *row_arrays: ByRow) -> RowArray:
+        """One result per row, left where the rows are."""
+        return self._blocks.rows_in_place(self._on_mapped(function), *self._own, *row_arrays)
 
     def map_reduce(self, function: Callable[..., Any], *row_arrays: ByRow) -> Any:
         """Sum over the blocks."""

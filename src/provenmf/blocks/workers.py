@@ -59,6 +59,10 @@ class Workers:
         with losses_named():
             return self._brought(self._sent(orders, also))
 
+    def futures(self, orders: Sequence[Order]) -> list[Any]:
+        """Dask's names for what the orders return, on the workers."""
+        return self._sent(orders)
+
     def one_by_one(self, orders: Sequence[Order]) -> Iterator[Any]:
         """The same in at most `TRANSFERS` turns, each as soon as its orders are carried out."""
         with losses_named():
@@ -76,6 +80,11 @@ class Workers:
 
     def _sent(self, orders: Sequence[Order], also: Sequence[Order] = ()) -> list[Any]:
         """A future for each of the orders; those that were not sent yet go in one message."""
+        if self._client.status in ("closing", "closed"):
+            raise ClusterLost(
+                "the Dask client is closed, and with it what was on the workers, such as weights: "
+                "read them before it is closed, or fit again"
+            )
         graph, named = graph_of([*orders, *also])
         futures = {}
         if named:

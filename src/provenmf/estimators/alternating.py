@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from provenmf.blocks import Blocks, as_blocks, at_safe_scale, is_outside_memory
+from provenmf.blocks import Block, Blocks, RowArray, as_blocks, at_safe_scale, is_outside_memory
 from provenmf.blocks.observed import ObservedBlocks, observed_entries
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.estimators.base import Factorizer
@@ -27,7 +27,7 @@ from provenmf.solvers.alternating.starts import Init
 from provenmf.solvers.checkpoint import Checkpoint
 from provenmf.solvers.interruption import OnInterrupt
 from provenmf.solvers.run import Callback
-from provenmf.solvers.weights import encode
+from provenmf.solvers.weights import encode, encoder
 
 PENALTIES = ("l1_weights", "l2_weights", "l1_components", "l2_components")
 
@@ -161,7 +161,8 @@ class AlternatingFactorizer(Factorizer):
         -------
         self
         """
-        self.fit_transform(X, mask=mask, checkpoint=checkpoint)
+        self._validate_params()
+        self._factorized(self._blocks(X, reset=True, mask=mask), checkpoint)
         return self
 
     def fit_transform(
@@ -183,8 +184,8 @@ class AlternatingFactorizer(Factorizer):
         -------
         array (n_rows, n_components)
         """
-        self._validate_params()
-        return self._factorized(self._blocks(X, reset=True, mask=mask), checkpoint)
+        self.fit(X, mask=mask, checkpoint=checkpoint)
+        return self.factorization_.weights
 
     def transform(self, X: Any, mask: Any = None) -> NDArray[Any]:
         """Find the weights of rows for the components found by `fit`.
@@ -270,17 +271,32 @@ class AlternatingFactorizer(Factorizer):
             verbose=self.verbose,
         )
 
-    def _encode(
-        self, blocks: Blocks, components: NDArray[Any], known: NDArray[Any] | None = None
-    ) -> NDArray[Any]:
-        return encode(blocks, components, penalty=self._penalties.on_weights(blocks.n_columns))
+    def _encoder(self, blocks: Blocks, components: NDArray[Any]) -> Callable[[Block], NDArray[Any]]:
+        penalty = self._penalties.on_weights(blocks.n_columns)
+        return encoder(components, blocks.dtype, penalty=penalty)
+
+    def _encode(self, blocks: Blocks, components: NDArray[Any]) -> NDArray[Any]:
+        if isinstance(blocks, ObservedBlocks):
+            penalty = self._penalties.on_weights(blocks.n_columns)
+            return encode(blocks, components, penalty=penalty)
+        return super()._encode(blocks, components)
+
+    def _final_weights(self, blocks: Blocks, solution: Solution) -> RowArray:
+        if isinstance(blocks, ObservedBlocks):
+            return self._encode(blocks, solution.components)
+        return super()._final_weights(blocks, solution)
 
     def _measured(
-        self, blocks: Blocks, factorization: Factorization, *, products: bool = True
+        self,
+        blocks: Blocks,
+        factorization: Factorization,
+        rows: RowArray | None = None,
+        *,
+        products: bool = True,
     ) -> Fit:
         if isinstance(blocks, ObservedBlocks):
             return ObservedFit(blocks, factorization, products=False)
-        return super()._measured(blocks, factorization, products=products)
+        return super()._measured(blocks, factorization, rows, products=products)
 
     def _statements(self, fit: Fit, *, thorough: bool = False) -> Certificate:
         if isinstance(fit, ObservedFit):

@@ -215,12 +215,9 @@ class AND(Factorizer):
     def _certify(self, fit: Fit) -> Certificate:
         return guarantee.certify(fit)
 
-    def fit_transform(
-        self, X: object, y: object = None, *, checkpoint: str | Path | Checkpoint | None = None
-    ) -> NDArray[np.floating]:
-        """Factorize X and return the weights (n_rows, n_components); `checkpoint` as for `fit`."""
+    def _factorized(self, blocks: Blocks, checkpoint: str | Path | Checkpoint | None) -> None:
         self.__dict__.pop("_stream", None)
-        return super().fit_transform(X, checkpoint=checkpoint)
+        super()._factorized(blocks, checkpoint)
 
     def partial_fit(self, X: object, y: object = None) -> AND:
         """Do one stage with a batch of rows, together with the sums of earlier batches.

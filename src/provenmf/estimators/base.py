@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral
@@ -15,12 +16,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from provenmf.blocks import Blocks
+from provenmf.blocks import Block, Blocks, RowArray
 from provenmf.errors import InvalidInput, warn_user
 from provenmf.estimators.checkpoint import keeper_of
 from provenmf.estimators.data_checks import ChecksData
 from provenmf.estimators.docstrings import completed
-from provenmf.estimators.memory import check_memory
+from provenmf.estimators.memory import check_memory, in_place
 from provenmf.estimators.parameters import AT_LEAST_ONE, StrOptions, validate_parameters
 from provenmf.estimators.provenance import plain_parameters, versions
 from provenmf.estimators.traits import Traits
@@ -30,7 +31,7 @@ from provenmf.parallel import blas_threads_for
 from provenmf.records import Certificate, Factorization, Solution, StopReason
 from provenmf.solvers.checkpoint import Checkpoint, Keeper, checkpointing
 from provenmf.solvers.interruption import Interruption, OnInterrupt, interruption
-from provenmf.solvers.weights import Constraint, encode
+from provenmf.solvers.weights import Constraint, encoder
 from provenmf.storage import as_dense
 
 MOST_COMPONENTS = 100  # that are tried where their number is not given
@@ -100,15 +101,17 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """Find the components."""
         raise NotImplementedError  # every method has its own
 
-    def _encode(
-        self, blocks: Blocks, components: NDArray[Any], known: NDArray[Any] | None = None
-    ) -> NDArray[Any]:
-        """Find the weights of given components; the last step of fit and all of transform.
+    def _encoder(self, blocks: Blocks, components: NDArray[Any]) -> Callable[[Block], NDArray[Any]]:
+        """The function that finds the weights of a block's rows for given components."""
+        return encoder(components, blocks.dtype, self._constraint)
 
-        At the end of a fit `known` are those that the solver found; where they solve this very
-        problem, they are the answer.
-        """
-        return encode(blocks, components, constraint=self._constraint)
+    def _encode(self, blocks: Blocks, components: NDArray[Any]) -> NDArray[Any]:
+        """Find the weights of given components: what `transform` does."""
+        return blocks.map_rows(self._encoder(blocks, components))
+
+    def _final_weights(self, blocks: Blocks, solution: Solution) -> RowArray:
+        """The same at the end of a fit, left where the rows are."""
+        return blocks.rows_in_place(self._encoder(blocks, solution.components))
 
     def _certify(self, fit: Fit) -> Certificate:
         """Say what the method's theory says about this result."""
@@ -137,7 +140,8 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         -------
         self
         """
-        self.fit_transform(X, checkpoint=checkpoint)
+        self._validate_params()
+        self._factorized(self._blocks(X, reset=True), checkpoint)
         return self
 
     def fit_transform(
@@ -154,13 +158,11 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         -------
         array (n_rows, n_components)
         """
-        self._validate_params()
-        return self._factorized(self._blocks(X, reset=True), checkpoint)
+        self.fit(X, checkpoint=checkpoint)
+        return self.factorization_.weights
 
-    def _factorized(
-        self, blocks: Blocks, checkpoint: str | Path | Checkpoint | None
-    ) -> NDArray[Any]:
-        """All of a fit but the validation; the weights."""
+    def _factorized(self, blocks: Blocks, checkpoint: str | Path | Checkpoint | None) -> None:
+        """All of a fit but the validation."""
         self._check_memory(blocks)
         with (
             blas_threads_for(blocks.stored_entries),
@@ -172,7 +174,6 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             if keeper is not None:
                 keeper.check_data(self.factorization_.fingerprint)
         self._warn_if_cut_short()
-        return self.factorization_.weights
 
     def _gathered_bytes(self, blocks: Blocks) -> float:
         """Bytes of the data, and of what is as large, that the method holds at once."""
@@ -262,9 +263,11 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     ) -> None:
         """End of every fit: weights, certificate, record, fitted attributes."""
         self._forget()
+        rows = self._final_weights(blocks, solution)
+        weights = in_place(rows, blocks, len(solution.components))
         factorization = Factorization(
             method=self._method,
-            weights=self._encode(blocks, solution.components, solution.weights),
+            weights=weights,
             components=solution.components,
             anchors=solution.anchors,
             labels=solution.labels,
@@ -276,13 +279,12 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             column_names=self._column_names(),
             notes=(*self._number_note(len(solution.components)), *solution.notes),
         )
-        fit = self._measured(blocks, factorization, products=self.certify)
-        factorization = replace(factorization, fingerprint=fit.fingerprint)
+        fit = self._measured(blocks, factorization, rows, products=self.certify)
+        known: dict[str, Any] = {"weights": weights, "fingerprint": fit.fingerprint}
         if self.certify:
             with pressed.dispensable() if pressed else nullcontext():
-                self.certificate_ = self._statements(fit)
-                factorization = replace(factorization, certificate=self.certificate_)
-        self.factorization_ = factorization
+                self.certificate_ = known["certificate"] = self._statements(fit)
+        self.factorization_ = factorization = replace(factorization, **known)
         self.components_ = factorization.components
         self.n_components_ = factorization.n_components
         self.trace_ = factorization.trace
@@ -303,14 +305,20 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         )
 
     def _measured(
-        self, blocks: Blocks, factorization: Factorization, *, products: bool = True
+        self,
+        blocks: Blocks,
+        factorization: Factorization,
+        rows: RowArray | None = None,
+        *,
+        products: bool = True,
     ) -> Fit:
-        """The fit as certificates see it."""
+        """The fit as certificates see it; `rows` are its weights where the rows are."""
         least_squares = self._weights_are_least_squares
         return Fit(
             blocks,
             factorization,
             self._constraint,
+            rows=rows,
             least_squares=least_squares,
             products=products,
         )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks import Blocks
+from provenmf.blocks import Block, Blocks
 from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, Interval, StrOptions
 from provenmf.estimators.traits import Traits
@@ -18,9 +19,9 @@ from provenmf.guarantees.fit import Fit
 from provenmf.records import Certificate, Solution
 from provenmf.records.states import ConeState
 from provenmf.solvers.alternating.refine import Refine, refine
-from provenmf.solvers.cones.solver import First, cones, nearest_component_weights
+from provenmf.solvers.cones.solver import First, cones, nearest_component_encoder
 from provenmf.solvers.interruption import Interruption, OnInterrupt
-from provenmf.solvers.poisson.rows import encode_counts
+from provenmf.solvers.poisson.rows import weights_encoder
 from provenmf.solvers.run import Callback
 
 
@@ -154,14 +155,12 @@ class ConeNMF(Factorizer):
     def _weights_are_least_squares(self) -> bool:
         return self.refine not in (None, "kl")
 
-    def _encode(
-        self, blocks: Blocks, components: NDArray[Any], known: NDArray[Any] | None = None
-    ) -> NDArray[Any]:
+    def _encoder(self, blocks: Blocks, components: NDArray[Any]) -> Callable[[Block], NDArray[Any]]:
         if self.refine is None:
-            return nearest_component_weights(blocks, components)
+            return nearest_component_encoder(components, blocks.dtype)
         if self.refine == "kl":
-            return encode_counts(blocks, components)
-        return super()._encode(blocks, components)
+            return weights_encoder(components, blocks.dtype)
+        return super()._encoder(blocks, components)
 
     def _certify(self, fit: Fit) -> Certificate:
         if self.refine == "kl":

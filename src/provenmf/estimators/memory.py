@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
-from provenmf.blocks import Blocks
+from provenmf.blocks import Blocks, RowArray
+from provenmf.blocks.parts import Parts
 from provenmf.budget import BLOCKS_IN_BUDGET, memory_budget
 from provenmf.errors import TooLarge, warn_user
+from provenmf.records.deferred import Deferred
 
 PYTHON = 350e6  # bytes of the interpreter with numpy, scipy, scikit-learn and the compiled kernels
 # Without a budget, more bytes than the first number are refused, and more than the second are
@@ -14,6 +19,23 @@ PYTHON = 350e6  # bytes of the interpreter with numpy, scipy, scikit-learn and t
 MOST_GATHERED, HINT = 16e9, 256e6
 # Vectors with a number for each row that a fit and its certificate hold at the same time.
 VECTORS = 8
+# Weights of more bytes stay on the workers of a cluster until they are read.
+LEFT_ON_WORKERS = 1 << 26
+
+
+def in_place(rows: RowArray, blocks: Blocks, k: int) -> Any:
+    """Weights for a record: an array, or what stands for one that is on workers and large."""
+    if not isinstance(rows, Parts):
+        return rows
+    if not is_left_on_workers(blocks, k):
+        return rows.rows()
+    there: Any = rows
+    return Deferred((blocks.n_rows, k), rows.rows, partial(there.as_dask, k, blocks.dtype))
+
+
+def is_left_on_workers(blocks: Blocks, k: int) -> bool:
+    """Whether the weights are too many to be brought here unasked."""
+    return blocks.elsewhere and blocks.n_rows * k * blocks.dtype.itemsize > LEFT_ON_WORKERS
 
 
 def check_memory(name: str, blocks: Blocks, k: int, *, gathered: float, certify: bool) -> None:
@@ -26,7 +48,9 @@ def check_memory(name: str, blocks: Blocks, k: int, *, gathered: float, certify:
     gathered : bytes that the method holds of the data at once, 0 where blocks are enough.
     certify : whether a certificate is wanted, which takes another array (n_rows, k).
     """
-    by_row = blocks.n_rows * (k * (blocks.dtype.itemsize + 8 * (1 + certify)) + 8 * VECTORS)
+    brought = certify or not is_left_on_workers(blocks, k)
+    of_weights = k * (blocks.dtype.itemsize + 8 * (1 + certify)) if brought else 0
+    by_row = blocks.n_rows * (of_weights + 8 * VECTORS)
     row_bytes = blocks.n_columns * blocks.dtype.itemsize
     what = f", {gathered / 1e9:.2g} GB of it for the data at once" if gathered else ""
     check_budget(
@@ -43,9 +67,9 @@ def check_memory(name: str, blocks: Blocks, k: int, *, gathered: float, certify:
     if blocks.elsewhere and by_row > HINT:
         warn_user(
             RuntimeWarning(
-                f"{name} brings weights and lengths of {blocks.n_rows} rows to this process at the "
-                f"end, {by_row / 1e9:.2g} GB"
-                + (", half of it for the certificate (certify=False)" if certify else "")
+                f"{name} brings {'weights and ' if brought else ''}lengths of {blocks.n_rows} rows "
+                f"to this process at the end, {by_row / 1e9:.2g} GB"
+                + ("; without a certificate the weights stay (certify=False)" if certify else "")
             )
         )
 

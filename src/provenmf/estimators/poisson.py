@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks import Blocks
+from provenmf.blocks import Block, Blocks
 from provenmf.estimators.base import Factorizer
 from provenmf.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE
 from provenmf.estimators.traits import Traits
@@ -17,7 +18,7 @@ from provenmf.records import Certificate, Solution
 from provenmf.solvers.alternating.starts import Init
 from provenmf.solvers.interruption import OnInterrupt
 from provenmf.solvers.poisson.counts import held
-from provenmf.solvers.poisson.rows import encode_counts
+from provenmf.solvers.poisson.rows import weights_encoder
 from provenmf.solvers.poisson.solver import poisson_nmf
 from provenmf.solvers.run import Callback
 
@@ -120,10 +121,8 @@ class PoissonNMF(Factorizer):
     def _weights_are_least_squares(self) -> bool:
         return False
 
-    def _encode(
-        self, blocks: Blocks, components: NDArray[Any], known: NDArray[Any] | None = None
-    ) -> NDArray[Any]:
-        return encode_counts(blocks, components)
+    def _encoder(self, blocks: Blocks, components: NDArray[Any]) -> Callable[[Block], NDArray[Any]]:
+        return weights_encoder(components, blocks.dtype)
 
     def _certify(self, fit: Fit) -> Certificate:
         return guarantee.certify(fit)

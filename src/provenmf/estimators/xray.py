@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from provenmf.blocks import Blocks
+from provenmf.blocks import Blocks, RowArray
+from provenmf.blocks.parts import Parts
 from provenmf.estimators.anchors import AnchorFactorizer
 from provenmf.estimators.parameters import StrOptions
 from provenmf.estimators.traits import Traits
@@ -108,12 +109,15 @@ class XRAY(AnchorFactorizer):
             verbose=self.verbose,
         )
 
-    def _encode(
-        self, blocks: Blocks, components: NDArray[Any], known: NDArray[Any] | None = None
-    ) -> NDArray[Any]:
-        if known is not None:  # the last projection solved the same problem
-            return known.astype(blocks.dtype, copy=False)
-        return super()._encode(blocks, components)
+    def _final_weights(self, blocks: Blocks, solution: Solution) -> RowArray:
+        known: RowArray | None = solution.weights
+        if known is None:
+            return super()._final_weights(blocks, solution)
+        # The last projection solved the same problem.
+        dtype = blocks.dtype
+        if isinstance(known, Parts):
+            return known.mapped(lambda weights: weights.astype(dtype, copy=False))
+        return known.astype(dtype, copy=False)
 
     def _certify(self, fit: Fit) -> Certificate:
         return separable.certify_cone(fit)

@@ -11,13 +11,15 @@ certificate multiplies by `unit` what it reports in the units of the data. Else 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks import Block, Blocks
+from provenmf.blocks import Block, Blocks, RowArray
+from provenmf.blocks.parts import Parts
 from provenmf.blocks.scale import divided
 from provenmf.guarantees.measurement import (
     Measurement,
@@ -48,6 +50,7 @@ class Fit:
     blocks : the data (n, d).
     factorization : weights (n, k) and components (k, d); nothing else of it is believed.
     constraint : what the weights were to satisfy; "simplex" counts only if they do.
+    rows : the weights where the rows are, if that is elsewhere.
     least_squares : whether weights come from least squares under this constraint.
     products : whether one pass should bring the products with the factors and the Gram matrix too;
         without them it is faster, and a certificate that needs them makes another pass.
@@ -59,11 +62,13 @@ class Fit:
         factorization: Factorization,
         constraint: Constraint = "nonnegative",
         *,
+        rows: RowArray | None = None,
         least_squares: bool = True,
         products: bool = True,
     ) -> None:
         self.given, self.factorization = blocks, factorization
-        on_simplex = constraint == "simplex" and _on_simplex(factorization.weights)
+        self._rows = factorization.weights if rows is None else rows
+        on_simplex = constraint == "simplex" and all(_of_each(_on_simplex, self._rows))
         self.constraint: Constraint = "simplex" if on_simplex else "nonnegative"
         self.least_squares, self._products = least_squares, products
 
@@ -78,9 +83,9 @@ class Fit:
 
     def _measured(self, unit: float, products: bool) -> Measurement:
         blocks = self._blocks_in(unit)
-        weights, components = self._factors_in(unit)
         gram = products and gram_is_formed(blocks)
-        return measure(blocks, weights, components, products=products, gram=gram)
+        components = self._components_in(unit)
+        return measure(blocks, self.weight_rows, components, products=products, gram=gram)
 
     @computed_once
     def _complete(self) -> Measurement:
@@ -89,21 +94,21 @@ class Fit:
     def _blocks_in(self, unit: float) -> Blocks:
         return self.given if unit == 1.0 else divided(self.given, unit)
 
-    def _factors_in(self, unit: float) -> tuple[Floats, Floats]:
-        """Weights and components of the divided data, in double precision.
-
-        Where the weights of a component leave the safe range, it takes over their size.
-        """
-        weights = self.factorization.weights.astype(np.float64, copy=False)
-        components = self.factorization.components.astype(np.float64, copy=False)
-        peaks = _largest_of_columns(weights)
+    @computed_once
+    def _sizes(self) -> Floats | None:
+        """What weights that leave the safe range are divided by: components take it over."""
+        peaks = np.max(list(_of_each(_largest_of_columns, self._rows)), axis=0)
         risky = (peaks > 0) & ((peaks < SAFE[0]) | (peaks > SAFE[1]))
-        sizes = np.where(risky, power_of_two(np.where(risky, peaks, 1.0)), 1.0)
-        if risky.any():
-            weights = weights / sizes
-        if risky.any() or unit != 1.0:
-            components = components * (1.0 / unit) * sizes[:, None]
-        return weights, components
+        if not risky.any():
+            return None
+        return np.where(risky, power_of_two(np.where(risky, peaks, 1.0)), 1.0)
+
+    def _components_in(self, unit: float) -> Floats:
+        """Components of the divided data, in double precision."""
+        components, sizes = self.given_components, self._sizes
+        if sizes is not None:
+            return components * (1.0 / unit) * sizes[:, None]
+        return components if unit == 1.0 else components * (1.0 / unit)
 
     @property
     def method(self) -> str:
@@ -126,18 +131,25 @@ class Fit:
         return self._blocks_in(self.unit)
 
     @computed_once
-    def _factors(self) -> tuple[Floats, Floats]:
-        return self._factors_in(self.unit)
-
-    @property
     def weights(self) -> Floats:
-        """W (n, k) in double precision."""
-        return self._factors[0]
+        """W (n, k) in double precision; those that are elsewhere are brought here."""
+        sizes = self._sizes
+        return self.given_weights if sizes is None else self.given_weights / sizes
 
-    @property
+    @computed_once
+    def weight_rows(self) -> RowArray:
+        """W for passes over the data: left where the rows are."""
+        if not isinstance(self._rows, Parts):
+            return self.weights
+        if self._sizes is None and self.given.dtype == np.float64:
+            return self._rows
+        sizes = 1.0 if self._sizes is None else self._sizes
+        return self._rows.mapped(lambda weights: weights.astype(np.float64) / sizes)
+
+    @computed_once
     def components(self) -> Floats:
         """C (k, d) in double precision, divided by `unit`."""
-        return self._factors[1]
+        return self._components_in(self.unit)
 
     @property
     def given_weights(self) -> Floats:
@@ -257,7 +269,7 @@ class Fit:
         def largest(block: Block, weights: Floats) -> Floats:
             return largest_residual_entries(block, weights, components)
 
-        return self.blocks.arg_reduce(largest, self.weights)[1]
+        return self.blocks.arg_reduce(largest, self.weight_rows)[1]
 
     @computed_once
     def components_gram(self) -> Floats:
@@ -321,6 +333,11 @@ class Fit:
         """Components divided by their sums, where these are positive."""
         sums = self.components.sum(axis=1, keepdims=True)
         return self.components / np.where(sums > 0, sums, 1.0)
+
+
+def _of_each(function: Callable[[Any], Any], rows: RowArray) -> Iterable[Any]:
+    """What the function returns for the rows, or for each of their parts."""
+    return rows.each(function) if isinstance(rows, Parts) else [function(rows)]
 
 
 def _largest_of_columns(weights: Floats) -> Floats:

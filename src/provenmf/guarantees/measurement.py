@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.blocks import Block, Blocks
+from provenmf.blocks import Block, Blocks, RowArray
 from provenmf.linalg.fingerprint import entry_hashes
 from provenmf.linalg.norms import (
     row_lengths,
@@ -49,7 +49,7 @@ class Measurement:
 
 
 def measure(
-    blocks: Blocks, weights: Floats, components: Floats, *, products: bool, gram: bool
+    blocks: Blocks, weights: RowArray, components: Floats, *, products: bool, gram: bool
 ) -> Measurement:
     """Measure in one pass; `products` asks for cross and weights_data, `gram` for XᵀX."""
 
@@ -61,7 +61,7 @@ def measure(
             hashes = entry_hashes(block, row.start)
             return (*found, *_range(block)), (hashes, weights_data, *matrix)
 
-    n, k = weights.shape
+    n, k = blocks.n_rows, len(components)
     by_row = np.empty((3, n))
     cross = np.empty((n, k) if products else (0, k))
     bounds = [0.0, 0.0]  # the smallest and the largest entry

@@ -75,12 +75,9 @@ def certify(fit: Fit) -> Certificate:
 
 def measure(fit: Fit) -> Excess:
     """Divergences and pulls of all rows, in one pass."""
-    parts = [
-        part
-        for _, _, part in fit.blocks.each(
-            lambda block, weights: excess(block, weights, fit.components), fit.weights
-        )
-    ]
+    components = fit.components
+    found = fit.blocks.each(lambda block, w: excess(block, w, components), fit.weight_rows)
+    parts = [part for _, _, part in found]
     return Excess(
         rows=np.concatenate([part.rows for part in parts]),
         row_logs=np.concatenate([part.row_logs for part in parts]),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.records.certificate import Certificate
+from provenmf.records.deferred import Deferred
 from provenmf.records.error_bars import ErrorBars
 from provenmf.records.origin import Origin
 from provenmf.records.plotting import Plotted
@@ -24,13 +25,14 @@ from provenmf.records.trace import Trace
 class Solution:
     """What a solver found: components (k, d), and how it got there.
 
-    weights : (n, k), where the method has found some on its way.
+    weights : (n, k), where the method has found some on its way; an array, or parts of it where
+        the rows are.
     state : what the method keeps for itself, see `records.states`.
     notes : what else readers of the result should know.
     """
 
     components: NDArray[Any]
-    weights: NDArray[Any] | None = None
+    weights: Any = None
     anchors: NDArray[np.intp] | None = None
     labels: NDArray[np.intp] | None = None
     trace: Trace = field(default_factory=Trace)
@@ -48,7 +50,8 @@ class Factorization(Plotted):
     method : str
         The method's stem, such as "spa" or "and_descent".
     weights, components : ndarray of shape (n, k) and (k, d)
-        The factors.
+        The factors. Large weights of a fit on a Dask cluster stay on its workers until they are
+        first read; see `weights_as_dask`.
     anchors : ndarray of shape (k,) or None
         Rows of the data that became the components, for methods that choose rows.
     labels : ndarray of shape (n,) or None
@@ -108,6 +111,45 @@ class Factorization(Plotted):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stop_reason", StopReason(self.stop_reason))
+        if isinstance(self.weights, Deferred):
+            self.__dict__["_deferred"] = self.__dict__.pop("weights")
+
+    if not TYPE_CHECKING:  # for type checkers `weights` is an array like any other
+
+        def __getattr__(self, name: str) -> Any:
+            """Weights that are read for the first time come here."""
+            if name != "weights" or "_deferred" not in self.__dict__:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            self.__dict__["weights"] = weights = self.__dict__["_deferred"].array()
+            del self.__dict__["_deferred"]
+            return weights
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy for another process has the weights in it."""
+        assert self.weights is not None  # now they are here
+        return self.__dict__
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows the data have; weights that are elsewhere stay there."""
+        there = self.__dict__.get("_deferred")
+        return len(self.weights) if there is None else int(there.shape[0])
+
+    def weights_as_dask(self) -> Any:
+        """The weights as a Dask array, for results that do not fit into this process.
+
+        Returns
+        -------
+        dask.array.Array of shape (n, k)
+            In the chunks in which the weights are on the workers; in one chunk if they are here.
+            It can be used as long as the cluster runs.
+        """
+        there = self.__dict__.get("_deferred")
+        if there is not None:
+            return there.as_dask()
+        from dask import array
+
+        return array.from_array(self.weights, chunks=-1)
 
     @property
     def n_components(self) -> int:
@@ -116,7 +158,7 @@ class Factorization(Plotted):
 
     def __repr__(self) -> str:
         return (
-            f"Factorization({self.n_components} components of {len(self.weights):,} rows and "
+            f"Factorization({self.n_components} components of {self.n_rows:,} rows and "
             f"{self.components.shape[1]:,} columns, method={self.method!r})"
         )
 

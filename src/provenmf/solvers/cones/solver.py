@@ -20,8 +20,9 @@ unit length, so that a weight is the length of a row's projection, whatever the 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,7 +156,14 @@ def greedy_clusters(
 def nearest_component_weights(
     blocks: Blocks, components: NDArray[np.floating]
 ) -> NDArray[np.floating]:
-    """Weights with one nonzero per row: its projection on the nearest component.
+    """Weights with one nonzero per row; see `nearest_component_encoder`."""
+    return blocks.map_rows(nearest_component_encoder(components, blocks.dtype))
+
+
+def nearest_component_encoder(
+    components: NDArray[np.floating], dtype: np.dtype[Any]
+) -> Callable[[Block], NDArray[np.floating]]:
+    """The function that projects each row of a block on the component nearest to it.
 
     Differs: Algorithm 2 uses the component of the row's cluster. The nearest one is never
     farther, so the error is at most the paper's, the two agree wherever inequality (1) holds, and
@@ -168,11 +176,11 @@ def nearest_component_weights(
     def weights_of(block: Block) -> NDArray[np.floating]:
         products = block @ units.T
         rows, nearest = np.arange(block.shape[0]), products.argmax(axis=1)
-        weights = np.zeros(products.shape, dtype=blocks.dtype)
+        weights = np.zeros(products.shape, dtype=dtype)
         weights[rows, nearest] = products[rows, nearest] / safe_lengths[nearest]
         return weights
 
-    return blocks.map_rows(weights_of)
+    return weights_of
 
 
 def zero_solution(blocks: Blocks) -> Solution:

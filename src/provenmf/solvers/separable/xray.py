@@ -138,6 +138,8 @@ def xray(
     solution = anchor_solution(blocks, kept, drop, run)
     if kept != anchors:
         return solution
+    if blocks.elsewhere:
+        return replace(solution, weights=state.mapped(lambda part: np.ascontiguousarray(part[2])))
     return replace(solution, weights=np.ascontiguousarray(state.rows(lambda part: part[2])))
 
 
