@@ -17,15 +17,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
+from provenmf.blocks.parts import Part, Parts
 from provenmf.storage import as_dense
 
 # Enough rows to choose dozens of centroids between two passes, few enough to stay in cache.
 POOL_ROWS = 256
+# Comes after every row.
+NOBODY = (np.inf, 0)
 
 
 @dataclass
@@ -38,14 +42,18 @@ class Pool:
     similarity: NDArray[np.float64]
     outside: tuple[float, int]
 
-    def farthest(self, decimals: int) -> tuple[int, float] | None:
-        """The farthest row of all and its similarity; None if a row outside may be farther."""
+    def farthest(self, decimals: int) -> int | None:
+        """Place of the farthest row of all; None if a row outside may be farther."""
         rounded = np.round(self.similarity, decimals)
-        position = int(np.argmin(rounded))
-        row = int(self.rows[position])
-        if (float(rounded[position]), row) < self.outside:
-            return row, float(self.similarity[position])
+        place = int(np.argmin(rounded))
+        if (float(rounded[place]), int(self.rows[place])) < self.outside:
+            return place
         return None
+
+    def unit_row(self, place: int) -> NDArray[np.floating]:
+        """The row at the given place as a dense vector of unit length."""
+        dense = as_dense(self.block[[place]])[0]
+        return np.asarray(dense / dense.dtype.type(self.lengths[place]))
 
     def meet(self, centroid: NDArray[np.floating]) -> None:
         """Let the rows of the pool know a new centroid."""
@@ -67,83 +75,99 @@ def farthest_first(
     The first centroid is given and has similarity −1. Ends with `steps`, or when every row has
     the direction of a centroid, to `decimals`. The result does not depend on `pool_rows`.
     """
-    directed = lengths > 0
-    safe_lengths = np.where(directed, lengths, 1.0)
-    similarity = np.where(directed, -1.0, np.inf)
     unseen = [unit_row(blocks, first, lengths[first])]
+    similarity: Parts | None = None
     pool: Pool | None = None
     for step in steps:
         if step == 0:
             yield first, unseen[0], -1.0
             continue
-        found = pool.farthest(decimals) if pool else None
-        if found is None:
-            similarity = raised_similarity(blocks, safe_lengths, similarity, np.array(unseen))
+        place = pool.farthest(decimals) if pool else None
+        if place is None:
+            similarity = raised_similarity(blocks, lengths, similarity, np.array(unseen))
             pool = farthest_pool(blocks, lengths, similarity, decimals, pool_rows)
             unseen = []
-            found = pool.farthest(decimals)
-        assert pool is not None and found is not None  # a fresh pool always decides
-        row, nearest = found
+            place = pool.farthest(decimals)
+        assert pool is not None and place is not None  # a fresh pool always decides
+        nearest = float(pool.similarity[place])
         if round(nearest, decimals) >= 1.0:
             return
-        unseen.append(unit_row(blocks, row, lengths[row]))
+        unseen.append(pool.unit_row(place))
         pool.meet(unseen[-1])
-        yield row, unseen[-1], nearest
+        yield int(pool.rows[place]), unseen[-1], nearest
 
 
 def raised_similarity(
     blocks: Blocks,
     lengths: NDArray[np.float64],
-    similarity: NDArray[np.float64],
+    similarity: Parts | None,
     centroids: NDArray[np.floating],
-) -> NDArray[np.float64]:
-    """One pass: each row's largest inner product with the old and the new centroids."""
+) -> Parts:
+    """One pass: each row's largest inner product with the old and the new centroids.
 
-    def raised(
-        block: Block, length: NDArray[np.floating], old: NDArray[np.floating]
-    ) -> NDArray[np.float64]:
-        return np.asarray(np.maximum(old, (block @ centroids.T).max(axis=1) / length))
+    It stays where the rows are. Rows of length zero have an infinite one.
+    """
 
-    return blocks.map_rows(raised, lengths, similarity)
+    def raised(block: Block, length: NDArray[np.floating], *old: Part) -> NDArray[np.float64]:
+        directed = length > 0
+        largest = (block @ centroids.T).max(axis=1) / np.where(directed, length, 1.0)
+        return np.maximum(np.where(directed, largest, np.inf), *old or (-1.0,))
+
+    return blocks.keep(raised, lengths, *(() if similarity is None else (similarity,)))
 
 
 def farthest_pool(
     blocks: Blocks,
     lengths: NDArray[np.float64],
-    similarity: NDArray[np.float64],
+    similarity: Parts,
     decimals: int,
     size: int,
 ) -> Pool:
     """The `size` rows of least similarity, of equal ones the lowest."""
+    found = zip(blocks.ranges(), similarity.each(partial(farthest_of, decimals, size + 1)))
+    numbers, values = map(np.concatenate, zip(*((start + n, v) for (start, _), (n, v) in found)))
+    rounded = np.round(values, decimals)
+    ordered = np.lexsort((numbers, rounded))
+    chosen, rest = ordered[:size], ordered[size:]
+    outside = (float(rounded[rest[0]]), int(numbers[rest[0]])) if rest.size else NOBODY
+    chosen = chosen[np.argsort(numbers[chosen])]
+    rows = numbers[chosen]
+    return Pool(rows, blocks.take(rows), lengths[rows], values[chosen], outside)
+
+
+def farthest_of(
+    decimals: int, size: int, similarity: NDArray[np.float64]
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Numbers and similarities of the `size` rows of least similarity, of equal ones the lowest."""
     rounded = np.round(similarity, decimals)
-    candidates = np.flatnonzero(np.isfinite(rounded))
-    if candidates.size > size:
-        last = np.partition(rounded[candidates], size)[size]
-        candidates = candidates[rounded[candidates] <= last]
-    ordered = candidates[np.argsort(rounded[candidates], kind="stable")]
-    rows, rest = np.sort(ordered[:size]), ordered[size:]
-    outside = (float(rounded[rest[0]]), int(rest[0])) if rest.size else (np.inf, blocks.n_rows)
-    return Pool(rows, blocks.take(rows), lengths[rows], similarity[rows], outside)
+    numbers = np.flatnonzero(np.isfinite(rounded))
+    if numbers.size > size:
+        last = np.partition(rounded[numbers], size - 1)[size - 1]
+        numbers = numbers[rounded[numbers] <= last]
+        numbers = numbers[np.argsort(rounded[numbers], kind="stable")[:size]]
+    return numbers, similarity[numbers]
 
 
 def nearest_centroid(
     blocks: Blocks, lengths: NDArray[np.float64], centroids: NDArray[np.floating], decimals: int
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Label of the nearest centroid and the inner product with it (Algorithm 1, step 4).
+) -> tuple[Parts, float]:
+    """Label of each row's nearest centroid (Algorithm 1, step 4), and the least inner product.
 
-    Equally near centroids: the one chosen first. Rows of length zero: label −1, product 0.
+    Equally near centroids: the one chosen first. Rows of length zero: label −1. The labels stay
+    where the rows are.
     """
 
-    def nearest(block: Block, length: NDArray[np.floating]) -> NDArray[np.float64]:
+    def nearest(block: Block, length: NDArray[np.floating]) -> Part:
         products = block @ centroids.T
         largest = products.max(axis=1)
         close = products >= (largest - length * 10.0**-decimals)[:, None]
-        return np.column_stack([close.argmax(axis=1), largest])
+        directed = length > 0
+        labels = np.where(directed, close.argmax(axis=1), -1)
+        return labels, np.where(directed, largest, np.inf) / np.where(directed, length, 1.0)
 
-    found = blocks.map_rows(nearest, lengths)
-    directed = lengths > 0
-    labels = np.where(directed, found[:, 0], -1).astype(np.intp)
-    return labels, found[:, 1] / np.where(directed, lengths, 1.0)
+    found = blocks.keep(nearest, lengths)
+    least = min(found.each(lambda part: part[1].min(initial=np.inf)))
+    return found.mapped(lambda part: part[0]), float(least)
 
 
 def unit_row(blocks: Blocks, row: int, length: float) -> NDArray[np.floating]:

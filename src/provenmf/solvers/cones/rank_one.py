@@ -12,10 +12,12 @@ may be taken nonnegative (Perron and Frobenius) and the sum is never orthogonal 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks import Block, Blocks
+from provenmf.blocks import Block, Blocks, RowArray
 from provenmf.linalg.clusters import combine_rows, gram_products
 from provenmf.linalg.scaling import unit_rows
 
@@ -24,16 +26,17 @@ EXHAUSTED = 1e-12
 
 
 def leading_directions(
-    blocks: Blocks, labels: NDArray[np.intp], n_clusters: int, *, tol: float, max_passes: int
+    blocks: Blocks, labels: RowArray, n_clusters: int, *, tol: float, max_passes: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Unit vectors (n_clusters, d), nonnegative, and relative residuals ‖Av − θv‖/θ, A = X_kᵀX_k.
 
     The residual of a vector is at most `tol` unless `max_passes` were made before. The energy
     ‖X_k v‖² falls short of its maximum by a relative error of about the residual's square.
     """
-    vectors = unit_rows(cluster_sums(blocks, labels, n_clusters))
+    sums, sizes = cluster_sums(blocks, labels, n_clusters)
+    vectors = unit_rows(sums)
     residuals = np.full(n_clusters, np.inf)
-    active = np.flatnonzero(np.bincount(labels[labels >= 0], minlength=n_clusters) > 1)
+    active = np.flatnonzero(sizes > 1)
     residuals[np.setdiff1d(np.arange(n_clusters), active)] = 0.0  # one row: it is its own vector
     passes = 0
     while active.size and passes < max_passes:
@@ -41,7 +44,7 @@ def leading_directions(
         position[active] = np.arange(active.size)
         steps = min(BASIS, max_passes - passes)
         vectors[active], residuals[active], used = lanczos(
-            blocks, position[labels], vectors[active], steps=steps, tol=tol
+            blocks, labels, position, vectors[active], steps=steps, tol=tol
         )
         passes += used
         active = active[residuals[active] > tol]
@@ -49,9 +52,18 @@ def leading_directions(
 
 
 def lanczos(
-    blocks: Blocks, labels: NDArray[np.intp], start: NDArray[np.float64], *, steps: int, tol: float
+    blocks: Blocks,
+    labels: RowArray,
+    position: NDArray[np.intp],
+    start: NDArray[np.float64],
+    *,
+    steps: int,
+    tol: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
-    """At most `steps` Lanczos steps for all clusters together: Ritz vectors, residuals, steps."""
+    """At most `steps` Lanczos steps for some clusters together: Ritz vectors, residuals, steps.
+
+    `position` has the place of each cluster in `start`, −1 for those that are left out.
+    """
     n_clusters = start.shape[0]
     basis = np.zeros((n_clusters, steps, start.shape[1]))
     projected = np.zeros((n_clusters, steps, steps))
@@ -59,7 +71,7 @@ def lanczos(
     for step in range(steps):
         basis[:, step] = vector
         known = basis[:, : step + 1]
-        image = cluster_images(blocks, labels, vector)
+        image = cluster_images(blocks, labels, position, vector)
         overlap = np.einsum("kqd,kd->kq", known, image)
         projected[:, : step + 1, step] = projected[:, step, : step + 1] = overlap
         remainder = image - np.einsum("kq,kqd->kd", overlap, known)
@@ -77,20 +89,27 @@ def lanczos(
 
 
 def cluster_images(
-    blocks: Blocks, labels: NDArray[np.intp], vectors: NDArray[np.float64]
+    blocks: Blocks,
+    labels: RowArray,
+    position: NDArray[np.intp],
+    vectors: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """One pass: X_kᵀ X_k v_k for every cluster k."""
+    """One pass: X_kᵀ X_k v_k for every cluster k that has a position."""
 
     def images(block: Block, label: NDArray[np.intp]) -> NDArray[np.float64]:
-        return gram_products(block, label, vectors)
+        return gram_products(block, position[label], vectors)
 
     return np.asarray(blocks.map_reduce(images, labels))
 
 
-def cluster_sums(blocks: Blocks, labels: NDArray[np.intp], n_clusters: int) -> NDArray[np.float64]:
-    """One pass: the sum of the rows of each cluster."""
+def cluster_sums(
+    blocks: Blocks, labels: RowArray, n_clusters: int
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """One pass: the sum of the rows of each cluster, and how many there are."""
 
-    def sums(block: Block, label: NDArray[np.intp]) -> NDArray[np.float64]:
-        return combine_rows(block, label, np.ones(block.shape[0]), n_clusters)
+    def sums(block: Block, label: NDArray[np.intp]) -> tuple[NDArray[np.float64], Any]:
+        summed = combine_rows(block, label, np.ones(block.shape[0]), n_clusters)
+        return summed, np.bincount(label[label >= 0], minlength=n_clusters)
 
-    return np.asarray(blocks.map_reduce(sums, labels))
+    found, sizes = blocks.map_reduce(sums, labels)
+    return np.asarray(found), sizes

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
+from provenmf.blocks.parts import Parts
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.linalg.angles import similarity_decimals
 from provenmf.linalg.norms import squared_row_norms
@@ -51,14 +52,14 @@ class Clusters:
     """Result of Algorithm 1.
 
     rows : row numbers of the centroids; centroids : (k, d), those rows at unit length.
-    labels : nearest centroid of each row, −1 for rows of zeros.
+    labels : nearest centroid of each row, −1 for rows of zeros, where the rows are.
     angles : angles[j] is the largest angle of any row to the first j centroids, as far as it was
         needed; angles[0] = π/2, the largest angle between nonnegative rows.
     """
 
     rows: NDArray[np.intp]
     centroids: NDArray[np.floating]
-    labels: NDArray[np.intp]
+    labels: Parts
     angles: NDArray[np.float64]
 
 
@@ -115,7 +116,7 @@ def cones(
     return Solution(
         components.astype(blocks.dtype, copy=False),
         anchors=clusters.rows,
-        labels=clusters.labels,
+        labels=clusters.labels.rows(),
         trace=run.trace,
         stop_reason=run.stop_reason,
         state=ConeState(
@@ -147,9 +148,9 @@ def greedy_clusters(
         angles.append(0.0)
     found = largest_drop(np.array(angles)) if find_number else len(rows)
     kept = np.array(centroids[:found])
-    labels, similarities = nearest_centroid(blocks, lengths, kept, decimals)
+    labels, least = nearest_centroid(blocks, lengths, kept, decimals)
     if len(angles) == found:
-        angles.append(angle(similarities[labels >= 0].min()))
+        angles.append(angle(least))
     return Clusters(np.array(rows[:found], dtype=np.intp), kept, labels, np.array(angles))
 
 
@@ -201,12 +202,16 @@ def zero_solution(blocks: Blocks) -> Solution:
 
 def row_lengths(blocks: Blocks) -> NDArray[np.float64]:
     """One pass: the length of each row; zero if it is shorter than SHORTEST."""
-    lengths = np.sqrt(blocks.map_rows(squared_row_norms))
-    lengths[lengths < SHORTEST] = 0.0
+    lengths = blocks.map_rows(_lengths_of)
     if not np.isfinite(lengths).all():
         row = int(np.flatnonzero(~np.isfinite(lengths))[0])
         raise InvalidInput(f"row {row} of X is too large to be squared: divide X by its maximum")
-    return np.asarray(lengths)
+    return lengths
+
+
+def _lengths_of(block: Block) -> NDArray[np.float64]:
+    lengths = np.sqrt(squared_row_norms(block))
+    return np.where(lengths < SHORTEST, 0.0, lengths)
 
 
 def first_centroid(
