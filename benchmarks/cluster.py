@@ -2,9 +2,12 @@
 
     python benchmarks/cluster.py [--rows 200000] [--columns 100] [--rank 10] [--methods spa hals …]
 
-The same rows three times: an array of this process (one thread), persisted on a cluster of one
-process, and on one of two. Each method is fitted once to a few rows, so that everything is
-compiled, then in turn at the three places, `--repeats` times; the best time of each counts.
+The same rows at four places, one after the other: an array of this process (one thread), two
+processes without Dask, persisted on a cluster of one process, and on one of two. Only one place is
+there at a time, because idle workers take processor time, too. Each method is fitted once to a few
+rows, so that everything is compiled, then to all of them. All places are visited `--repeats` times;
+the best time of each counts.
+
 "speed-up" is one worker against two, "overhead" one worker against memory, each by the clock and,
 in brackets, by processor seconds that must come one after the other: those of the client and of
 the busiest worker's tasks. These hardly depend on what else the machine does; they leave out what
@@ -20,17 +23,66 @@ from __future__ import annotations
 import argparse
 import time
 from contextlib import closing
+from functools import partial
+from typing import Any, NamedTuple
 
 from clusters import METHODS, Halves, Traffic, Work, cluster, fitted, matrix, used, work_so_far
 from distributed import Client, wait
 
 
-def timed(method: str, k: int, X, client: Client | None, certify: bool) -> tuple[float, Work]:
-    """Seconds by the clock, and processor seconds."""
+class Took(NamedTuple):
+    """What one fit took: seconds by the clock, processor seconds, bytes to and from the client."""
+
+    wall: float
+    work: Work
+    read: int = 0
+    written: int = 0
+
+
+def timed(method: str, k: int, X: Any, client: Client | None, certify: bool) -> Took:
+    """One fit where Dask computes now."""
     before, began = work_so_far(client), time.perf_counter()
+    read, written = TRAFFIC.read, TRAFFIC.written
     fitted(method, k, X, certify=certify)
     wall = time.perf_counter() - began
-    return wall, work_so_far(client).since(before)
+    moved = TRAFFIC.read - read, TRAFFIC.written - written
+    return Took(wall, work_so_far(client).since(before), *moved)
+
+
+def in_memory(a: argparse.Namespace) -> dict[str, Took]:
+    """All methods on arrays of this process."""
+    few, X = (each.compute(scheduler="synchronous") for each in matrices(a))
+    found = {}
+    for method in a.methods:
+        fitted(method, a.rank, few, certify=a.certify)
+        found[method] = timed(method, a.rank, X, None, a.certify)
+    return found
+
+
+def in_two_processes(a: argparse.Namespace) -> dict[str, Took]:
+    """All methods on halves of the rows, which know nothing of each other."""
+    halves = Halves(a.rows, a.columns, a.rank, a.chunks)
+    with closing(halves):
+        for method in a.methods:
+            halves.compile(method, a.certify)
+        return {m: Took(halves.timed(m, a.certify), Work(0.0, 0.0, [])) for m in a.methods}
+
+
+def on_cluster(workers: int, a: argparse.Namespace) -> dict[str, Took]:
+    """All methods on rows that are persisted on so many workers."""
+    found = {}
+    with cluster(workers) as client, used(client):
+        few, X = (client.persist(each) for each in matrices(a))
+        wait([few, X])
+        for method in a.methods:
+            fitted(method, a.rank, few, certify=a.certify)
+            found[method] = timed(method, a.rank, X, client, a.certify)
+    return found
+
+
+def matrices(a: argparse.Namespace) -> list[Any]:
+    """A few rows, to compile for, and all of them."""
+    return [matrix(800, a.columns, a.rank, 2), matrix(a.rows, a.columns, a.rank, a.chunks)]
 
 
 def main() -> None:
@@ -41,50 +93,39 @@ def main() -> None:
     parser.add_argument("--chunks", type=int, default=16)
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--certify", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="three methods, small data, once")
     parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
     a = parser.parse_args()
+    if a.quick:
+        a.rows, a.repeats, a.methods = 20_000, 1, ["spa", "cones", "hals"]
     size = 8e-6 * a.rows * a.columns
     print(f"{a.rows} x {a.columns}, {size:.0f} MB in {a.chunks} chunks, rank {a.rank}")
+    places = [in_memory, in_two_processes, partial(on_cluster, 1), partial(on_cluster, 2)]
+    visits = [[place(a) for place in places] for _ in range(a.repeats)]
     print(
         f"{'method':13}{'memory s':>14}{'1 worker s':>16}{'2 workers s':>16}{'speed-up':>14}"
         f"{'ceiling':>9}{'overhead %':>14}{'client, scheduler s':>21}{'MB in':>7}{'MB out':>7}"
     )
-    traffic = Traffic()
-    halves = Halves(a.rows, a.columns, a.rank, a.chunks)
-    with closing(halves), cluster(1) as one, cluster(2) as two:
-        few = [matrix(800, a.columns, a.rank, 2), matrix(a.rows, a.columns, a.rank, a.chunks)]
-        near = [X.compute(scheduler="synchronous") for X in few]
-        places = {None: near}
-        for client in (one, two):
-            places[client] = [client.persist(X) for X in few]
-            with used(client):
-                wait(places[client])
-        for method in a.methods:
-            found = {client: [] for client in places}
-            apart = []
-            for repeat in range(a.repeats + 1):
-                apart.append(halves.timed(method, a.certify))
-                for client, data in places.items():
-                    traffic.read = traffic.written = 0
-                    with used(client):
-                        took = timed(method, a.rank, data[repeat > 0], client, a.certify)
-                    if repeat:
-                        found[client].append(took)
-            walls = [min(wall for wall, _ in found[client]) for client in places]
-            works = [min((work for _, work in found[c]), key=lambda w: w.path) for c in places]
-            paths = [work.path for work in works]
-            moved = traffic.read / 1e6, traffic.written / 1e6
-            print(
-                f"{method:13}"
-                f"{walls[0]:7.2f} ({paths[0]:.2f})"
-                + "".join(f"{wall:9.2f} ({path:.2f})" for wall, path in zip(walls[1:], paths[1:]))
-                + f"{walls[1] / walls[2]:7.2f} ({paths[1] / paths[2]:.2f})"
-                f"{walls[0] / min(apart[1:]):9.2f}"
-                f"{100 * (walls[1] / walls[0] - 1):7.0f} ({100 * (paths[1] / paths[0] - 1):.0f})"
-                f"{works[2].client:12.2f}, {works[2].scheduler:.2f}{moved[0]:9.1f}{moved[1]:7.1f}",
-                flush=True,
-            )
+    for method in a.methods:
+        near, apart, one, two = (
+            min((visit[place][method] for visit in visits), key=lambda took: took.wall)
+            for place in range(len(places))
+        )
+        print(
+            f"{method:13}"
+            f"{near.wall:7.2f} ({near.work.path:.2f})"
+            f"{one.wall:9.2f} ({one.work.path:.2f})"
+            f"{two.wall:9.2f} ({two.work.path:.2f})"
+            f"{one.wall / two.wall:7.2f} ({one.work.path / two.work.path:.2f})"
+            f"{near.wall / apart.wall:9.2f}"
+            f"{100 * (one.wall / near.wall - 1):7.0f} "
+            f"({100 * (one.work.path / near.work.path - 1):.0f})"
+            f"{two.work.client:12.2f}, {two.work.scheduler:.2f}"
+            f"{two.read / 1e6:9.1f}{two.written / 1e6:7.1f}"
+        )
 
+
+TRAFFIC = Traffic()
 
 if __name__ == "__main__":
     main()

@@ -129,13 +129,20 @@ class Halves:
             process.start()
         self._answers()
 
+    def compile(self, method: str, certify: bool) -> None:
+        """Let both fit the method to a few rows."""
+        self._ask(method, certify, True)
+
     def timed(self, method: str, certify: bool) -> float:
         """Seconds by the clock until both have fitted the method to their rows."""
         began = time.perf_counter()
-        for end in self._ends:
-            end.send((method, certify))
-        self._answers()
+        self._ask(method, certify, False)
         return time.perf_counter() - began
+
+    def _ask(self, method: str, certify: bool, few: bool) -> None:
+        for end in self._ends:
+            end.send((method, certify, few))
+        self._answers()
 
     def close(self) -> None:
         """Let both end."""
@@ -149,17 +156,13 @@ class Halves:
 
 
 def _half(end: Any, number: int, n: int, d: int, k: int, chunks: int) -> None:
-    """One of the processes: fits what it is told to its rows, after a few to compile."""
+    """One of the processes: fits what it is told to its rows, or to a few of them."""
     rows = matrix(n, d, k, chunks)
     half = rows[n // 2 :] if number else rows[: n // 2]
     X, few = half.compute(scheduler="synchronous"), matrix(800, d, k, 2).compute()
-    compiled = set()
     end.send("ready")
-    for method, certify in iter(end.recv, None):
-        if method not in compiled:
-            fitted(method, k, few, certify=certify)
-            compiled.add(method)
-        fitted(method, k, X, certify=certify)
+    for method, certify, on_few in iter(end.recv, None):
+        fitted(method, k, few if on_few else X, certify=certify)
         end.send("done")
 
 
