@@ -68,7 +68,7 @@ def measured(client: Client, method: str, X, idle: float) -> Run:
     fitted(method, RANK, blocks, certify=False)
     seconds, work = time.perf_counter() - began, work_so_far(client).since(before)
     scheduler = max(work.scheduler - idle * seconds, 0.0)
-    tasks = -(-CHUNKS // blocks._together)
+    tasks = len(blocks._layout.members)
     rows = blocks.n_rows
     return Run(method, rows, tasks, passes[0], sum(work.workers), work.client + scheduler)
 
