@@ -1,6 +1,7 @@
 """Dual ascent of MERIT against the definition of the charges."""
 
 import numpy as np
+import pytest
 
 from provenmf.kernels.merit import dual as kernels
 
@@ -42,3 +43,14 @@ def test_raise_levels():
     assert (found > levels).any()
     np.testing.assert_allclose(slack, lam - charges_of(products, found), atol=1e-12)
     assert slack.min() >= -1e-12  # no column is overcharged: the levels still prove the bound
+
+
+def test_add_margins():
+    rng = np.random.default_rng(2)
+    products, margins = rng.standard_normal((9, 5)), np.ones(5)
+    total = kernels.add_margins_in_place(products, margins)
+    ordered = np.sort(products, axis=1)
+    assert total == pytest.approx(ordered[:, 0].sum())
+    expected = np.ones(5)
+    np.add.at(expected, products.argmin(axis=1), ordered[:, 1] - ordered[:, 0])
+    np.testing.assert_allclose(margins, expected, atol=1e-13)

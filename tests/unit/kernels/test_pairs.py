@@ -10,12 +10,6 @@ def masses(C, mu):
     return np.exp((C - C.max(axis=0)) / mu).sum(axis=0)
 
 
-def test_column_maxima(pairs):
-    top = kernels.column_maxima(*pairs.parts, pairs.size)
-    np.testing.assert_array_equal(top, pairs.dense().max(axis=0))
-    assert top[-1] == 0
-
-
 @pytest.mark.parametrize("mu", [1e-5, 1e-2, 0.3])
 def test_column_masses(pairs, mu):
     C = pairs.dense()
@@ -48,3 +42,9 @@ def test_move(pairs, alpha):
     np.testing.assert_allclose(pairs.dense(), expected, atol=1e-15)
     if alpha == 1:
         assert (pairs.count == 1).all()
+
+
+def test_mix(pairs):
+    atoms, out = np.random.default_rng(2).random((pairs.size, 9)), np.full((14, 9), np.nan)
+    kernels.mix_in_place(*pairs.parts, atoms, out)
+    np.testing.assert_allclose(out, pairs.dense() @ atoms, atol=1e-15)

@@ -117,13 +117,11 @@ def test_improve_row(pairs, problem, lam):
     """One step goes between the plain step's columns and reaches its objective."""
     X, data, C = problem
     gram, row = X @ X.T, 3
-    columns = kernels.two_largest(*pairs.parts, pairs.size)
     others = np.delete(C, row, axis=0).max(axis=0)
-    price = np.where(C[row] >= others, lam, 0.0)
     best, worst, (value, step) = plain_pairwise_step(C, X, data, row, lam)
     count, made = kernels.improve_row_in_place(
-        X @ (C[row] @ X - data[row]), gram, row, pairs.index[row], pairs.value[row],
-        int(pairs.count[row]), *columns, price, lam, 1e-12, 1,
+        X @ (C[row] @ X - data[row]), gram, pairs.index[row], pairs.value[row],
+        int(pairs.count[row]), others, np.empty(pairs.size), lam, 1e-12, 1,
     )  # fmt: skip
     pairs.count[row] = count
     found = pairs.dense()
@@ -145,8 +143,9 @@ def test_sweep(pairs, problem, lam):
         columns = kernels.two_largest(*pairs.parts, pairs.size)
         index[:, :6], value[:, :6] = pairs.index, pairs.value
         made = kernels.sweep_in_place(
-            (C @ X - data) @ X.T, X @ X.T, 0, index, value, pairs.count, *columns, lam, 1e-6, 4
-        )
+            (C @ X - data) @ X.T, X @ X.T, np.arange(len(C)), index, value, pairs.count, *columns,
+            lam, 1e-6, 4,
+        )  # fmt: skip
         pairs.index[:], pairs.value[:] = index[:, :6], value[:, :6]
         C = pairs.dense()
         now = objective(C, X, data, lam)
@@ -159,3 +158,87 @@ def test_sweep(pairs, problem, lam):
     for row in range(len(C)):
         _, _, (best, _) = plain_pairwise_step(C, X, data, row, lam)
         assert best >= last - 1e-6
+
+
+def plain_wishes(C, slope, first, lam):
+    """Of each column: the largest gain of a row from exceeding its largest entry, and the row."""
+    gain, wisher = np.zeros(len(first)), np.full(len(first), -1)
+    for row, weights in enumerate(C):
+        held = np.flatnonzero(weights >= first)
+        if len(held):
+            column = held[slope[row, held].argmin()]
+            found = slope[row, weights > 0].max() - slope[row, column] - lam
+            if found > gain[column]:
+                gain[column], wisher[column] = found, row
+    return gain, wisher
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.05])
+def test_note_wishes(pairs, problem, lam):
+    X, data, C = problem
+    slope, first = (C @ X - data) @ X.T, C.max(axis=0)
+    gain, wisher = np.zeros(pairs.size), np.full(pairs.size, -1)
+    kernels.note_wishes_in_place(slope, 100, *pairs.parts, first, lam, gain, wisher)
+    expected, row = plain_wishes(C, slope, first, lam)
+    assert expected.any()
+    np.testing.assert_allclose(gain, expected, atol=1e-15)
+    np.testing.assert_array_equal(wisher, np.where(row >= 0, row + 100, -1))
+
+
+def plain_fill_step(weights, X, row, caps):
+    """The pair with the largest difference of slopes, and the best step that the caps allow."""
+    slope = X @ (weights @ X - row)
+    up, down = np.where(weights < caps, slope, np.inf), np.where(weights > 0, slope, -np.inf)
+    best, worst = int(up.argmin()), int(down.argmax())
+    gap = down[worst] - up[best]
+    if gap <= 1e-9:
+        return weights
+    step = gap / np.sum((X[best] - X[worst]) ** 2)
+    step = min(step, weights[worst], caps[best] - weights[best])
+    moved = weights.copy()
+    moved[best] += step
+    moved[worst] -= step
+    return moved
+
+
+def test_fill(pairs, problem):
+    """One step of every row is the plain one; no entry exceeds the cap of its column."""
+    X, data, C = problem
+    caps = np.where(C.max(axis=0) > 0, C.max(axis=0), 0.3)
+    expected = np.array([plain_fill_step(c, X, row, caps) for c, row in zip(C, data)])
+    slopes, gram, full = (C @ X - data) @ X.T, X @ X.T, np.empty(pairs.size)
+    one = pairs.index[3].copy(), pairs.value[3].copy()
+    count = kernels.fill_row_in_place(
+        slopes[3].copy(), gram, *one, int(pairs.count[3]), caps, full, 1e-9, 1
+    )
+    row = np.zeros(pairs.size)
+    row[one[0][:count]] = one[1][:count]
+    np.testing.assert_allclose(row, expected[3], atol=1e-12)
+    kernels.fill_in_place(slopes, gram, *pairs.parts, caps, 1e-9, 1)
+    np.testing.assert_allclose(pairs.dense(), expected, atol=1e-12)
+    assert (pairs.dense() <= caps).all() and (pairs.dense() > C + 1e-6).any()
+
+
+def test_filling_ends_at_the_best_weights_below_the_caps(pairs, problem):
+    """After many steps no pair of vertices with room has slopes that differ."""
+    X, data, C = problem
+    index, value = np.zeros((len(C), 40), dtype=np.int32), np.zeros((len(C), 40))
+    index[:, :6], value[:, :6] = pairs.index, pairs.value
+    caps = C.max(axis=0)
+    for _ in range(400):
+        C = dense(index, value, pairs.count, pairs.size)
+        kernels.fill_in_place(
+            (C @ X - data) @ X.T, X @ X.T, index, value, pairs.count, caps, 1e-10, 20
+        )
+    C = dense(index, value, pairs.count, pairs.size)
+    slope = (C @ X - data) @ X.T
+    up, down = np.where(C < caps, slope, np.inf), np.where(C > 0, slope, -np.inf)
+    assert (down.max(axis=1) - up.min(axis=1)).max() <= 1e-4
+    np.testing.assert_allclose(C.sum(axis=1), 1, atol=1e-9)
+
+
+def dense(index, value, count, size):
+    C = np.zeros((len(count), size))
+    for row, pairs in enumerate(count):
+        C[row, index[row, :pairs]] = value[row, :pairs]
+    return C

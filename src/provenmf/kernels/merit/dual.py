@@ -40,3 +40,23 @@ def raise_levels_in_place(
             charge = max(levels[row] - products[row, column], 0.0)
             slack[column] -= max(raised - products[row, column], 0.0) - charge
         levels[row] = raised
+
+
+@kernel
+def add_margins_in_place(products: NDArray[np.floating], margins: Floats) -> float:
+    """The sum over the rows of a slice of their lowest product.
+
+    How far it is below the row's second lowest one is added to the margin of its column.
+    """
+    total = 0.0
+    for row in range(products.shape[0]):
+        lowest, second, where = np.inf, np.inf, 0
+        for column in range(margins.size):
+            product = products[row, column]
+            if product < lowest:
+                lowest, second, where = product, lowest, column
+            elif product < second:
+                second = product
+        margins[where] += second - lowest
+        total += lowest
+    return total

@@ -17,17 +17,6 @@ kernel = njit(cache=True, nogil=True, error_model="numpy")
 
 
 @kernel
-def column_maxima(index: Ints, value: Floats, count: Ints, size: int) -> Floats:
-    """Largest entry of each of `size` columns; zero for a column that no row uses."""
-    top = np.zeros(size)
-    for row in range(count.size):
-        for p in range(count[row]):
-            if value[row, p] > top[index[row, p]]:
-                top[index[row, p]] = value[row, p]
-    return top
-
-
-@kernel
 def column_masses(index: Ints, value: Floats, count: Ints, top: Floats, mu: float) -> Floats:
     """Sum over all rows of exp((C - top) / mu) in each column, rows without a pair included."""
     mass = np.zeros(top.size)
@@ -88,3 +77,15 @@ def move_in_place(
             index[row, place], value[row, place] = vertex[row], 0.0
             count[row] += 1
         value[row, place] += alpha
+
+
+@kernel
+def mix_in_place(index: Ints, value: Floats, count: Ints, atoms: Floats, out: Floats) -> None:
+    """Write C @ atoms."""
+    for row in range(count.size):
+        mixture = out[row]
+        mixture[:] = 0.0
+        for p in range(count[row]):
+            weight, atom = value[row, p], atoms[index[row, p]]
+            for j in range(mixture.size):
+                mixture[j] += weight * atom[j]

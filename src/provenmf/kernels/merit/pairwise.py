@@ -104,26 +104,30 @@ def others_largest(
 def improve_row_in_place(
     slope: NDArray[np.floating],
     gram: Floats,
-    row: int,
     index: Ints,
     value: Floats,
     count: int,
-    first: Floats,
-    second: Floats,
-    holder: NDArray[np.int64],
+    others: Floats,
     price: Floats,
     lam: float,
     tolerance: float,
     steps: int,
 ) -> tuple[int, int]:
-    """Pairwise steps of one row; returns its new number of pairs and how many steps it made."""
+    """Pairwise steps of one row; returns its new number of pairs and how many steps it made.
+
+    `others` is the largest entry of each column outside the row. `price` (overwritten) is the slope
+    of the penalty upwards, and `slope` (updated) that of the fit.
+    """
+    for column in range(price.size):
+        price[column] = lam if others[column] == 0.0 else 0.0
+    for p in range(count):
+        price[index[p]] = lam if value[p] >= others[index[p]] else 0.0
     made = 0
     for _ in range(steps):
         best, worst, highest, place = lowest_sum(slope, price), -1, -np.inf, count
         for p in range(count):
             column = index[p]
-            paid = value[p] > others_largest(column, row, first, second, holder)
-            down = slope[column] + (lam if paid else 0.0)
+            down = slope[column] + (lam if value[p] > others[column] else 0.0)
             if value[p] > 0.0 and down > highest:
                 highest, worst = down, p
             if column == best:
@@ -134,8 +138,8 @@ def improve_row_in_place(
             index[place], value[place] = best, 0.0
             count += 1
         left = index[worst]
-        free_until = others_largest(best, row, first, second, holder) - value[place]
-        paid_until = value[worst] - others_largest(left, row, first, second, holder)
+        free_until = others[best] - value[place]
+        paid_until = value[worst] - others[left]
         curvature = max(gram[best, best] + gram[left, left] - 2.0 * gram[best, left], 0.0)
         gap = slope[left] - slope[best]
         step = best_step(gap, curvature, value[worst], free_until, paid_until, lam)
@@ -148,12 +152,8 @@ def improve_row_in_place(
             value[worst] = 0.0
         for column in range(price.size):
             slope[column] += step * (gram[best, column] - gram[left, column])
-        update_column_in_place(best, row, value[place], first, second, holder)
-        update_column_in_place(left, row, value[worst], first, second, holder)
-        grown = value[place] >= others_largest(best, row, first, second, holder)
-        price[best] = lam if grown else 0.0
-        still = value[worst] >= others_largest(left, row, first, second, holder)
-        price[left] = lam if still else 0.0
+        price[best] = lam if value[place] >= others[best] else 0.0
+        price[left] = lam if value[worst] >= others[left] else 0.0
         made += 1
     return count, made
 
@@ -162,7 +162,7 @@ def improve_row_in_place(
 def sweep_in_place(
     gradient: NDArray[np.floating],
     gram: Floats,
-    first_row: int,
+    rows: NDArray[np.int64],
     index: Ints,
     value: Floats,
     count: Ints,
@@ -173,28 +173,134 @@ def sweep_in_place(
     tolerance: float,
     steps: int,
 ) -> int:
-    """At most `steps` pairwise steps in each row of a slice; returns how many were made.
+    """At most `steps` pairwise steps in each of some rows in turn; returns how many were made.
 
-    `gradient` (overwritten) is that of the fit, <dictionary, c X - x>; `first_row` is the number of
-    the slice's first row. Each row needs room for `steps` more pairs.
+    `gradient` (overwritten) is that of the fit, <dictionary, c X - x>; `rows` are their numbers.
+    Each row needs room for `steps` more pairs.
     """
-    price = np.empty(gram.shape[0])  # for the row at hand: slope of the penalty upwards
+    others, price = np.empty(gram.shape[0]), np.empty(gram.shape[0])
     total = 0
     for local in range(count.size):
-        row = first_row + local
-        for column in range(price.size):  # a column that nobody uses costs from the start
-            price[column] = lam if first[column] == 0.0 else 0.0
+        row = rows[local]
+        others[:] = first
         for p in range(count[local]):
             column = index[local, p]
-            holds = value[local, p] >= others_largest(column, row, first, second, holder)
-            price[column] = lam if holds else 0.0
+            others[column] = others_largest(column, row, first, second, holder)
         pairs, made = improve_row_in_place(
-            gradient[local], gram, row, index[local], value[local], int(count[local]),
-            first, second, holder, price, lam, tolerance, steps,
+            gradient[local], gram, index[local], value[local], int(count[local]),
+            others, price, lam, tolerance, steps,
         )  # fmt: skip
+        for p in range(pairs):
+            update_column_in_place(index[local, p], row, value[local, p], first, second, holder)
         count[local] = without_zeros_in_place(index[local], value[local], pairs)
         total += made
     return total
+
+
+@kernel
+def note_wishes_in_place(
+    gradient: NDArray[np.floating],
+    first_row: int,
+    index: Ints,
+    value: Floats,
+    count: Ints,
+    first: Floats,
+    lam: float,
+    gain: Floats,
+    wisher: NDArray[np.int64],
+) -> None:
+    """Find the row that gains most from raising the largest entry of each column.
+
+    A row has one wish: of the columns whose largest entry it holds, or which nobody uses, the one
+    with the lowest slope. It gains what its worst vertex has more, minus lam. The largest gain of
+    each column and its row, the first of equals, are written where they exceed what is there.
+    """
+    taken = np.where(first > 0.0, np.inf, 0.0)
+    for local in range(count.size):
+        slope = gradient[local]
+        best, highest = lowest_sum(slope, taken), -np.inf
+        lowest = slope[best] + taken[best]
+        for p in range(count[local]):
+            column = index[local, p]
+            highest = max(highest, slope[column])
+            if value[local, p] >= first[column] and slope[column] < lowest:
+                best, lowest = column, slope[column]
+        if highest - lowest - lam > gain[best]:
+            gain[best], wisher[best] = highest - lowest - lam, first_row + local
+
+
+@kernel
+def fill_row_in_place(
+    slope: NDArray[np.floating],
+    gram: NDArray[np.floating],
+    index: Ints,
+    value: Floats,
+    count: int,
+    caps: Floats,
+    full: Floats,
+    tolerance: float,
+    steps: int,
+) -> int:
+    """Pairwise steps of one row that stay below the caps; returns its new number of pairs.
+
+    `full` (overwritten) is infinite where there is no room left.
+    """
+    full[:] = 0.0
+    for p in range(count):
+        if value[p] >= caps[index[p]]:
+            full[index[p]] = np.inf
+    for _ in range(steps):
+        best, worst, highest, place = lowest_sum(slope, full), -1, -np.inf, count
+        for p in range(count):
+            if value[p] > 0.0 and slope[index[p]] > highest:
+                highest, worst = slope[index[p]], p
+            if index[p] == best:
+                place = p
+        gap = highest - slope[best] - full[best]
+        if gap <= tolerance:
+            break
+        if place == count:
+            index[place], value[place] = best, 0.0
+            count += 1
+        left = index[worst]
+        curvature = gram[best, best] + gram[left, left] - 2.0 * gram[best, left]
+        step = min(value[worst], caps[best] - value[place])
+        if curvature * step > gap:
+            step = gap / curvature
+        value[worst] -= step
+        value[place] = min(value[place] + step, caps[best])
+        if value[worst] < 1e-13:
+            value[worst] = 0.0
+        full[left] = 0.0
+        if value[place] >= caps[best]:
+            full[best] = np.inf
+        for column in range(slope.size):
+            slope[column] += step * (gram[best, column] - gram[left, column])
+    return count
+
+
+@kernel
+def fill_in_place(
+    gradient: NDArray[np.floating],
+    gram: NDArray[np.floating],
+    index: Ints,
+    value: Floats,
+    count: Ints,
+    caps: Floats,
+    tolerance: float,
+    steps: int,
+) -> None:
+    """At most `steps` pairwise steps in each row that raise no entry above its column's cap.
+
+    `gradient` (overwritten) is as for `sweep_in_place`.
+    """
+    full = np.empty(caps.size)
+    for row in range(count.size):
+        pairs = fill_row_in_place(
+            gradient[row], gram, index[row], value[row], int(count[row]),
+            caps, full, tolerance, steps,
+        )  # fmt: skip
+        count[row] = without_zeros_in_place(index[row], value[row], pairs)
 
 
 @kernel

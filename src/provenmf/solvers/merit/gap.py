@@ -5,23 +5,27 @@ With p_ln = <x_n, r_l>, r_l = c_l X - x_l, and any prices y >= 0 whose columns s
     min f  >=  sum_l  v_l - <r_l, x_l> - ||r_l||^2 / 2  -  lam mu (columns) log n,
     v_l     =  min over n of p_ln + lam y_ln,
 
-by weak duality; the last term pays for the smoothing, phi_mu(c) >= <y, c> - mu log n. Three
-choices of y, from cheap to sharp:
+by weak duality; the last term pays for the smoothing, phi_mu(c) >= <y, c> - mu log n. Four
+choices of y:
 
 * the gradient of the penalty where the dictionary is used, and each other row's price on itself;
 * the same, with the search outside the dictionary replaced by a bound (very many rows);
-* dual ascent on the levels v themselves (few rows, or the dictionary alone).
+* dual ascent on the levels v themselves (few rows);
+* levels between the lowest and the second lowest p of a row, which charge one vertex each (the
+  dictionary alone): one pass, and sharper than dual ascent where many rows share few vertices.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.parallel import for_row_slices
-from provenmf.solvers.merit.mixture import SINGLE_EPS, Mixture, Penalties
+from provenmf.solvers.merit.columns import Penalties
+from provenmf.solvers.merit.mixture import SINGLE_EPS, Mixture
 from provenmf.solvers.merit.spread import SpreadMixture
 
 Floats = NDArray[np.float64]
@@ -45,7 +49,7 @@ def duality_gap(
     n, outside = mixture.n_rows, mixture.n_rows - len(mixture.dictionary)
     at_hand = isinstance(mixture, Mixture)
     searched = outside == 0 or (at_hand and n <= SEARCH_ROWS and not quickly)
-    longest, farthest = longest_row(mixture), farthest_outside(mixture)
+    extent = extent_of(mixture)
     smoothing = penalties.lam * penalties.mu * outside * np.log(n)
 
     def of_rows(some: Mixture) -> float:
@@ -54,15 +58,15 @@ def duality_gap(
         lowest, inner = lowest - error, inner + error
         if outside:
             others = (
-                lowest_products(some, longest)
+                lowest_products(some, extent.longest)
                 if searched
-                else lowest_outside_bound(some, longest, farthest)
+                else lowest_outside_bound(some, extent.longest, extent.farthest)
             )
             lowest = np.minimum(lowest, np.minimum(others, own_products(some) + penalties.lam))
         return float((inner - lowest).sum())
 
     gap = float(mixture.map_reduce(of_rows)) + smoothing
-    objective = mixture.objective(penalties)
+    objective = 0.5 * extent.squared + penalties.total()
     if isinstance(mixture, Mixture) and n <= ASCENT_ROWS and not quickly:
         gap = min(gap, objective - ascent_bound(mixture, penalties, mixture.X))
     return max(min(gap, objective), 0.0), searched  # f is never negative
@@ -71,28 +75,48 @@ def duality_gap(
 def dictionary_gap(mixture: Mixture | SpreadMixture, penalties: Penalties) -> float:
     """An upper bound of f(C) - min f where only the rows of the dictionary may be vertices."""
     objective = mixture.objective(penalties)
-    if len(mixture.dictionary) > ASCENT_ROWS:
-        return objective  # too many for dual ascent; f is never negative
-    bound = ascent_bound(mixture, penalties, mixture.atoms)
+    bound = bound_of_one_vertex_each(mixture, penalties)
+    if isinstance(mixture, Mixture) and mixture.n_rows <= ASCENT_ROWS:
+        bound = max(bound, ascent_bound(mixture, penalties, mixture.atoms))
     return max(min(objective - bound, objective), 0.0)
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Of some rows: the longest, the longest residual outside the dictionary, and sum ||r||^2."""
+
+    longest: float
+    farthest: float
+    squared: float
+
+    def __add__(self, others: Extent) -> Extent:
+        """Of these rows and others."""
+        return Extent(
+            max(self.longest, others.longest),
+            max(self.farthest, others.farthest),
+            self.squared + others.squared,
+        )
+
+
+def extent_of(mixture: Mixture | SpreadMixture) -> Extent:
+    """The extent of all rows, in one pass."""
+    dictionary = mixture.dictionary
+
+    def of_rows(some: Mixture) -> Extent:
+        squared = some.squared_residuals()
+        total = float(squared.sum())
+        own = dictionary - some.first_row
+        squared[own[(own >= 0) & (own < some.n_rows)]] = 0.0
+        lengths = np.einsum("ij,ij->i", some.X, some.X, dtype=np.float64)
+        return Extent(float(np.sqrt(lengths.max())), float(np.sqrt(squared.max())), total)
+
+    found: Extent = mixture.map_reduce(of_rows)
+    return found
 
 
 def own_products(mixture: Mixture) -> Floats:
     """<x_l, r_l> of every row."""
     return np.asarray(np.einsum("ij,ij->i", mixture.X, mixture.fitted - mixture.X))
-
-
-def longest_row(mixture: Mixture | SpreadMixture) -> float:
-    """Length of the longest row of the data."""
-    squared = mixture.map_rows(lambda some: np.einsum("ij,ij->i", some.X, some.X, dtype=np.float64))
-    return float(np.sqrt(squared.max()))
-
-
-def farthest_outside(mixture: Mixture | SpreadMixture) -> float:
-    """The longest residual of a row outside the dictionary."""
-    squared = mixture.squared_residuals()
-    squared[mixture.dictionary] = 0.0
-    return float(np.sqrt(squared.max()))
 
 
 def lowest_products(mixture: Mixture, longest: float) -> Floats:
@@ -150,55 +174,61 @@ def lowest_outside_bound(mixture: Mixture, longest: float, farthest: float) -> F
     return bound - single_precision_error(mixture, longest)
 
 
-def ascent_bound(
-    mixture: Mixture | SpreadMixture, penalties: Penalties, vertices: NDArray[np.floating]
-) -> float:
+def bound_of_one_vertex_each(mixture: Mixture | SpreadMixture, penalties: Penalties) -> float:
+    """A lower bound of min f over the dictionary, in one pass.
+
+    A row whose level is between its lowest p and the second lowest charges one vertex only. Rows
+    with the same lowest vertex go the same share of that way: as far as it can pay for all of them.
+    """
+    from provenmf.kernels.merit.dual import add_margins_in_place
+
+    def of_rows(some: Mixture) -> tuple[float, Floats]:
+        residual = some.fitted - some.X
+        levels = -own_products(some).sum() - 0.5 * np.einsum("ij,ij->", residual, residual)
+        margins = np.zeros(len(some.atoms))
+        for _, products in product_slices(some.atoms, residual):
+            levels += add_margins_in_place(products, margins)
+        return float(levels), margins
+
+    levels, margins = mixture.map_reduce(of_rows)
+    smoothing = penalties.lam * penalties.mu * len(margins) * float(np.log(mixture.n_rows))
+    return float(levels + np.minimum(margins, penalties.lam).sum() - smoothing)
+
+
+def ascent_bound(mixture: Mixture, penalties: Penalties, vertices: NDArray[np.floating]) -> float:
     """A lower bound of min f over the given vertices by dual ascent, as of Erlenkotter (1978).
 
     Levels start on the line from min_n p_ln, where nothing is charged, towards <c_l, p_l>, as far
     as all columns can pay; then each row in turn is raised as far as its columns allow.
     """
     lam = penalties.lam
-    found = mixture.map_rows(lambda some: level_ends(some, vertices))
-    floor, target, fit = (np.ascontiguousarray(column) for column in found.T)
-
-    def charges(levels: Floats) -> Floats:
-        charged = mixture.map_reduce(lambda some, own: charges_of(some, own, vertices), levels)
-        return np.asarray(charged)
-
+    floor, target, fit = level_ends(mixture, vertices)
     low, high = 0.0, 1.0
     for _ in range(8):
         share = (low + high) / 2
-        if charges(floor + share * (target - floor)).max() <= lam:
+        if charges_of(mixture, floor + share * (target - floor), vertices).max() <= lam:
             low = share
         else:
             high = share
     levels = floor + low * (target - floor)
-    slack = lam - charges(levels)
+    slack = lam - charges_of(mixture, levels, vertices)
     for fraction in RAISE:
-
-        def raised(
-            left: Floats, some: Mixture, own: Floats, share: float = fraction
-        ) -> tuple[Floats, Floats]:
-            return levels_raised(left, some, own, vertices, share)
-
-        slack, parts = mixture.fold(raised, slack, levels)
-        levels = parts.rows()
+        raise_levels(mixture, levels, slack, vertices, fraction)
     smoothing = lam * penalties.mu * len(vertices) * float(np.log(mixture.n_rows))
     return float((levels - fit).sum()) - smoothing
 
 
-def level_ends(mixture: Mixture, vertices: NDArray[np.floating]) -> Floats:
+def level_ends(mixture: Mixture, vertices: NDArray[np.floating]) -> tuple[Floats, Floats, Floats]:
     """For each row: min_n p_ln, <c_l, p_l>, and <r_l, x_l> + ||r_l||^2 / 2."""
     residual = mixture.fitted - mixture.X
     floor = np.concatenate([p.min(axis=1) for _, p in product_slices(vertices, residual)])
     target = np.einsum("ij,ij->i", mixture.fitted, residual)
     fit = own_products(mixture) + 0.5 * np.einsum("ij,ij->i", residual, residual)
-    return np.column_stack([floor, target, fit])
+    return floor, target, fit
 
 
 def charges_of(mixture: Mixture, levels: Floats, vertices: NDArray[np.floating]) -> Floats:
-    """What some rows charge each vertex at the given levels."""
+    """What the rows charge each vertex at the given levels."""
     from provenmf.kernels.merit.dual import add_charges_in_place
 
     total = np.zeros(len(vertices))
@@ -207,16 +237,18 @@ def charges_of(mixture: Mixture, levels: Floats, vertices: NDArray[np.floating])
     return total
 
 
-def levels_raised(
-    slack: Floats, mixture: Mixture, levels: Floats, vertices: NDArray[np.floating], share: float
-) -> tuple[Floats, Floats]:
-    """The slack that is left, and the levels of some rows raised by a share of what it allows."""
+def raise_levels(
+    mixture: Mixture,
+    levels: Floats,
+    slack: Floats,
+    vertices: NDArray[np.floating],
+    share: float,
+) -> None:
+    """Raise each row's level by a share of what the slack (updated) allows, in turn."""
     from provenmf.kernels.merit.dual import raise_levels_in_place
 
-    slack, levels = slack.copy(), levels.copy()
     for rows, products in product_slices(vertices, mixture.fitted - mixture.X):
         raise_levels_in_place(products, levels[rows], slack, share)
-    return slack, levels
 
 
 def product_slices(

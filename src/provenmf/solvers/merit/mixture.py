@@ -13,20 +13,21 @@ with C[:, n] = 0 for rows n outside the dictionary.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.blocks.parts import LocalParts, Parts
+from provenmf.blocks.parts import Parts
 from provenmf.parallel import for_row_slices
+from provenmf.solvers.merit.columns import Penalties, Wishes, columns_of
 
 Array = NDArray[Any]
-# The pairs of some rows one after the other, (index, value), and how many each row has.
-Pairs = tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]
-# Of each column of C: the largest entry, the second largest, the row of the largest.
-Columns = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
+# The pairs of some rows one after the other, (index, value), how many each row has, and the number
+# of the first row.
+Pairs = tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]
 
 # Scores of one slice: 2**18 numbers in single precision fill a second-level cache.
 SLICE_SCORES = 2**18
@@ -40,10 +41,11 @@ ROOM = 16
 
 
 class Standing(NamedTuple):
-    """f(C), the duality gap over the dictionary (NaN for C = 0), and each row's best vertex."""
+    """f(C), the duality gap over the dictionary (NaN for C = 0), wishes, each row's best vertex."""
 
     objective: float
     gap: float
+    wishes: Wishes
     vertex: NDArray[np.int32] | None = None
 
 
@@ -64,6 +66,7 @@ class Mixture:
         search_type: type[np.floating] | None = None,
     ) -> None:
         self.X = X
+        self.first_row = 0
         n = len(X)
         self.fitted = np.zeros((n, X.shape[1]))
         self.index = np.zeros((n, ROOM), dtype=np.int32)
@@ -116,34 +119,50 @@ class Mixture:
         """What the function returns for all rows."""
         return function(self, *arrays)
 
-    def fold(
-        self, function: Callable[..., Any], state: Any, *arrays: Array
-    ) -> tuple[Any, LocalParts]:
-        """The next state, and what the function returns for all rows as their only part."""
-        state, part = function(state, self, *arrays)
-        parts = LocalParts()
-        parts.append(part)
-        return state, parts
+    def change(self, function: Callable[[Mixture], None]) -> None:
+        """Let the function change C."""
+        function(self)
+        self._fit()
+
+    def part(self, rows: NDArray[np.int64]) -> Mixture:
+        """The mixture of some rows, in double precision."""
+        some = Mixture(self.X[rows], self.dictionary, atoms=self.atoms, search_type=np.float64)
+        some.set_pairs(flat(self.index[rows], self.value[rows], self.count[rows]))
+        return some
 
     def pairs(self) -> Pairs:
         """All pairs, without the room that is left beside them."""
-        stored = np.arange(self.index.shape[1]) < self.count[:, None]
-        return self.index[stored], self.value[stored], self.count.copy()
+        return flat(self.index, self.value, self.count, self.first_row)
 
     def set_pairs(self, pairs: Pairs) -> None:
         """Set C to the given pairs."""
         self.index, self.value, self.count = padded(pairs)
-        self.fitted = self.weights(slice(None)) @ self.atoms
+        self.first_row = int(pairs[3][0])
+        self._fit()
+
+    def put(self, rows: NDArray[np.int64], pairs: Pairs) -> None:
+        """Set the pairs of the given rows, as far as they are among these."""
+        local = rows - self.first_row
+        here = (local >= 0) & (local < len(self.X))
+        index, value, count = padded(pairs)
+        index, value, count = index[here], value[here], count[here]
+        rows, room = local[here], index.shape[1]
+        self._reserve(room)
+        self.index[rows, :room], self.value[rows, :room], self.count[rows] = index, value, count
+        self.fitted[rows] = mixed(index, value, count, self.atoms)
+
+    def _fit(self) -> None:
+        """Compute the product C @ dictionary anew."""
+
+        def fit_slice(rows: slice) -> None:
+            pairs = self.index[rows], self.value[rows], self.count[rows]
+            self.fitted[rows] = mixed(*pairs, self.atoms)
+
+        for_row_slices(fit_slice, len(self.X), slice_rows=self.slice_rows)
 
     def start_from(self, columns: NDArray[np.intp], mixtures: Parts) -> None:
         """Set C to the given weights on columns of the dictionary; see `start.Explanation`."""
-        self.set_pairs(pairs_of(mixtures.rows(lambda part: part[0]), columns))
-
-    def maxima(self) -> NDArray[np.float64]:
-        """The largest entry of each column of C: what anchors are read off."""
-        from provenmf.kernels.merit.pairs import column_maxima
-
-        return np.asarray(column_maxima(self.index, self.value, self.count, len(self.dictionary)))
+        self.set_pairs(pairs_of(mixtures.rows(lambda part: part[0]), columns, 0))
 
     def squared_residuals(self) -> NDArray[np.float64]:
         """||x - c X||^2 of every row."""
@@ -162,24 +181,26 @@ class Mixture:
 
     def penalties(self, lam: float, mu: float) -> Penalties:
         """State of the columns that the gradient of the penalty needs."""
-        from provenmf.kernels.merit.pairs import column_masses
-
-        top = self.maxima()
-        mass = column_masses(self.index, self.value, self.count, top, mu)
-        return Penalties(lam, mu, len(self.X), top, mass)
+        size = len(self.dictionary)
+        columns = columns_of(self.index, self.value, self.count, first_row=0, size=size, mu=mu)
+        return Penalties(lam, len(self.X), columns)
 
     def gradient(self, rows: slice) -> Array:
         """<x_n, c X - x> for a slice of rows and every dictionary entry n."""
-        residual = self.fitted[rows] - self.X[rows]
-        scores: Array = residual.astype(self._search_type, copy=False) @ self._search_atoms
+        scores: Array = self.residual(rows) @ self._search_atoms
         return scores
 
+    def residual(self, rows: slice) -> Array:
+        """What C leaves of a slice of rows, c X - x, in the precision of the search."""
+        return (self.fitted[rows] - self.X[rows]).astype(self._search_type, copy=False)
+
     def search(
-        self, penalties: Penalties
+        self, penalties: Penalties, wishes: list[Wishes] | None = None
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
         """Each row's best vertex, the gradient there, and <c, gradient> (Algorithm 1, l. 13-17).
 
-        `exact` decides in double precision; ties then go to the lowest index.
+        `exact` decides in double precision; ties then go to the lowest index. Otherwise `wishes`
+        gets those of slices of the rows, if it is given.
         """
         if self._exact:
             return self._search_exactly(penalties)
@@ -192,6 +213,8 @@ class Mixture:
 
         def search_slice(rows: slice) -> None:
             scores = self.gradient(rows)
+            if wishes is not None:
+                wishes.append(self._wishes(rows, scores, penalties))
             scores += unused
             price_in_place(
                 scores, self.index[rows], self.value[rows], self.count[rows],
@@ -203,11 +226,26 @@ class Mixture:
         for_row_slices(search_slice, n, slice_rows=self.slice_rows)
         return vertex, lowest, inner
 
+    def _wishes(self, rows: slice, gradient: Array, penalties: Penalties) -> Wishes:
+        """Which rows of a slice would most like to raise the largest entry of a column."""
+        from provenmf.kernels.merit.pairwise import note_wishes_in_place
+
+        size = len(self.dictionary)
+        found = Wishes(np.zeros(size), np.full(size, -1))
+        note_wishes_in_place(
+            gradient, self.first_row + rows.start,
+            self.index[rows], self.value[rows], self.count[rows],
+            penalties.top, penalties.lam, found.gain, found.row,
+        )  # fmt: skip
+        return found
+
     def standing(self, penalties: Penalties) -> Standing:
-        """Where C is: f(C), the duality gap over the dictionary, the best vertices."""
-        vertex, lowest, inner = self.search(penalties)
+        """Where C is: f(C), the duality gap over the dictionary, wishes, the best vertices."""
+        size = len(self.dictionary)
+        wishes = [Wishes(np.zeros(size), np.full(size, -1))]
+        vertex, lowest, inner = self.search(penalties, wishes)
         gap = float((inner - lowest).sum()) if self.count[0] else np.nan
-        return Standing(self.objective(penalties), gap, vertex)
+        return Standing(self.objective(penalties), gap, reduce(add, wishes), vertex)
 
     def search_error(self, penalties: Penalties) -> NDArray[np.float64]:
         """How far what `search` finds for each row may be off by rounding, in its precision."""
@@ -255,37 +293,48 @@ class Mixture:
 
         for_row_slices(move_slice, len(self.X), slice_rows=self.slice_rows)
 
-    def sweep(self, lam: float, tolerance: float, steps: int) -> None:
-        """Pairwise steps in every row, one row after the other."""
-        from provenmf.kernels.merit.pairwise import two_largest
+    def take_turns(
+        self, rows: NDArray[np.int64], penalties: Penalties, tolerance: float, steps: int
+    ) -> NDArray[np.float64]:
+        """Pairwise steps of these few rows, one after the other; the largest entries thereafter.
 
-        columns = two_largest(self.index, self.value, self.count, len(self.dictionary))
-        self.sweep_updating(columns, 0, lam, tolerance, steps)
-
-    def sweep_updating(
-        self, columns: Columns, first_row: int, lam: float, tolerance: float, steps: int
-    ) -> None:
-        """The same for rows of which the first has the given number; `columns` are kept valid."""
+        `rows` are their numbers among the rows of which the penalties are.
+        """
         from provenmf.kernels.merit.pairwise import sweep_in_place
 
-        self._reserve(int(self.count.max()) + steps)
-        gram = self.atoms @ self.atoms.T
-        for start in range(0, len(self.X), self.slice_rows):
-            rows = slice(start, min(start + self.slice_rows, len(self.X)))
-            sweep_in_place(
-                self.gradient(rows), gram, first_row + start,
-                self.index[rows], self.value[rows], self.count[rows],
-                *columns, lam, tolerance, steps,
-            )  # fmt: skip
-            self.fitted[rows] = self.weights(rows) @ self.atoms
+        self._reserve(int(self.count.max(initial=0)) + steps)
+        columns = penalties.columns
+        caps = columns.first.copy()
+        sweep_in_place(
+            self.gradient(slice(None)), self.atoms @ self.atoms.T, rows,
+            self.index, self.value, self.count,
+            caps, columns.second.copy(), columns.holder.copy(), penalties.lam, tolerance, steps,
+        )  # fmt: skip
+        return caps
 
-    def weights(self, rows: slice) -> sp.csr_array:
-        """Rows of C, sparse, over the dictionary."""
-        index, value, count = self.index[rows], self.value[rows], self.count[rows]
-        stored = np.arange(index.shape[1]) < count[:, None]
-        starts = np.concatenate([[0], np.cumsum(count)])
-        shape = (len(count), len(self.dictionary))
-        return sp.csr_array((value[stored], index[stored], starts), shape=shape)
+    def fill(self, caps: NDArray[np.float64], tolerance: float, steps: int) -> None:
+        """Pairwise steps of all rows that raise no entry above its column's cap.
+
+        Columns without a cap are left out. What is fitted is out of date afterwards.
+        """
+        from provenmf.kernels.merit.pairwise import fill_in_place
+
+        self._reserve(int(self.count.max()) + steps)
+        used = np.flatnonzero(caps).astype(np.int32)
+        place = np.zeros(len(caps), dtype=np.int32)
+        place[used] = np.arange(len(used))
+        atoms = np.ascontiguousarray(self._search_atoms[:, used])
+        gram = (self.atoms[used] @ self.atoms[used].T).astype(self._search_type)
+
+        def fill_slice(rows: slice) -> None:
+            index = place[self.index[rows]]
+            fill_in_place(
+                self.residual(rows) @ atoms, gram, index, self.value[rows], self.count[rows],
+                caps[used], tolerance, steps,
+            )  # fmt: skip
+            self.index[rows] = used[index]
+
+        for_row_slices(fill_slice, len(self.X), slice_rows=self.slice_rows)
 
     def _reserve(self, pairs: int) -> None:
         """Make room for `pairs` pairs in every row."""
@@ -297,16 +346,41 @@ class Mixture:
         self.value = np.pad(self.value, more)
 
 
-def pairs_of(weights: NDArray[np.float64], columns: NDArray[np.intp]) -> Pairs:
+def pairs_of(weights: NDArray[np.float64], columns: NDArray[np.intp], first_row: int) -> Pairs:
     """Dense weights on the given columns as pairs."""
     rows, places = np.nonzero(weights)
     count = np.bincount(rows, minlength=len(weights)).astype(np.int32)
-    return columns[places].astype(np.int32), weights[rows, places], count
+    return columns[places].astype(np.int32), weights[rows, places], count, np.array([first_row])
+
+
+def flat(
+    index: NDArray[np.int32],
+    value: NDArray[np.float64],
+    count: NDArray[np.int32],
+    first_row: int = 0,
+) -> Pairs:
+    """The pairs without the room beside them."""
+    stored = np.arange(index.shape[1]) < count[:, None]
+    return index[stored], value[stored], count.copy(), np.array([first_row])
+
+
+def mixed(
+    index: NDArray[np.int32],
+    value: NDArray[np.float64],
+    count: NDArray[np.int32],
+    atoms: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """The mixtures of atoms that the pairs say."""
+    from provenmf.kernels.merit.pairs import mix_in_place
+
+    out = np.empty((len(count), atoms.shape[1]))
+    mix_in_place(index, value, count, atoms, out)
+    return out
 
 
 def padded(pairs: Pairs) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
     """Pairs as the kernels want them: index and value (n, room), and the counts (n,)."""
-    index, value, count = pairs
+    index, value, count, _ = pairs
     stored = np.arange(max(int(count.max(initial=0)), ROOM)) < count[:, None]
     wide = np.zeros(stored.shape, dtype=np.int32), np.zeros(stored.shape)
     wide[0][stored], wide[1][stored] = index, value
@@ -316,20 +390,3 @@ def padded(pairs: Pairs) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArra
 def precision_of_search(n: int, size: int) -> type[np.floating]:
     """The precision in which n rows are compared with a dictionary."""
     return np.float32 if n * size > DOUBLE_PRECISION_SCORES else np.float64
-
-
-class Penalties:
-    """phi_mu of each column and its gradient, from the column's largest entry and its mass."""
-
-    def __init__(
-        self, lam: float, mu: float, n: int, top: NDArray[np.float64], mass: NDArray[np.float64]
-    ) -> None:
-        self.lam, self.mu, self.n, self.top, self.mass = lam, mu, n, top, mass
-
-    def total(self) -> float:
-        """lam * sum of phi_mu over the columns; an unused column adds zero."""
-        return self.lam * float((self.top + self.mu * np.log(self.mass / self.n)).sum())
-
-    def of_absent_rows(self) -> NDArray[np.float64]:
-        """y of a row that does not use the column: 1/n if nobody does, else nearly zero."""
-        return np.exp(-self.top / self.mu) / self.mass

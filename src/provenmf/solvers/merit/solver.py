@@ -32,6 +32,7 @@ from provenmf.budget import block_bytes
 from provenmf.errors import InvalidInput, TooLarge
 from provenmf.records import Solution, StopReason
 from provenmf.records.states import MeritState
+from provenmf.solvers.merit.columns import Penalties
 from provenmf.solvers.merit.dictionary import candidate_rows, overlooked_rows, representatives
 from provenmf.solvers.merit.gap import SEARCH_ROWS, dictionary_gap, duality_gap
 from provenmf.solvers.merit.mixture import Mixture
@@ -39,6 +40,7 @@ from provenmf.solvers.merit.number import choose_anchors
 from provenmf.solvers.merit.spread import SpreadMixture
 from provenmf.solvers.merit.start import Start, penalty_weight, start_from_anchors
 from provenmf.solvers.merit.steps import OPEN_LOOP_STEPS, Steps
+from provenmf.solvers.merit.sweep import sweep
 from provenmf.solvers.run import Callback, Run
 from provenmf.solvers.separable.anchors import dense_rows
 from provenmf.storage import as_dense
@@ -188,21 +190,34 @@ def first_steps(problem: Problem, mixture: Mixture | SpreadMixture, *, warm: boo
 def make_step(problem: Problem, mixture: Mixture | SpreadMixture, steps: Steps, run: Run) -> None:
     """Record where C is; then one open-loop step, one pairwise sweep, more vertices, or the end."""
     penalties = mixture.penalties(problem.lam, problem.mu)
-    objective, gap, vertex = mixture.standing(penalties)
+    objective, gap, wishes, vertex = mixture.standing(penalties)
     used = float(np.count_nonzero(penalties.top))
     run.record(objective=objective, gap=gap, used=used, pairwise=steps.pairwise, step=steps.t + 1)
     if gap <= problem.tol * objective:
         run.stop(StopReason.CONVERGED)
     elif steps.next_is_open_loop(penalties.top, problem.n_components):
-        assert isinstance(mixture, Mixture) and vertex is not None  # of rows at hand
-        mixture.move(vertex, 2 / (steps.t + 2))
+        open_loop_step(mixture, penalties, vertex, 2 / (steps.t + 2))
     elif steps.no_longer_lower(objective, problem.tol):
         missed = overlooked_rows(mixture, problem.lam, problem.radius)
         if len(missed) == 0:
             run.stop(StopReason.CONVERGED)
         mixture.extend_dictionary(missed)
     else:
-        mixture.sweep(problem.lam, problem.tol * problem.lam, PAIRWISE_STEPS)
+        sweep(mixture, penalties, wishes, problem.tol * problem.lam, PAIRWISE_STEPS)
+
+
+def open_loop_step(
+    mixture: Mixture | SpreadMixture,
+    penalties: Penalties,
+    vertex: NDArray[np.int32] | None,
+    alpha: float,
+) -> None:
+    """Every row goes towards its best vertex; blocks elsewhere search for theirs again."""
+    if isinstance(mixture, Mixture):
+        assert vertex is not None
+        mixture.move(vertex, alpha)
+    else:
+        mixture.change(lambda some: some.move(some.search(penalties)[0], alpha))
 
 
 def solution(problem: Problem, mixture: Mixture | SpreadMixture, run: Run) -> Solution:

@@ -63,7 +63,8 @@ class Start:
 class Explanation(NamedTuple):
     """What the hull of some anchors explains.
 
-    Of each block the weights of its rows and their squared distances are kept where it is.
+    Of each block the weights of its rows, their squared distances and the number of the first one
+    are kept where it is.
     """
 
     anchors: Rows
@@ -86,7 +87,7 @@ def start_from_anchors(blocks: Blocks, n_components: int | None, *, plain: bool 
     found = best_explanation(blocks, candidates)
     if n_components is None:
         found = plausible_start(blocks, found)
-    squared_scale = float(blocks.map_rows(squared_row_norms).max())
+    _, squared_scale = blocks.arg_reduce(squared_row_norms)
     return Start(blocks, *found, squared_scale)
 
 
@@ -107,11 +108,11 @@ def explained(blocks: Blocks, anchors: Rows) -> Explanation:
     """The nearest point of the anchors' hull to every row, in one pass."""
     corners = dense_rows(blocks, anchors)
 
-    def measure(block: Block) -> tuple[Floats, Floats]:
+    def measure(block: Block, rows: range) -> tuple[Floats, Floats, NDArray[np.int64]]:
         squared, weights = nearest_points(block, corners)
-        return weights, squared
+        return weights, squared, np.array([rows.start])
 
-    mixtures = blocks.keep(measure)
+    mixtures = blocks.keep(measure, range(blocks.n_rows))
     return Explanation(anchors, mixtures, mixtures.rows(lambda part: part[1]))
 
 

@@ -16,6 +16,7 @@ from provenmf.solvers.merit.dictionary import representatives
 from provenmf.solvers.merit.gap import dictionary_gap, duality_gap
 from provenmf.solvers.merit.mixture import Mixture
 from provenmf.solvers.merit.solver import merit
+from provenmf.solvers.merit.sweep import sweep
 
 
 def solve(X, n_components=None, seed=0, **options):
@@ -50,6 +51,20 @@ def objective(X, C, lam, mu):
     return 0.5 * np.sum((X - C @ X) ** 2) + lam * smooth.sum()
 
 
+def dense(mixture):
+    """C over the dictionary as an array."""
+    C = np.zeros((mixture.n_rows, len(mixture.dictionary)))
+    for row, count in enumerate(mixture.count):
+        C[row, mixture.index[row, :count]] = mixture.value[row, :count]
+    return C
+
+
+def swept(mixture, lam, tolerance, steps):
+    """One sweep with the wishes of the present C."""
+    penalties = mixture.penalties(lam, 1e-5)
+    sweep(mixture, penalties, mixture.standing(penalties).wishes, tolerance, steps)
+
+
 def open_loop(X, lam, mu, iterations):
     """The product's steps, with the vertices they choose."""
     mixture = Mixture(X, np.arange(len(X)), exact=True)
@@ -66,7 +81,7 @@ def test_open_loop_is_algorithm_1():
     C, chosen = algorithm_1(X, 0.7, 1e-5, 100)
     mixture, vertices = open_loop(X, 0.7, 1e-5, 100)
     np.testing.assert_array_equal(vertices, chosen)
-    np.testing.assert_allclose(mixture.weights(slice(0, 200)).toarray(), C, atol=1e-13)
+    np.testing.assert_allclose(dense(mixture), C, atol=1e-13)
     solution = solve(X, 8, step="open-loop", lam=0.7, max_iter=100, group_duplicates=0, tol=0)
     np.testing.assert_allclose(solution.state.row_maxima, C.max(axis=0), atol=1e-13)
 
@@ -75,7 +90,7 @@ def test_open_loop_is_algorithm_1():
 def test_objective_and_gradient_are_those_of_the_dense_problem(mu):
     X = dirichlet_mixtures(40, 10, 4, snr=10, random_state=1).data
     mixture, _ = open_loop(X, 0.5, mu, 30)
-    C = mixture.weights(slice(0, 40)).toarray()
+    C = dense(mixture)
     penalties = mixture.penalties(0.5, mu)
     value = 0.5 * mixture.squared_residuals().sum() + penalties.total()
     assert value == pytest.approx(objective(X, C, 0.5, mu))
@@ -191,10 +206,11 @@ def test_gap_with_a_small_dictionary_bounds_the_full_one(monkeypatch):
         mixture.move(vertex, 2 / (t + 2))
     penalties = mixture.penalties(0.3, 1e-5)
     C = np.zeros((150, 150))
-    C[:, mixture.dictionary] = mixture.weights(slice(0, 150)).toarray()
+    C[:, mixture.dictionary] = dense(mixture)
     value = objective(X, C, 0.3, 1e-5)
     better = solve(X, 5, lam=0.3, group_duplicates=0, tol=1e-9).state.objective
     sharp, searched = duality_gap(mixture, penalties)
+    within = dictionary_gap(mixture, penalties)
     assert searched
     monkeypatch.setattr("provenmf.solvers.merit.gap.ASCENT_ROWS", 0)
     plain, _ = duality_gap(mixture, penalties)
@@ -203,10 +219,9 @@ def test_gap_with_a_small_dictionary_bounds_the_full_one(monkeypatch):
     assert not searched
     true = value - float(better)
     assert true <= sharp <= plain <= bounded
-    within = dictionary_gap(mixture, penalties)
     for _ in range(30):
-        mixture.sweep(0.3, 1e-9, 20)
-    C[:, mixture.dictionary] = mixture.weights(slice(0, 150)).toarray()
+        swept(mixture, 0.3, 1e-9, 20)
+    C[:, mixture.dictionary] = dense(mixture)
     assert 0 < value - objective(X, C, 0.3, 1e-5) <= within <= sharp
 
 
@@ -216,10 +231,10 @@ def test_a_longer_dictionary_leaves_the_mixture_as_it_is():
     for t in range(5):
         vertex, _, _ = mixture.search(mixture.penalties(0.3, 1e-5))
         mixture.move(vertex, 2 / (t + 2))
-    before = mixture.weights(slice(0, 60)).toarray()
+    before = dense(mixture)
     mixture.extend_dictionary(np.array([30, 0]))
     np.testing.assert_array_equal(mixture.dictionary, [0, 3, 20, 30, 41])
-    after = mixture.weights(slice(0, 60)).toarray()
+    after = dense(mixture)
     np.testing.assert_array_equal(after[:, [1, 2, 4]], before)
     np.testing.assert_array_equal(after[:, [0, 3]], 0)
     np.testing.assert_allclose(mixture.fitted, after @ mixture.atoms, atol=1e-12)
@@ -230,10 +245,10 @@ def test_sweeps_never_raise_the_objective():
     mixture, _ = open_loop(X, 1e-3, 1e-5, 20)
     values = []
     for _ in range(6):
-        top = mixture.maxima()
+        top = mixture.penalties(1e-3, 1e-5).top
         values.append(0.5 * mixture.squared_residuals().sum() + 1e-3 * top.sum())
-        mixture.sweep(1e-3, 1e-9, 20)
-        weights = mixture.weights(slice(0, len(X))).toarray()
+        swept(mixture, 1e-3, 1e-9, 20)
+        weights = dense(mixture)
         np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-12)
         assert weights.min() >= 0
         np.testing.assert_allclose(mixture.fitted, weights @ X, atol=1e-12)
@@ -363,7 +378,7 @@ def test_exact_search_finds_what_the_plain_one_does():
 
 def full_prices(mixture, penalties, vertex):
     """y of every row at its vertex, from the formula."""
-    C = mixture.weights(slice(0, len(mixture.X))).toarray()
+    C = dense(mixture)
     y = np.exp((C - penalties.top) / penalties.mu) / penalties.mass
     return y[np.arange(len(C)), vertex]
 

@@ -11,6 +11,7 @@ from provenmf.solvers.merit import solver as module
 from provenmf.solvers.merit.mixture import Mixture
 from provenmf.solvers.merit.solver import merit
 from provenmf.solvers.merit.spread import SpreadMixture
+from provenmf.solvers.merit.sweep import sweep
 
 SAMPLE = dirichlet_mixtures(1500, 20, 6, snr=14, random_state=0)
 
@@ -77,11 +78,26 @@ def test_columns_of_blocks_are_those_of_all_rows():
     np.testing.assert_allclose(far.mass, near.mass)
     assert spread.standing(far).gap == pytest.approx(whole.standing(near).gap)
     for _ in range(3):
-        whole.sweep(0.3, 1e-9, 10)
-        spread.sweep(0.3, 1e-9, 10)
-        values = [m.objective(m.penalties(0.3, 1e-2)) for m in (whole, spread)]
-        assert values[1] == pytest.approx(values[0], rel=1e-5)  # steps end at a tolerance
-        np.testing.assert_allclose(spread.maxima(), whole.maxima(), atol=1e-3)
+        found = []
+        for mixture in (whole, spread):
+            penalties = mixture.penalties(0.3, 1e-2)
+            sweep(mixture, penalties, mixture.standing(penalties).wishes, 1e-9, 10)
+            after = mixture.penalties(0.3, 1e-2)
+            found.append((mixture.objective(after), after.top))
+        (value, maxima), (value_there, maxima_there) = found
+        assert value_there == pytest.approx(value, rel=1e-5)  # steps end at a tolerance
+        np.testing.assert_allclose(maxima_there, maxima, atol=1e-3)
+
+
+def test_exact_rows_that_are_many(spread):
+    """Without noise there is no penalty, and open-loop steps go from block to block."""
+    rng = np.random.default_rng(0)
+    weights = rng.dirichlet(np.ones(4), 1200)
+    weights[[7, 300, 800, 1100]] = np.eye(4)
+    X = weights @ rng.random((4, 12))
+    found = merit(as_blocks(X, block_rows=500), 4, max_iter=20, rng=np.random.default_rng(0))
+    assert found.state.lam == 0 and not found.trace["pairwise"].any()
+    assert set(found.anchors) == {7, 300, 800, 1100}
 
 
 def test_a_full_disk_is_named(spread, tmp_path, monkeypatch):
