@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from provenmf.blocks import Block, Blocks, as_blocks
 from provenmf.linalg import distances
 from provenmf.solvers.separable.anchors import dense_rows
+from provenmf.storage import as_dense
 
 Rows = NDArray[np.intp]
 
-FIRST_BATCH, LAST_BATCH = 512, 16_384  # rows fetched at a time
+FIRST_BATCH = 512  # rows measured at a time, then twice as many and so on
+FETCHED, LAST_BATCH = 4096, 16_384  # rows fetched at first, and at most at a time
 EXACT = 1e-14  # squared distances below this fraction of the first are rounding
 
 
@@ -31,39 +33,82 @@ def grow_hull(blocks: Blocks, n_corners: int) -> Rows:
     bounds = squared_distances(blocks, mean.reshape(1, -1))
     corners = [int(np.argmax(bounds))]
     scale = float(bounds[corners[0]])
-    bounds = squared_distances(blocks, dense_rows(blocks, corners))
+    hull = dense_rows(blocks, corners)
+    bounds = squared_distances(blocks, hull)
+    near = NearRows(blocks, bounds)
     while len(corners) < min(n_corners, blocks.n_rows):
-        farthest, distance = farthest_row_updating(bounds, blocks, dense_rows(blocks, corners))
+        farthest, distance = near.farthest_from(hull)
         if distance <= EXACT * scale:
             break
         corners.append(farthest)
+        hull = np.vstack([hull, near.row(farthest)])
     return np.array(corners, dtype=np.intp)
 
 
-def farthest_row_updating(
-    bounds: NDArray[np.float64], blocks: Blocks, corners: NDArray[np.floating]
-) -> tuple[int, float]:
-    """The row farthest from the hull of the corners, and its squared distance.
+class NearRows:
+    """Rows that were far from an earlier hull, at hand: most of them are far from the next one.
 
-    `bounds` are upper bounds of all squared distances; those of the rows measured are updated. The
-    rows with the largest bounds are fetched, a few at a time; if they do not settle it, one pass
-    measures all that may still be farther.
+    `bounds` are upper bounds of all squared distances; those of rows that are measured are updated.
     """
-    farthest, largest = 0, 0.0
-    order = np.argsort(-bounds, kind="stable")
-    begin, size = 0, FIRST_BATCH
-    while begin < len(order) and bounds[order[begin]] > largest:
-        if size > LAST_BATCH:
-            bounds[:] = measured_beyond(largest, bounds, blocks, corners)
-            best = np.argmax(bounds)
-            return int(best), float(bounds[best])
-        rows = order[begin : begin + size]
-        bounds[rows] = squared_distances(as_blocks(blocks.take(rows)), corners)
-        best = rows[np.argmax(bounds[rows])]
-        if bounds[best] > largest:
-            farthest, largest = int(best), float(bounds[best])
-        begin, size = begin + size, 2 * size
-    return farthest, largest
+
+    def __init__(self, blocks: Blocks, bounds: NDArray[np.float64]) -> None:
+        self._blocks, self._bounds = blocks, bounds
+        self._groups: list[tuple[Rows, Block]] = []
+        self._fetch(np.argsort(-bounds, kind="stable")[:FETCHED])
+
+    def _fetch(self, rows: Rows) -> None:
+        """Bring more rows here, once; what is too much in all is forgotten before."""
+        if sum(len(numbers) for numbers, _ in self._groups) + len(rows) > 2 * LAST_BATCH:
+            self._groups = []
+        rows = np.sort(rows)
+        self._groups.append((rows, self._blocks.take(rows)))
+
+    def row(self, number: int) -> NDArray[np.floating]:
+        """One row, dense."""
+        for numbers, rows in self._groups:
+            place = int(np.searchsorted(numbers, number))
+            if place < len(numbers) and numbers[place] == number:
+                return as_dense(rows[place : place + 1])
+        return dense_rows(self._blocks, [number])
+
+    def farthest_from(self, corners: NDArray[np.floating]) -> tuple[int, float]:
+        """The row farthest from the hull of the corners, and its squared distance.
+
+        If rows elsewhere may be farther than those at hand, they are fetched, or, if they are many,
+        measured where they are in one pass.
+        """
+        best = 0, 0.0
+        for group in self._groups:
+            best = self._farther(best, group, corners)
+        beyond = np.flatnonzero(self._bounds > best[1])
+        if len(beyond) > LAST_BATCH:
+            self._bounds[:] = measured_beyond(best[1], self._bounds, self._blocks, corners)
+            row = int(np.argmax(self._bounds))
+            return row, float(self._bounds[row])
+        if len(beyond):
+            self._fetch(beyond)
+            best = self._farther(best, self._groups[-1], corners)
+        return best
+
+    def _farther(
+        self, best: tuple[int, float], group: tuple[Rows, Block], corners: NDArray[np.floating]
+    ) -> tuple[int, float]:
+        """The farthest row so far and its squared distance, rows of the group included.
+
+        Those with the largest bounds come first, a few at a time, while they may be farther.
+        """
+        numbers, rows = group
+        order = np.argsort(-self._bounds[numbers], kind="stable")
+        begin, size = 0, FIRST_BATCH
+        while begin < len(order) and self._bounds[numbers[order[begin]]] > best[1]:
+            some = order[begin : begin + size]
+            found = squared_distances(as_blocks(rows[some]), corners)
+            self._bounds[numbers[some]] = found
+            first = int(np.argmax(found))
+            if found[first] > best[1]:
+                best = int(numbers[some[first]]), float(found[first])
+            begin, size = begin + size, 2 * size
+        return best
 
 
 def measured_beyond(

@@ -21,6 +21,7 @@ def plainly_grown(X, n_corners):
 @pytest.mark.parametrize("batch", [3, 512])
 def test_lazy_distances_choose_the_same_corners(batch, monkeypatch):
     monkeypatch.setattr(hull_growth, "FIRST_BATCH", batch)
+    monkeypatch.setattr(hull_growth, "FETCHED", 2 * batch)
     X = dirichlet_mixtures(300, 12, 8, snr=8, random_state=0).data
     assert grow_hull(as_blocks(X), 12).tolist() == plainly_grown(X, 12)
     assert grow_hull(as_blocks(sp.csr_array(X)), 12).tolist() == plainly_grown(X, 12)
@@ -30,6 +31,7 @@ def test_lazy_distances_choose_the_same_corners(batch, monkeypatch):
 def test_a_pass_finds_what_fetched_rows_find(monkeypatch, last):
     """However few rows are fetched before one pass measures all that may be farther."""
     monkeypatch.setattr(hull_growth, "FIRST_BATCH", 4)
+    monkeypatch.setattr(hull_growth, "FETCHED", 8)
     monkeypatch.setattr(hull_growth, "LAST_BATCH", last)
     X = np.random.default_rng(1).random((300, 5))
     for data in (X, sp.csr_array(X)):
