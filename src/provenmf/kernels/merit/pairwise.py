@@ -1,10 +1,11 @@
-"""Pairwise steps of MERIT: one row after the other moves weight from its worst used vertex to its
-best one, with an exact line search against the largest entries of the two columns.
+"""Pairwise steps of MERIT: a row moves weight from its worst used vertex to its best one.
 
 For row l and column k, `others` is the largest entry of column k outside row l. The penalty
-lam * max(others, c) costs nothing up to `others` and lam per unit beyond. Each column remembers its
-largest entry, who holds it, and a bound on the second largest; all three are upper bounds of the
-truth while rows move, so no step raises the objective.
+lam * max(others, c) costs nothing up to `others` and lam per unit beyond. Rows that may change the
+largest entry of a column take turns, with an exact line search against `others`: each column
+remembers its largest entry, who holds it, and a bound on the second largest. All three are upper
+bounds of the truth while rows move, so no step raises the objective. Rows that stay below the
+largest entries (`fill_in_place`) have nothing to do with each other.
 """
 
 import numpy as np

@@ -80,6 +80,11 @@ class Wishes:
         return Wishes(np.where(kept, self.gain, others.gain), np.where(kept, self.row, others.row))
 
 
+def no_wishes(size: int) -> Wishes:
+    """Nobody wishes anything of so many columns."""
+    return Wishes(np.zeros(size), np.full(size, -1, dtype=np.int64))
+
+
 class Penalties:
     """phi_mu of each column and its gradient, from the column's largest entry and its mass."""
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from provenmf.blocks.parts import Parts
 from provenmf.parallel import for_row_slices
-from provenmf.solvers.merit.columns import Penalties, Wishes, columns_of
+from provenmf.solvers.merit.columns import Penalties, Wishes, columns_of, no_wishes
 
 Array = NDArray[Any]
 # The pairs of some rows one after the other, (index, value), how many each row has, and the number
@@ -230,8 +230,7 @@ class Mixture:
         """Which rows of a slice would most like to raise the largest entry of a column."""
         from provenmf.kernels.merit.pairwise import note_wishes_in_place
 
-        size = len(self.dictionary)
-        found = Wishes(np.zeros(size), np.full(size, -1))
+        found = no_wishes(len(self.dictionary))
         note_wishes_in_place(
             gradient, self.first_row + rows.start,
             self.index[rows], self.value[rows], self.count[rows],
@@ -241,8 +240,7 @@ class Mixture:
 
     def standing(self, penalties: Penalties) -> Standing:
         """Where C is: f(C), the duality gap over the dictionary, wishes, the best vertices."""
-        size = len(self.dictionary)
-        wishes = [Wishes(np.zeros(size), np.full(size, -1))]
+        wishes = [no_wishes(len(self.dictionary))]
         vertex, lowest, inner = self.search(penalties, wishes)
         gap = float((inner - lowest).sum()) if self.count[0] else np.nan
         return Standing(self.objective(penalties), gap, reduce(add, wishes), vertex)

@@ -8,7 +8,7 @@ import pytest
 
 from provenmf.blocks import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures
-from provenmf.solvers.merit.columns import Wishes, columns_of
+from provenmf.solvers.merit.columns import Wishes, columns_of, no_wishes
 from provenmf.solvers.merit.gap import bound_of_one_vertex_each
 from provenmf.solvers.merit.mixture import Mixture, flat, padded, pairs_of
 from provenmf.solvers.merit.spread import SpreadMixture
@@ -201,7 +201,7 @@ def test_wishes_of_parts_do_not_depend_on_their_order():
 def test_rows_in_turn_are_holders_and_those_with_wishes():
     mixture = mixture_at_hand()
     columns = mixture.penalties(LAM, MU).columns
-    wishes = Wishes(np.zeros(50), np.full(50, -1))
+    wishes = no_wishes(50)
     wishes.gain[[3, 4]], wishes.row[[3, 4]] = [0.5, 1e-8], [299, 298]
     expected = {*weights()[:, :25].argmax(axis=0).tolist(), 299}
     assert rows_in_turn(columns, wishes, 1e-6).tolist() == sorted(expected)
