@@ -123,22 +123,6 @@ class Blocks(ABC):
             parts.append(part)
         return parts
 
-    def fold(
-        self, function: Callable[..., Any], state: Any, *row_arrays: ByRow
-    ) -> tuple[Any, Parts]:
-        """One block after the other: `function(state, block, *slices)` -> (next state, part).
-
-        For steps of which each needs what the one before has found; nothing is done in parallel.
-        """
-        parts = LocalParts(self.room_for_parts)
-        for number, (start, stop, block) in enumerate(self.in_order()):
-            slices = (of_block(a, number, start, stop) for a in row_arrays)
-            state, part = function(state, block, *slices)
-            parts.append(part)
-            if self.progress is not None:
-                self.progress(stop, self.n_rows)
-        return state, parts
-
     def map_rows(self, function: Callable[..., Any], *row_arrays: ByRow) -> NDArray[Any]:
         """One result per row, in row order: `function` returns an array as long as its block."""
         return joined(self.n_rows, self.each(function, *row_arrays))

@@ -10,7 +10,6 @@ which of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
 from operator import getitem, itemgetter
 from typing import Any
 
@@ -20,21 +19,20 @@ from dask.delayed import Delayed
 from numpy.typing import NDArray
 
 from provenmf.blocks.base import Block, Blocks, ByRow, Progress, RowArray, of_block
-from provenmf.blocks.chunks import Recipe, in_rows, optimized, recipes
+from provenmf.blocks.chunks import in_rows, optimized, recipes
 from provenmf.blocks.cluster_parts import ClusterParts, Layout, SentArrays, worth_keeping
-from provenmf.blocks.on_workers import in_turn, listed, split, summed
+from provenmf.blocks.on_workers import listed, split, summed
 from provenmf.blocks.orders import (
     Held,
     Order,
     Packed,
     carried_out,
-    continued,
     for_all,
     graph_of,
     keys,
     unpacked,
 )
-from provenmf.blocks.parts import LocalParts, Parts
+from provenmf.blocks.parts import Parts
 from provenmf.blocks.tree_sums import Sums, joined_sums, sums_of, total
 from provenmf.blocks.workers import (
     Workers,
@@ -302,31 +300,10 @@ class ClusterBlocks(Blocks):
             self.progress(self.n_rows, self.n_rows)
         return kept
 
-    def fold(
-        self, function: Callable[..., Any], state: Any, *row_arrays: ByRow
-    ) -> tuple[Any, Parts]:
-        """One chunk after the other, each where it is; the state travels between the workers."""
-        turns, slices = list(self._layout.turns()), self._slices(row_arrays)
-        call = self._shared((in_turn, function), len(turns))
-        both = Order(next(keys("state")), _begun, self._shared((state,), 1))
-        found: list[list[Order]] = [[] for _ in self._groups]
-        for key, (group, some) in zip(keys("turn"), turns):
-            chunks = _some_of(self._groups[group], some)
-            lists = [_some_of([each[group]], some)[0] for each in slices]
-            both = Order(key, continued, call, both, len(chunks), *chunks, *lists)
-            found[group].append(Order((f"{key[0]}-part", key[1]), getitem, both, 1))
-        last = Order(next(keys("state")), getitem, both, 0)
-        parts = [Order(key, _chained, *some, kept=True) for key, some in zip(keys("parts"), found)]
-        if self._workers is None:
-            state, *lists = self._results([last, *parts])
-            return state, _local(self._layout.in_order(lists))
-        [state] = self._results([last], also=parts)
-        return state, self._parts(parts)
-
-    def _results(self, orders: list[Order], also: Sequence[Order] = ()) -> Sequence[Any]:
-        """What the orders return; those in `also` are carried out and stay on the workers."""
+    def _results(self, orders: list[Order]) -> Sequence[Any]:
+        """What the orders return."""
         if self._workers is not None:
-            return self._workers.gathered(orders, also)
+            return self._workers.gathered(orders)
         from dask.base import get_scheduler
         from dask.threaded import get
 
@@ -343,25 +320,6 @@ def _of_each(name: str, call: tuple[Any, ...], orders: Sequence[Order]) -> list[
     return [Order(key, carried_out, packed, 0, order) for key, order in zip(keys(name), orders)]
 
 
-def _begun(state: Held) -> tuple[Any, None]:
-    """As if a task before the first one had left the state."""
-    return state.value()[0], None
-
-
-def _some_of(values: Sequence[Any], some: slice) -> Sequence[Any]:
-    """What tasks are given for some of the chunks of a group: a list there, or a list here."""
-    if not isinstance(values[0], Order | Held) or isinstance(values[0], Recipe):
-        return values[some]
-    [held] = values
-    if isinstance(held, Order):
-        return [Order(next(keys("some")), getitem, held, some)]
-    return [type(held)(held.value()[some])]
-
-
-def _chained(*lists: Sequence[Any]) -> list[Any]:
-    return [*chain(*lists)]
-
-
 def _evenly(chunks: int, tasks: int) -> Layout:
     """Neighbouring chunks for each task, about equally many."""
     some = np.array_split(np.arange(chunks), min(chunks, max(1, tasks)))
@@ -375,13 +333,6 @@ def _second(leaves: int, numbers: Sequence[int], found: Sequence[tuple[Any, Any]
 
 def _joined(leaves: int, *several: Sums) -> Sums:
     return joined_sums(several, leaves)
-
-
-def _local(found: Sequence[Any]) -> Parts:
-    parts = LocalParts()
-    for part in found:
-        parts.append(part)
-    return parts
 
 
 def active_client() -> Any:

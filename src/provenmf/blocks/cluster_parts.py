@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, groupby
-from operator import getitem, itemgetter
+from itertools import chain
+from operator import getitem
 from typing import Any, TypeVar
 from weakref import ref
 from zlib import crc32
@@ -46,13 +46,6 @@ class Layout:
         """What tasks returned for each of their chunks, in the order of the chunks."""
         places = map(self.place_of, range(len(self)))
         return [lists[group][place] for group, place in places]
-
-    def turns(self) -> Iterator[tuple[int, slice]]:
-        """All chunks in their order: slices of the tasks' lists, each as long as it can be."""
-        places = map(self.place_of, range(len(self)))
-        for group, same in groupby(places, key=itemgetter(0)):
-            first, *others = (place for _, place in same)
-            yield group, slice(first, first + 1 + len(others))
 
     def split(self, values: Sequence[Item]) -> list[list[Item]]:
         """What belongs to each chunk as one list for each task."""

@@ -87,13 +87,6 @@ class MappedBlocks(Blocks):
         """What `function` returns for each block, kept where the block is."""
         return self._blocks.keep(self._on_mapped(function), *self._own, *row_arrays)
 
-    def fold(
-        self, function: Callable[..., Any], state: Any, *row_arrays: ByRow
-    ) -> tuple[Any, Parts]:
-        """One block after the other; see `Blocks.fold`."""
-        folded = partial(_folded, function, self._function, len(self._own))
-        return self._blocks.fold(folded, state, *self._own, *row_arrays)
-
     def map_rows(self, function: Callable[..., Any], *row_arrays: ByRow) -> NDArray[Any]:
         """One result per row."""
         return self._blocks.map_rows(self._on_mapped(function), *self._own, *row_arrays)
@@ -125,17 +118,6 @@ def _applied(
     *slices: Any,
 ) -> Any:
     return function(before(block, *slices[:n_own]), *slices[n_own:])
-
-
-def _folded(
-    function: Callable[..., Any],
-    before: Callable[..., Block],
-    n_own: int,
-    state: Any,
-    block: Block,
-    *slices: Any,
-) -> Any:
-    return function(state, before(block, *slices[:n_own]), *slices[n_own:])
 
 
 def _in_double(block: Block) -> Block:

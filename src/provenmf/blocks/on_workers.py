@@ -37,17 +37,6 @@ def summed(
     return sums_of(zip(numbers, listed(function, chunks, *lists)), leaves)
 
 
-def in_turn(
-    function: Callable[..., Any], state: Any, *lists: Sequence[Any]
-) -> tuple[Any, list[Any]]:
-    """The chunks one after the other: the last state, and what belongs to each chunk."""
-    parts = []
-    for arguments in zip(*lists):
-        state, part = function(state, *map(aligned, arguments))
-        parts.append(part)
-    return state, parts
-
-
 def aligned(value: Any) -> Any:
     """Arrays whose numbers begin where the processor wants them.
 

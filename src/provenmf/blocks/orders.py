@@ -127,12 +127,6 @@ def carried_out(call: Held, chunks: int, *values: Any) -> Any:
     return in_one_thread(*call.value(), *_chunks(values[:chunks]), *lists)
 
 
-def continued(call: Held, before: tuple[Any, Any], chunks: int, *values: Any) -> Any:
-    """The same after another task, whose state is the first argument."""
-    function, *arguments = call.value()
-    return carried_out(Held((function, *arguments, before[0])), chunks, *values)
-
-
 def _chunks(values: Sequence[Any]) -> list[Iterator[Any]]:
     return [_one_by_one(values)] if values else []
 

@@ -51,13 +51,10 @@ class Workers:
         self._client, self._chunks = client, chunks
         self._direct = are_reached(client)
 
-    def gathered(self, orders: Sequence[Order], also: Sequence[Order] = ()) -> list[Any]:
-        """What the orders return, brought here, or an error that says what was lost.
-
-        What those in `also` return stays on the workers.
-        """
+    def gathered(self, orders: Sequence[Order]) -> list[Any]:
+        """What the orders return, brought here, or an error that says what was lost."""
         with losses_named():
-            return self._brought(self._sent(orders, also))
+            return self._brought(self._sent(orders))
 
     def futures(self, orders: Sequence[Order]) -> list[Any]:
         """Dask's names for what the orders return, on the workers."""
@@ -78,14 +75,14 @@ class Workers:
         found: list[Any] = self._client.gather(futures, direct=self._direct)
         return found
 
-    def _sent(self, orders: Sequence[Order], also: Sequence[Order] = ()) -> list[Any]:
+    def _sent(self, orders: Sequence[Order]) -> list[Any]:
         """A future for each of the orders; those that were not sent yet go in one message."""
         if self._client.status in ("closing", "closed"):
             raise ClusterLost(
                 "the Dask client is closed, and with it what was on the workers, such as weights: "
                 "read them before it is closed, or fit again"
             )
-        graph, named = graph_of([*orders, *also])
+        graph, named = graph_of(orders)
         futures = {}
         if named:
             wanted = [order.key for order in named]
