@@ -18,6 +18,7 @@ from provenmf.errors import InvalidInput
 from provenmf.estimators.memory import check_budget
 from provenmf.io.notes import counted
 from provenmf.parallel import available_threads
+from provenmf.solvers.topics.coordinates import topic_spectrum
 from provenmf.solvers.topics.counts import WordCounts
 from provenmf.solvers.topics.crossing import FOLDS
 from provenmf.solvers.topics.spectrum import (
@@ -57,7 +58,7 @@ def count_problem(
 ) -> CountProblem:
     """The matrix that separable NMF works on."""
     check_topic_memory(counts, n_topics)
-    spectrum = word_spectrum(counts, n_topics)
+    spectrum = topic_spectrum(counts, n_topics)
     words = word_points(spectrum)
     if not np.isfinite(words.errors).any() and not counts.whole:
         raise InvalidInput(
