@@ -35,6 +35,7 @@ from provenmf.solvers.topics.words import word_points
 Floats = NDArray[np.float64]
 
 MORE = 4  # topics beyond those asked for
+SLACK = 1e-4  # by which topics must be less alike to be preferred: rounding decides nothing
 
 
 def topic_spectrum(counts: WordCounts, k: int) -> WordSpectrum:
@@ -54,7 +55,7 @@ def topic_spectrum(counts: WordCounts, k: int) -> WordSpectrum:
             found = found.along(span_of(first.vertices, frequencies @ first.shares, groups))
             first = _first_topics(found, frequencies, sample)
         alike = np.inf if first is None else float(cosines(first.weights).max())
-        if alike < least:
+        if alike < (1 - SLACK) * least:
             best, least = found, alike
     return best
 
@@ -111,5 +112,6 @@ def joined(weights: Floats, n_groups: int) -> list[list[int]]:
 
 def span_of(vertices: Floats, sizes: Floats, groups: Sequence[Sequence[int]]) -> Floats:
     """An orthonormal basis (coordinates, groups) of the groups' mean vertices, by their sizes."""
+    sizes = np.maximum(sizes, np.finfo(float).tiny)
     means = np.array([sizes[group] @ vertices[group] / sizes[group].sum() for group in groups])
     return np.asarray(np.linalg.qr(means.T)[0])
