@@ -149,6 +149,12 @@ def notes_on_counts(counts: WordCounts, problem: CountProblem) -> list[str]:
             "words repeat within documents far more than topics explain, so the search for topics "
             f"counts at most {MOST_REPEATS:.0f} occurrences of a word in a document"
         )
+    k, n_parts = problem.points.shape[1], problem.spectrum.n_parts
+    if n_parts > k:
+        notes.append(
+            f"the co-occurrence of words shows more than {k} topics: {n_parts} were found first, "
+            f"and those that occur in the same documents were joined until {k} were left"
+        )
     notes += _note_on_noise(counts, problem.spectrum)
     short = int(np.count_nonzero(counts.lengths == 1))
     if short:

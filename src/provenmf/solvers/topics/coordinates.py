@@ -64,7 +64,7 @@ def falls_most_after(values: Floats, k: int) -> bool:
     """Whether no later one of these eigenvalues exceeds the next by a larger factor."""
     before, after = values[k - 1 : -1], values[k:]
     ratios = before / np.maximum(after, np.finfo(float).tiny)
-    return not np.any(ratios[1:] > ratios[0])  # the last value may be unknown
+    return not np.any(ratios[1:] > ratios[:1])  # there may be none, and the last may be unknown
 
 
 class _Topics(NamedTuple):

@@ -68,6 +68,8 @@ class WordSpectrum:
         κ and b of the documents' weights.
     capped : bool
         Whether counts above `MOST_REPEATS` were taken as that.
+    n_parts : int
+        k, or how many topics were joined in k directions.
     """
 
     pairs: WordPairs
@@ -78,11 +80,13 @@ class WordSpectrum:
     energy: float
     burstiness: float
     capped: bool
+    n_parts: int
 
     def leading(self, k: int) -> WordSpectrum:
         """The first k pairs."""
-        found = replace(self, vectors=self.vectors[:, :k], images=self.images[:, :k])
-        return replace(found, values=self.values[: k + 1])
+        vectors, images = self.vectors[:, :k], self.images[:, :k]
+        values = self.values[: k + 1]
+        return replace(self, vectors=vectors, images=images, values=values, n_parts=k)
 
     def along(self, directions: Floats) -> WordSpectrum:
         """Other coordinates: along some directions (coordinates, fewer) of unit length."""
@@ -120,7 +124,15 @@ def word_spectrum(counts: WordCounts, k: int, *, more: int = 0) -> WordSpectrum:
     images = vectors * found.values[:k]
     accuracy = float(found.errors[:k].max())
     return WordSpectrum(
-        pairs, values, vectors, images, accuracy, first.energy, first.burstiness, bool(capped)
+        pairs,
+        values,
+        vectors,
+        images,
+        accuracy,
+        energy=first.energy,
+        burstiness=first.burstiness,
+        capped=bool(capped),
+        n_parts=k,
     )
 
 

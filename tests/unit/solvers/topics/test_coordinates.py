@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from provenmf.applications import find_topics
 from provenmf.blocks import as_blocks
 from provenmf.datasets.corpora import topic_corpus
+from provenmf.estimators.certificate import certify
 from provenmf.metrics.clustering import clustering_accuracy
 from provenmf.solvers.topics.coordinates import (
     MORE,
@@ -63,6 +65,17 @@ def test_the_subjects_of_a_large_class_stay_together_and_small_classes_apart(see
     assert accuracy(counts, topic_spectrum(counts, 4), classes) > 0.95
 
 
+def test_an_answer_says_that_parts_were_joined_and_is_certified_again():
+    matrix, classes = nested_corpus(0)
+    found = find_topics(matrix, 4)
+    assert any("shows more than 4 topics" in note for note in found.notes)
+    assert clustering_accuracy(found.document_weights.argmax(axis=1), classes) > 0.95
+    again = certify(matrix, found).measures["relative_error"]
+    assert again == pytest.approx(found.certificate.measures["relative_error"], rel=1e-6)
+    plain = find_topics(topic_corpus(600, 300, 3, random_state=1).counts, 3, certify=False)
+    assert not any("shows more than" in note for note in plain.notes)
+
+
 def test_the_coordinates_do_not_depend_on_the_blocks():
     matrix, _ = nested_corpus(2)
     whole = topics_from_counts(matrix, 4)
@@ -88,6 +101,7 @@ def test_images_are_those_of_the_vectors_in_any_directions():
     product = found.pairs.scaled_product(found.vectors)
     assert np.abs(product - found.images).max() < 0.03 * spectrum.values[-2]
     np.testing.assert_array_equal(found.values, spectrum.values[:4])
+    assert found.n_parts == 4 + MORE and spectrum.leading(3).n_parts == 3
 
 
 @pytest.mark.parametrize(
@@ -98,6 +112,7 @@ def test_images_are_those_of_the_vectors_in_any_directions():
         ([1.0, 0.5, 0.4, 0.1, np.nan], 2, False),
         ([1.0, 0.5, np.nan], 2, True),
         ([1.0, 0.0, 0.0, 0.0], 2, True),
+        ([1.0, 0.5, np.nan], 4, True),  # fewer words than topics
     ],
 )
 def test_where_eigenvalues_fall_most(values, k, expected):
