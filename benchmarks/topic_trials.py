@@ -47,12 +47,13 @@ def measured(collection, number, k, features):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=CORPORA)
     parser.add_argument("--trials", type=int, nargs="+", default=[9, 19, 29, 39, 49])
     parser.add_argument("--sizes", type=int, nargs="+", default=list(range(3, 11)))
     chosen = parser.parse_args()
     names = ("k-means", "accuracy", "NMI", "NPMI", "NPMI, all")
     print(f"{'':22}" + "".join(f"{name:>14}" for name in names) + "   k-means of both, NMI of both")
-    for corpus in CORPORA:
+    for corpus in chosen.corpora:
         collection = Collection.read(chosen.data / corpus)
         everything = []
         for k in chosen.sizes:

@@ -85,6 +85,10 @@ class Topics(Answer):
         Share of each word among all occurrences; likewise.
     word_documents : ndarray of shape (words,) or None
         In how many documents each word is; a file of an earlier version does not say.
+    word_shares : ndarray of shape (k, words) or None
+        How far each word is a sign of each topic, from 0 to 1: top words are ranked by it (see
+        `provenmf.applications.topics.measures.pooled_shares`). None if topics do not come from
+        counts, and in a file of an earlier version.
     eigenvalues : ndarray of shape (values,) or None
         Of the words' co-occurrence, largest first; likewise.
     noise_edge : float
@@ -137,6 +141,7 @@ class Topics(Answer):
     prior: Annotated[NDArray[np.float64], Shape("k")] | None = None
     word_frequency: Annotated[NDArray[np.float64], Shape("words")] | None = None
     word_documents: Annotated[NDArray[np.int64], Shape("words")] | None = None
+    word_shares: Annotated[NDArray[np.float32], Shape("k", "words")] | None = None
     eigenvalues: Annotated[NDArray[np.float64], Shape("values")] | None = None
     noise_edge: float = np.nan
     settings: TopicSettings = TopicSettings()
@@ -183,11 +188,16 @@ class Topics(Answer):
     def top_columns(self, n_words: int = 10) -> NDArray[np.intp]:
         """Places in the vocabulary of each topic's top words (k, n_words).
 
-        Topics from counts rank words by relevance (see `provenmf.metrics.topics.relevance`), less
-        two standard errors; other topics by weight.
+        Topics from counts rank words by the relevance of `word_shares` (see
+        `provenmf.metrics.topics.relevance`), less two standard errors; other topics by weight.
         """
         return top_columns_of(
-            self.topics, n_words, self.word_frequency, self.word_documents, self.share
+            self.topics,
+            n_words,
+            self.word_frequency,
+            self.word_documents,
+            self.share,
+            self.word_shares,
         )
 
     def largest(self, n: int = 10) -> list[list[str]]:

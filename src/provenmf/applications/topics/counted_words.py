@@ -18,6 +18,7 @@ from provenmf.errors import InvalidInput
 from provenmf.estimators.memory import check_budget
 from provenmf.io.notes import counted
 from provenmf.parallel import available_threads
+from provenmf.solvers.topics.coordinates import topic_spectrum
 from provenmf.solvers.topics.counts import WordCounts
 from provenmf.solvers.topics.crossing import FOLDS
 from provenmf.solvers.topics.spectrum import (
@@ -57,7 +58,7 @@ def count_problem(
 ) -> CountProblem:
     """The matrix that separable NMF works on."""
     check_topic_memory(counts, n_topics)
-    spectrum = word_spectrum(counts, n_topics)
+    spectrum = topic_spectrum(counts, n_topics)
     words = word_points(spectrum)
     if not np.isfinite(words.errors).any() and not counts.whole:
         raise InvalidInput(
@@ -147,6 +148,12 @@ def notes_on_counts(counts: WordCounts, problem: CountProblem) -> list[str]:
         notes.append(
             "words repeat within documents far more than topics explain, so the search for topics "
             f"counts at most {MOST_REPEATS:.0f} occurrences of a word in a document"
+        )
+    k, n_parts = problem.points.shape[1], problem.spectrum.n_parts
+    if n_parts > k:
+        notes.append(
+            f"the co-occurrence of words shows more than {k} topics: {n_parts} were found first, "
+            f"and those that occur in the same documents were joined until {k} were left"
         )
     notes += _note_on_noise(counts, problem.spectrum)
     short = int(np.count_nonzero(counts.lengths == 1))

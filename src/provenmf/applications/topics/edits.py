@@ -65,7 +65,8 @@ def drop(answer: Topics, numbers: Sequence[int], documents: object = None) -> To
     told = f"{', '.join(answer.component_names[i] for i in chosen)} were dropped"
     prior = None if answer.prior is None else answer.prior[kept]
     names = [answer.component_names[i] for i in kept]
-    return refitted(answer, answer.topics[kept], prior, names, counts, told)
+    shares = None if answer.word_shares is None else answer.word_shares[kept]
+    return refitted(answer, answer.topics[kept], prior, shares, names, counts, told)
 
 
 def split(
@@ -90,10 +91,23 @@ def split(
     if answer.prior is not None:
         halves = np.full(2, answer.prior[topic] / 2)
         prior = np.concatenate([answer.prior[:topic], halves, answer.prior[topic + 1 :]])
+    word_shares = None
+    if answer.word_shares is not None:
+        own, of_parts = answer.word_shares, shares_of_parts(found.weights, found.components)
+        word_shares = np.vstack([own[:topic], own[topic] * of_parts, own[topic + 1 :]])
     name = answer.component_names[topic]
     names = list(answer.component_names)
     names[topic : topic + 1] = [f"{name}, part {part}" for part in (1, 2)]
-    return refitted(answer, topics, prior, names, counts, f"{name} was split in two")
+    return refitted(answer, topics, prior, word_shares, names, counts, f"{name} was split in two")
+
+
+def shares_of_parts(weights: Floats, components: Floats) -> NDArray[np.float32]:
+    """How the words' occurrences divide between parts (parts, words); evenly if there are none."""
+    expected = np.maximum(weights, 0.0).sum(axis=0)[:, None] * np.maximum(components, 0.0)
+    sums = expected.sum(axis=0)
+    evenly = np.full_like(expected, 1.0 / len(expected))
+    parts = np.divide(expected, sums, out=evenly, where=sums > 0)
+    return np.asarray(parts, dtype=np.float32)
 
 
 def checked(answer: Topics, numbers: Sequence[int], *, least: int) -> list[int]:
@@ -188,17 +202,20 @@ def regrouped(
 ) -> Topics:
     """One topic for each group: the mean of its topics, by how many words they have."""
     topics = np.array([mass[group] @ answer.topics[group] / mass[group].sum() for group in groups])
-    prior = None
+    prior, shares = None, None
     if answer.prior is not None:
         prior = np.array([answer.prior[group].sum() for group in groups])
+    if answer.word_shares is not None:
+        shares = np.array([answer.word_shares[group].sum(axis=0) for group in groups])
     names = [" + ".join(answer.component_names[i] for i in group) for group in groups]
-    return refitted(answer, topics, prior, names, counts, told)
+    return refitted(answer, topics, prior, shares, names, counts, told)
 
 
 def refitted(
     answer: Topics,
     topics: Floats,
     prior: Floats | None,
+    word_shares: NDArray[np.float32] | None,
     names: Sequence[str],
     counts: Counts,
     told: str,
@@ -222,7 +239,7 @@ def refitted(
         eigenvalues=None,
         noise_edge=np.nan,
         corpus=answer.corpus,
-        **measured(topics, answer.word_frequency, weights, known, counts.texts),
+        **measured(topics, answer.word_frequency, word_shares, weights, known, counts.texts),
     )
 
 

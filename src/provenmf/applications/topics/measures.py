@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.io.texts import TextFile
 from provenmf.metrics.topics import coherences, relevance, similarity_count, top_words
 from provenmf.records.answers import shares
 from provenmf.solvers.topics.counts import WordCounts
+from provenmf.solvers.topics.documents import topics_of
+from provenmf.storage import Matrix
 
 N_TOP_WORDS = 20
 N_EXAMPLES = 3
@@ -23,18 +26,20 @@ MIX = 0.1
 def measured(
     topics: NDArray[np.float64],
     frequency: NDArray[np.float64] | None,
+    word_shares: NDArray[np.floating] | None,
     weights: NDArray[np.float64],
     counts: WordCounts,
     texts: Sequence[str] | TextFile | None,
 ) -> dict[str, Any]:
     """How good topics are and which documents show them: fields of `Topics`."""
     documents = counts.documents
-    best = top_columns_of(topics, N_TOP_WORDS, frequency, documents, shares(weights))
+    best = top_columns_of(topics, N_TOP_WORDS, frequency, documents, shares(weights), word_shares)
     examples = _example_documents(weights, counts.lengths)
     return {
         **coherences(best, counts.blocks),
         "similarity_count": int(similarity_count(best)),
         "word_documents": documents,
+        "word_shares": word_shares,
         "example_documents": examples,
         "example_texts": _example_texts(texts, examples),
     }
@@ -46,20 +51,45 @@ def top_columns_of(
     frequency: NDArray[np.float64] | None,
     documents: NDArray[np.integer] | None,
     topic_shares: NDArray[np.float64],
+    word_shares: NDArray[np.floating] | None,
 ) -> NDArray[np.intp]:
     """Places of each topic's top words: by relevance where frequencies are known, or by weight.
 
-    documents : how many have each word; a file of an earlier version does not say.
+    documents, word_shares : see `Topics`; files of earlier versions do not have them.
     topic_shares : of the whole corpus.
     """
     if frequency is None:
         return top_words(topics, n_words)
     if documents is None:
         return top_words(relevance(topics, frequency), n_words)
-    joint = topics * topic_shares[:, None]
-    by_topic = joint / np.maximum(joint.sum(axis=0), np.finfo(float).tiny)  # p(topic | word)
+    if word_shares is None:
+        joint = topics * topic_shares[:, None]
+        by_topic = joint / np.maximum(joint.sum(axis=0), np.finfo(float).tiny)  # p(topic | word)
+    else:
+        by_topic = word_shares.astype(np.float64)
+        topics = topics_of(by_topic.T, frequency)
     found = relevance(topics, frequency, mix=MIX, documents=by_topic * documents)
     return top_words(found, n_words)
+
+
+def pooled_shares(
+    by_points: NDArray[np.float64], weights: NDArray[np.float64], counts: WordCounts
+) -> NDArray[np.float32]:
+    """How far each word is a sign of each topic (k, words), by its company and its documents.
+
+    The geometric mean of p(topic | word) as the points have it (words, k), and of the mean weight
+    of the topic in the documents that have the word. A word at a vertex need not be in documents
+    about the topic, and a word of such documents need not be of the topic: both are asked for.
+    """
+    sums = counts.blocks.map_reduce(weights_beside_words, weights)
+    by_documents = sums / np.maximum(counts.documents, 1)[:, None]
+    return np.asarray(np.sqrt(by_points * by_documents).T, dtype=np.float32)
+
+
+def weights_beside_words(block: Matrix, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum of the weights of the documents that have each word (words, k)."""
+    there = sp.csr_array(block != 0, dtype=np.float64)
+    return np.asarray(there.T @ weights)
 
 
 def _example_documents(

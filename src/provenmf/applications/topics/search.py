@@ -28,7 +28,7 @@ from provenmf.applications.fitting import check_number, found_fewer
 from provenmf.applications.topics.answer import Topics
 from provenmf.applications.topics.document_weights import weights_in
 from provenmf.applications.topics.given_counts import as_word_counts, usable_words
-from provenmf.applications.topics.measures import measured
+from provenmf.applications.topics.measures import measured, pooled_shares
 from provenmf.applications.topics.tf_idf import rarity_of
 from provenmf.applications.topics.topic_errors import topic_error_bars
 from provenmf.applications.topics.ways import WAYS, TopicSettings, checked_weights, way_of
@@ -125,6 +125,9 @@ def find_topics(
     rarity = rarity_of(counts.documents, counts.shape[0]) if weights_from == "tfidf" else None
     prior = found.prior if weights_from == "likelihood" else None
     weights = weights_in(counts, found.topics, prior, rarity)
+    word_shares = None
+    if found.word_shares is not None:
+        word_shares = pooled_shares(found.word_shares, weights, counts)
     notes += [*found.notes, *found_fewer(found.factorization, n_topics, "topics")]
     empty = int(np.count_nonzero(counts.lengths == 0))
     if empty:
@@ -149,7 +152,7 @@ def find_topics(
         noise_edge=found.noise_edge,
         settings=replace(settings, n_topics=found.n_topics or n_topics),
         corpus=used,
-        **measured(found.topics, found.frequency, weights, counts, used.texts),
+        **measured(found.topics, found.frequency, word_shares, weights, counts, used.texts),
     )
 
 

@@ -61,6 +61,7 @@ class Found:
     """Topics by one of the three ways; anchors and candidates are columns of the vocabulary.
 
     unbounded : the topics with shares of words that may be negative, for their standard errors.
+    word_shares : p(topic | word) (words, k) for ranking words.
     """
 
     factorization: Factorization
@@ -74,6 +75,7 @@ class Found:
     n_topics: int | None = None
     notes: tuple[str, ...] = ()
     unbounded: NDArray[np.float64] | None = None
+    word_shares: NDArray[np.float64] | None = None
 
 
 def from_counts(
@@ -111,6 +113,7 @@ def from_counts(
         n_topics=number,
         notes=(*notes, *notes_on_counts(counts, problem)),
         unbounded=found.unbounded,
+        word_shares=found.shares,
     )
 
 

@@ -8,9 +8,9 @@ maximum of the likelihood (Le Cam's one-step estimators). A step of expectation 
 goes uphill too, stays positive and needs no derivatives, but has no such theorem: each occurrence
 is shared out by its document's weights, and counted.
 
-The step is half taken. Likelihood makes words of other documents likelier, but it moves topics
-into large classes of documents and ties words to topics by a few long documents; the points say
-which words stand together. Their mean has most of what either has (docs/decisions.md).
+Likelihood makes words of other documents likelier and documents' weights better, but it ties words
+to topics by a few long documents; the points say which words stand together. So topics are those
+after the step, and words are ranked by the shares that the points give (docs/decisions.md).
 """
 
 from __future__ import annotations
@@ -31,30 +31,18 @@ Singles = NDArray[np.float32]
 UNSEEN = 0.01  # occurrences that each word has in each topic besides those counted
 
 
-def one_step_shares(
-    counts: WordCounts,
-    topics: Floats,
-    prior: Floats,
-    shares: Floats,
-    left_out: NDArray[np.intp],
+def assigned_shares(
+    counts: WordCounts, topics: Floats, prior: Floats, left_out: NDArray[np.intp]
 ) -> Floats:
-    """p(topic | word) (n_words, k) half-way from these shares to one step from these topics.
+    """p(topic | word) (n_words, k) after one step of expectation and maximisation.
 
     Parameters
     ----------
     counts : WordCounts (n_documents, n_words)
     topics : array (k, n_words), p(word | topic).
     prior : array (k,), Dirichlet parameters of the documents' weights.
-    shares : array (n_words, k), p(topic | word) by the points.
     left_out : array of int, documents that are not used.
     """
-    return np.asarray((shares + assigned_shares(counts, topics, prior, left_out)) / 2)
-
-
-def assigned_shares(
-    counts: WordCounts, topics: Floats, prior: Floats, left_out: NDArray[np.intp]
-) -> Floats:
-    """p(topic | word) (n_words, k) after one step of expectation and maximisation."""
     used = np.ones(counts.shape[0], dtype=np.float32)
     used[left_out] = 0.0
     words = topics.T.astype(np.float32)

@@ -16,7 +16,7 @@ from provenmf.solvers.topics.spectrum import WordSpectrum
 Floats = NDArray[np.float64]
 
 LEAST_PRIOR, MOST_PRIOR = 0.01, 100.0
-SAMPLE_ENTRIES = 100_000  # of the documents that the total is chosen by
+SAMPLE_ENTRIES = 100_000  # of the documents that choices are made by
 
 
 def dirichlet_prior(
@@ -37,6 +37,14 @@ def dirichlet_prior(
     return np.maximum(total * topic_shares, 1e-4)
 
 
+def sample_of_documents(counts: WordCounts) -> sp.csr_array:
+    """Documents at random, of those that have words, with about `SAMPLE_ENTRIES` entries."""
+    order = np.random.default_rng(4).permutation(np.flatnonzero(counts.different))
+    entries = np.cumsum(counts.different[order])
+    number = max(1, int(np.searchsorted(entries, SAMPLE_ENTRIES)))
+    return counts.take(np.sort(order[:number]))
+
+
 def likeliest_prior(
     counts: WordCounts, topics: Floats, prior: Floats, *, independent: bool
 ) -> Floats:
@@ -50,13 +58,9 @@ def likeliest_prior(
     the other half, which is right whatever makes words repeat: all entries of a word are in one
     half.
     """
-    filled = np.flatnonzero(counts.different)
-    if len(filled) == 0 or len(topics) < 2:
+    sample = sample_of_documents(counts)
+    if sample.shape[0] == 0 or len(topics) < 2:
         return prior
-    order = np.random.default_rng(4).permutation(filled)
-    entries = np.cumsum(counts.different[order])
-    number = max(1, int(np.searchsorted(entries, SAMPLE_ENTRIES)))
-    sample = counts.take(np.sort(order[:number]))
     likelihood = evidence_bound if independent else completion
     found = minimize_scalar(
         lambda log: -likelihood(sample, topics, np.exp(log) * prior / prior.sum()),

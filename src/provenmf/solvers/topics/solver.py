@@ -16,23 +16,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks import as_blocks
-from provenmf.solvers.separable.spa import spa
-from provenmf.solvers.separable.vertices import Vertices, average_vertices, barycentric
+from provenmf.solvers.separable.vertices import Vertices, barycentric
 from provenmf.solvers.topics.completion import held_out_likelihood
+from provenmf.solvers.topics.coordinates import topic_spectrum
 from provenmf.solvers.topics.counts import WordCounts
 from provenmf.solvers.topics.documents import topic_shares_of_words, topics_of
-from provenmf.solvers.topics.one_step import one_step_shares
+from provenmf.solvers.topics.one_step import assigned_shares
 from provenmf.solvers.topics.prior import dirichlet_prior, likeliest_prior
 from provenmf.solvers.topics.refine import documents_to_judge, refined_shares, shrunk_towards
-from provenmf.solvers.topics.spectrum import WordSpectrum, word_spectrum
-from provenmf.solvers.topics.words import (
-    WordPoints,
-    anchor_candidates,
-    cautious_points,
-    points_without,
-    word_points,
-)
+from provenmf.solvers.topics.spectrum import WordSpectrum
+from provenmf.solvers.topics.vertices import anchors_by_spa, shares_at, vertices_at
+from provenmf.solvers.topics.words import WordPoints, points_without, word_points
 
 Floats = NDArray[np.float64]
 
@@ -57,6 +51,9 @@ class CountTopics:
         how well they are known.
     refined : bool
         Whether the topics were refined by the documents' weights (see `refine`).
+    shares : array (n_words, k)
+        p(topic | word) for ranking words: by the points where words repeat (see `one_step`),
+        otherwise that of the topics.
     """
 
     topics: Floats
@@ -66,17 +63,15 @@ class CountTopics:
     vertices: Vertices
     unbounded: Floats
     refined: bool
+    shares: Floats
 
 
 def topics_from_counts(matrix: Any, n_topics: int) -> CountTopics:
     """Topics of a corpus of counts (documents, words), with anchor words by SPA."""
     counts = WordCounts(matrix)
-    spectrum = word_spectrum(counts, n_topics)
+    spectrum = topic_spectrum(counts, n_topics)
     words = word_points(spectrum)
-    candidates = anchor_candidates(words)
-    found = spa(as_blocks(cautious_points(words, candidates)), n_topics).anchors
-    assert found is not None  # SPA always chooses rows
-    return topics_at(counts, spectrum, words, candidates[found])
+    return topics_at(counts, spectrum, words, anchors_by_spa(words))
 
 
 def topics_at(
@@ -88,22 +83,9 @@ def topics_at(
     refine: bool = True,
 ) -> CountTopics:
     """Topics whose vertices are averaged around the given anchor words, then refined."""
-    known = np.flatnonzero(np.isfinite(words.errors))
-    places = np.searchsorted(known, anchors)
-    # Contexts vary most along their vertex, so that the error there is larger than the mean error
-    # of a coordinate: the inner width of 2.5 is about 1.5 of its own (docs/decisions.md).
-    vertices = average_vertices(
-        as_blocks(words.points[known]),
-        places,
-        words.errors[known],
-        anchors_off=3.0,
-        inner=2.5,
-        max_rounds=20,
-    )
+    vertices = vertices_at(words, anchors)
     frequencies = counts.frequencies
-    shares = topic_shares_of_words(words.points, vertices.points)
-    # Words that never stand beside another one say nothing: they get the mean of the others.
-    shares[np.isinf(words.errors)] = frequencies[known] @ shares[known] / frequencies[known].sum()
+    shares = shares_at(words, vertices.points, frequencies)
     topics = topics_of(shares, frequencies)
     matrix, offset = barycentric(vertices.points)
     free = np.where(np.isinf(words.errors)[:, None], shares, words.points @ matrix + offset)
@@ -114,20 +96,20 @@ def topics_at(
     mixed = None
     if refine:
         variances = words.errors**2 * float((matrix**2).sum())
-        start = CountTopics(topics, frequencies, prior, anchors, vertices, unbounded, False)
-        mixed = _refined(counts, spectrum, shares, variances, start)
+        start = CountTopics(topics, frequencies, prior, anchors, vertices, unbounded, False, shares)
+        mixed = _refined(counts, spectrum, variances, start)
     if mixed is not None:
         topics = topics_of(mixed, frequencies)
     if refine:
         prior = likeliest_prior(counts, topics, prior, independent=not spectrum.capped)
+    ranked = shares if mixed is None or spectrum.capped else mixed
     is_refined = mixed is not None
-    return CountTopics(topics, frequencies, prior, anchors, vertices, unbounded, is_refined)
+    return CountTopics(topics, frequencies, prior, anchors, vertices, unbounded, is_refined, ranked)
 
 
 def _refined(
     counts: WordCounts,
     spectrum: WordSpectrum,
-    shares: Floats,
     variances: Floats,
     start: CountTopics,
 ) -> Floats | None:
@@ -137,14 +119,14 @@ def _refined(
         return None
     rivals = topic_shares_of_words(points_without(spectrum, judges), start.vertices.points)
     if spectrum.capped:
-        step = partial(one_step_shares, counts, start.topics, start.prior)
-        judged, final = step(rivals, judges), partial(step, shares, judges[:0])
+        step = partial(assigned_shares, counts, start.topics, start.prior)
+        judged, final = step(judges), partial(step, judges[:0])
     else:
         refined = refined_shares(counts, start.topics, start.prior, start.frequencies, judges)
         shrink = partial(
             shrunk_towards, refined, variances=variances, frequencies=start.frequencies
         )
-        judged, final = shrink(rivals), partial(shrink, shares)
+        judged, final = shrink(rivals), partial(shrink, start.shares)
     held_out = counts.take(judges)
     before, after = (
         held_out_likelihood(held_out, topics_of(found, start.frequencies), start.prior)

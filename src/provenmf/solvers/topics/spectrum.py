@@ -59,28 +59,47 @@ class WordSpectrum:
     values : array (k + 1,)
         Largest first; the last one is the first left out (NaN if there is none).
     vectors : array (n_words, k)
-        Orthonormal columns.
+        Orthonormal columns: eigenvectors, or directions in the span of some (see `coordinates`).
+    images : array (n_words, k)
+        M times the vectors.
     accuracy : float
         Largest residual ‖M u − λ u‖ of the k pairs.
     energy, burstiness : float
         κ and b of the documents' weights.
     capped : bool
         Whether counts above `MOST_REPEATS` were taken as that.
+    n_parts : int
+        k, or how many topics were joined in k directions.
     """
 
     pairs: WordPairs
     values: Floats
     vectors: Floats
+    images: Floats
     accuracy: float
     energy: float
     burstiness: float
     capped: bool
+    n_parts: int
+
+    def leading(self, k: int) -> WordSpectrum:
+        """The first k pairs."""
+        vectors, images = self.vectors[:, :k], self.images[:, :k]
+        values = self.values[: k + 1]
+        return replace(self, vectors=vectors, images=images, values=values, n_parts=k)
+
+    def along(self, directions: Floats) -> WordSpectrum:
+        """Other coordinates: along some directions (coordinates, fewer) of unit length."""
+        vectors, images = self.vectors @ directions, self.images @ directions
+        values = self.values[: directions.shape[1] + 1]
+        return replace(self, vectors=vectors, images=images, values=values)
 
 
-def word_spectrum(counts: WordCounts, k: int) -> WordSpectrum:
+def word_spectrum(counts: WordCounts, k: int, *, more: int = 0) -> WordSpectrum:
     """The k leading eigenpairs, documents weighed by what a first spectrum tells.
 
-    Random numbers have a fixed seed: the same counts give the same answer.
+    Where words repeat, so many more. Random numbers have a fixed seed: the same counts give the
+    same answer.
     """
     rng = np.random.default_rng(0)
     n_documents, n_words = counts.shape
@@ -97,12 +116,23 @@ def word_spectrum(counts: WordCounts, k: int) -> WordSpectrum:
         first = _first_spectrum(with_few_repeats(sample), first.vectors, k)
     weights = document_weights(counts, k, energy=first.energy, burstiness=first.burstiness)
     pairs = WordPairs(counts, weights)
+    if capped:
+        k = min(k + more, n_words)
     found = _eigenpairs(pairs, first.vectors, k, accuracy=ACCURACY)
     values = np.append(found.values[:k], found.values[k] if len(found.values) > k else np.nan)
     vectors = with_fixed_signs(found.vectors[:k]).T
+    images = vectors * found.values[:k]
     accuracy = float(found.errors[:k].max())
     return WordSpectrum(
-        pairs, values, vectors, accuracy, first.energy, first.burstiness, bool(capped)
+        pairs,
+        values,
+        vectors,
+        images,
+        accuracy,
+        energy=first.energy,
+        burstiness=first.burstiness,
+        capped=bool(capped),
+        n_parts=k,
     )
 
 

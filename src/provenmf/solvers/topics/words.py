@@ -58,7 +58,7 @@ def word_points(spectrum: WordSpectrum) -> WordPoints:
     pairs, vectors = spectrum.pairs, spectrum.vectors
     frequencies, k = pairs.row_sums, vectors.shape[1]
     scales = inverse_where_positive(frequencies * pairs.scales)
-    points = scales[:, None] * vectors * spectrum.values[:k]
+    points = scales[:, None] * spectrum.images
     sums, plain = pairs.contexts_of_words(vectors)
     inner, squared, shares = sums[:, :-2], sums[:, -2], sums[:, -1]
     along = np.einsum("ij,ij->i", inner, points)

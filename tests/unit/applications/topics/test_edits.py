@@ -5,7 +5,12 @@ import pytest
 
 from provenmf import load
 from provenmf.applications import find_topics
-from provenmf.applications.topics.edits import entropy, least_loss_groups, responsibilities
+from provenmf.applications.topics.edits import (
+    entropy,
+    least_loss_groups,
+    responsibilities,
+    shares_of_parts,
+)
 from provenmf.applications.topics.tf_idf import unit_documents
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.errors import InvalidInput
@@ -129,3 +134,23 @@ def test_expected_counts_add_up_to_the_counts(found, corpus):
 def test_what_cannot_be_is_refused(found, edit, words):
     with pytest.raises(InvalidInput, match=words):
         edit(found)
+
+
+def test_word_shares_follow_the_edits(found):
+    own = found.word_shares
+    assert own.shape == found.topics.shape and own.dtype == np.float32
+    assert own.min() >= 0 and own.max() <= 1
+    merged, dropped, split = found.merge([2, 4]), found.drop([1]), found.split(3)
+    np.testing.assert_allclose(merged.word_shares[1], own[1] + own[3])
+    np.testing.assert_array_equal(dropped.word_shares, own[1:])
+    np.testing.assert_allclose(split.word_shares[2] + split.word_shares[3], own[2], rtol=1e-5)
+    assert [words[:3] for words in dropped.top_words(5)] == [
+        words[:3] for words in found.top_words(5)[1:]
+    ]
+
+
+def test_parts_share_words_by_their_expected_occurrences():
+    weights, components = np.array([[1.0, 0.0], [1.0, 2.0]]), np.array([[1.0, 0, 3], [1, 0, 0]])
+    np.testing.assert_allclose(
+        shares_of_parts(weights, components), [[0.5, 0.5, 1.0], [0.5, 0.5, 0.0]]
+    )

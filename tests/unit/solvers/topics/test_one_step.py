@@ -10,9 +10,10 @@ from provenmf.metrics.topics import match_topics
 from provenmf.solvers.topics import solver
 from provenmf.solvers.topics.completion import completion
 from provenmf.solvers.topics.counts import WordCounts
-from provenmf.solvers.topics.documents import infer_documents
-from provenmf.solvers.topics.one_step import UNSEEN, assigned_shares, one_step_shares
+from provenmf.solvers.topics.documents import infer_documents, topics_of
+from provenmf.solvers.topics.one_step import UNSEEN, assigned_shares
 from provenmf.solvers.topics.prior import likeliest_prior
+from provenmf.solvers.topics.spectrum import word_spectrum
 
 NONE = np.array([], dtype=int)
 
@@ -74,18 +75,26 @@ def test_a_word_that_never_occurs_belongs_to_all_topics_alike():
     np.testing.assert_allclose(found[5], 1 / 3)
 
 
-def test_the_step_is_half_taken():
-    corpus, prior = small_corpus(), np.full(3, 0.1)
-    shares = np.random.default_rng(0).dirichlet(np.ones(3), 60)
-    start = WordCounts(corpus.counts), corpus.topics, prior
-    found = one_step_shares(*start, shares, NONE)
-    np.testing.assert_allclose(found, (shares + assigned_shares(*start, NONE)) / 2)
+def test_topics_take_the_step_and_words_are_ranked_by_the_points():
+    _, counts = bursty_corpus(1500, seed=4)
+    known = WordCounts(counts)
+    spectrum = word_spectrum(known, 6)
+    words = solver.word_points(spectrum)
+    anchors = solver.anchors_by_spa(words)
+    read_off, refined = (
+        solver.topics_at(known, spectrum, words, anchors, refine=refine) for refine in (False, True)
+    )
+    assert refined.refined
+    step = assigned_shares(known, read_off.topics, read_off.prior, NONE)
+    np.testing.assert_allclose(refined.topics, topics_of(step, known.frequencies), rtol=1e-6)
+    np.testing.assert_array_equal(refined.shares, read_off.shares)
+    np.testing.assert_allclose(topics_of(read_off.shares, known.frequencies), read_off.topics)
 
 
 def test_topics_of_bursty_documents_are_closer_to_the_truth_after_one_step():
     corpus, counts = bursty_corpus(1500, seed=4)
     known = WordCounts(counts)
-    spectrum = solver.word_spectrum(known, 6)
+    spectrum = word_spectrum(known, 6)
     assert spectrum.capped
     words = solver.word_points(spectrum)
     anchors = corpus.anchor_words[:, 0]

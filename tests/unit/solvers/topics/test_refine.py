@@ -180,7 +180,7 @@ def test_only_words_that_repeat_more_than_topics_explain_get_one_step(monkeypatc
 
         return wrapped
 
-    for name in ("refined_shares", "one_step_shares"):
+    for name in ("refined_shares", "assigned_shares"):
         monkeypatch.setattr(solver, name, noticed(name))
     corpus = a_corpus(1000)
     topics_from_counts(corpus.counts, 12)
@@ -189,7 +189,7 @@ def test_only_words_that_repeat_more_than_topics_explain_get_one_step(monkeypatc
     repeated.data *= 5
     assert topics_from_counts(repeated, 12).refined
     # Once without the documents that judge, and once with them.
-    assert asked[1:] == ["one_step_shares", "one_step_shares"]
+    assert asked[1:] == ["assigned_shares", "assigned_shares"]
 
 
 def test_well_known_words_stay_and_others_are_refined():
