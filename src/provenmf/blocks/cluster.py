@@ -193,8 +193,8 @@ class ClusterBlocks(Blocks):
     def rows_in_place(self, function: Callable[..., Any], *row_arrays: ByRow) -> RowArray:
         """One result per row, on the workers."""
         if self._workers is None:
-            return super().map_rows(function, *row_arrays)
-        return self._kept(function, row_arrays)
+            return self.map_rows(function, *row_arrays)
+        return self.keep(function, *row_arrays)
 
     def map_reduce(self, function: Callable[..., Any], *row_arrays: ByRow) -> Any:
         """Sum over the blocks; neighbours are added up where they are."""
