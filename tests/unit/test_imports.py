@@ -6,10 +6,11 @@ import sys
 PROGRAM = """
 import builtins, importlib, os, pkgutil, signal, sys
 import numba, scipy.sparse.linalg, sklearn.base, typer, rich.table  # they look at sys.platform
-try:
-    import dask.array, distributed, jinja2, plotly
-except ModuleNotFoundError:
-    pass
+for optional in ("dask.array", "distributed", "jinja2", "plotly", "matplotlib.font_manager"):
+    try:  # matplotlib lists fonts once and for all: on a crippled system it finds none
+        importlib.import_module(optional)
+    except ModuleNotFoundError:
+        pass
 
 UNIX = {"resource", "fcntl", "pwd", "grp", "termios", "tty", "pty", "syslog", "curses", "readline"}
 genuine = builtins.__import__
