@@ -2,8 +2,8 @@
 
     python benchmarks/cluster.py [--rows 200000] [--columns 100] [--rank 10] [--methods spa hals …]
 
-The same rows at four places, one after the other: an array of this process (one thread), two
-processes without Dask, persisted on a cluster of one process, and on one of two. Only one place is
+The same rows at four places, one after the other: persisted on a cluster of one process, and on
+one of two, an array of this process (one thread), and two processes without Dask. Only one place is
 there at a time, because idle workers take processor time, too. Each method is fitted once to a few
 rows, so that everything is compiled, then to all of them. All places are visited `--repeats` times;
 the best time of each counts.
@@ -93,6 +93,7 @@ def main() -> None:
     parser.add_argument("--chunks", type=int, default=16)
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--certify", action="store_true")
+    parser.add_argument("--clusters-only", action="store_true", help="one worker against two")
     parser.add_argument("--quick", action="store_true", help="three methods, small data, once")
     parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
     a = parser.parse_args()
@@ -100,29 +101,34 @@ def main() -> None:
         a.rows, a.repeats, a.methods = 20_000, 1, ["spa", "cones", "hals"]
     size = 8e-6 * a.rows * a.columns
     print(f"{a.rows} x {a.columns}, {size:.0f} MB in {a.chunks} chunks, rank {a.rank}")
-    places = [in_memory, in_two_processes, partial(on_cluster, 1), partial(on_cluster, 2)]
+    places = [partial(on_cluster, 1), partial(on_cluster, 2)]
+    if not a.clusters_only:
+        places += [in_memory, in_two_processes]
     visits = [[place(a) for place in places] for _ in range(a.repeats)]
     print(
-        f"{'method':13}{'memory s':>14}{'1 worker s':>16}{'2 workers s':>16}{'speed-up':>14}"
-        f"{'ceiling':>9}{'overhead %':>14}{'client, scheduler s':>21}{'MB in':>7}{'MB out':>7}"
+        f"{'method':13}{'1 worker s':>16}{'2 workers s':>16}{'speed-up':>14}"
+        f"{'client, scheduler s':>21}{'MB in':>7}{'MB out':>7}"
+        + ("" if a.clusters_only else f"{'memory s':>16}{'ceiling':>9}{'overhead %':>14}")
     )
     for method in a.methods:
-        near, apart, one, two = (
+        one, two, *without = (
             min((visit[place][method] for visit in visits), key=lambda took: took.wall)
             for place in range(len(places))
         )
-        print(
-            f"{method:13}"
-            f"{near.wall:7.2f} ({near.work.path:.2f})"
-            f"{one.wall:9.2f} ({one.work.path:.2f})"
-            f"{two.wall:9.2f} ({two.work.path:.2f})"
+        line = (
+            f"{method:13}{one.wall:9.2f} ({one.work.path:.2f}){two.wall:9.2f} ({two.work.path:.2f})"
             f"{one.wall / two.wall:7.2f} ({one.work.path / two.work.path:.2f})"
-            f"{near.wall / apart.wall:9.2f}"
-            f"{100 * (one.wall / near.wall - 1):7.0f} "
-            f"({100 * (one.work.path / near.work.path - 1):.0f})"
             f"{two.work.client:12.2f}, {two.work.scheduler:.2f}"
             f"{two.read / 1e6:9.1f}{two.written / 1e6:7.1f}"
         )
+        if without:
+            near, apart = without
+            line += (
+                f"{near.wall:9.2f} ({near.work.path:.2f}){near.wall / apart.wall:9.2f}"
+                f"{100 * (one.wall / near.wall - 1):7.0f} "
+                f"({100 * (one.work.path / near.work.path - 1):.0f})"
+            )
+        print(line)
 
 
 TRAFFIC = Traffic()
