@@ -33,7 +33,7 @@ from provenmf.blocks.orders import (
     unpacked,
 )
 from provenmf.blocks.parts import Parts
-from provenmf.blocks.tree_sums import Sums, joined_sums, sums_of, total
+from provenmf.blocks.tree_sums import Sums, joined_sums, total
 from provenmf.blocks.workers import (
     Workers,
     chunks_kept,
@@ -200,7 +200,7 @@ class ClusterBlocks(Blocks):
         """Sum over the blocks; neighbours are added up where they are."""
         if self._workers is None:
             return super().map_reduce(function, *row_arrays)
-        slices = [[Packed(numbers) for numbers in self._layout.members], *self._slices(row_arrays)]
+        slices = [self._numbers(), *self._slices(row_arrays)]
         orders = self._orders((summed, self._leaves, function), slices)
         whole = total(self._results(self._added_up(orders)), self._leaves)
         if self.progress is not None:
@@ -218,9 +218,10 @@ class ClusterBlocks(Blocks):
             return super().gather_and_add(function, receive, *row_arrays)
         both = self._orders((listed, function), self._slices(row_arrays))
         by_row = _of_each("gathered", (listed, itemgetter(0)), both)
+        add = Packed((summed, self._leaves, itemgetter(1)))
         sums = [
-            Order(key, carried_out, Packed((_second, self._leaves, numbers)), 0, found)
-            for key, numbers, found in zip(keys("summed"), self._layout.members, both)
+            Order(key, carried_out, add, 0, found, numbers)
+            for key, found, numbers in zip(keys("summed"), both, self._numbers())
         ]
         results = self._results([*by_row, *self._added_up(sums)])
         in_order = self._layout.in_order(results[: len(by_row)])
@@ -234,6 +235,10 @@ class ClusterBlocks(Blocks):
     def _leaves(self) -> int:
         """How many chunks are added up."""
         return len(self._layout)
+
+    def _numbers(self) -> list[Packed]:
+        """The numbers of each task's chunks: their places among the leaves."""
+        return [Packed(numbers) for numbers in self._layout.members]
 
     def _added_up(self, orders: list[Order]) -> list[Order]:
         """The same sum as a few orders: the rest is added up on the workers."""
@@ -324,11 +329,6 @@ def _evenly(chunks: int, tasks: int) -> Layout:
     """Neighbouring chunks for each task, about equally many."""
     some = np.array_split(np.arange(chunks), min(chunks, max(1, tasks)))
     return Layout([numbers.tolist() for numbers in some])
-
-
-def _second(leaves: int, numbers: Sequence[int], found: Sequence[tuple[Any, Any]]) -> Sums:
-    """The second values that chunks of these numbers returned, added up."""
-    return sums_of(zip(numbers, map(itemgetter(1), found)), leaves)
 
 
 def _joined(leaves: int, *several: Sums) -> Sums:

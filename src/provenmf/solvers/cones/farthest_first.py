@@ -52,8 +52,7 @@ class Pool:
 
     def unit_row(self, place: int) -> NDArray[np.floating]:
         """The row at the given place as a dense vector of unit length."""
-        dense = as_dense(self.block[[place]])[0]
-        return np.asarray(dense / dense.dtype.type(self.lengths[place]))
+        return unit_row(self.block[[place]], self.lengths[place])
 
     def meet(self, centroid: NDArray[np.floating]) -> None:
         """Let the rows of the pool know a new centroid."""
@@ -75,7 +74,7 @@ def farthest_first(
     The first centroid is given and has similarity −1. Ends with `steps`, or when every row has
     the direction of a centroid, to `decimals`. The result does not depend on `pool_rows`.
     """
-    unseen = [unit_row(blocks, first, lengths[first])]
+    unseen = [unit_row(blocks.take(np.array([first])), lengths[first])]
     similarity: Parts | None = None
     pool: Pool | None = None
     for step in steps:
@@ -170,7 +169,7 @@ def nearest_centroid(
     return found.mapped(lambda part: part[0]), float(least)
 
 
-def unit_row(blocks: Blocks, row: int, length: float) -> NDArray[np.floating]:
-    """One row as a dense vector of unit length."""
-    dense = as_dense(blocks.take(np.array([row])))[0]
+def unit_row(block: Block, length: float) -> NDArray[np.floating]:
+    """The only row of a block, of the given length, as a dense vector of unit length."""
+    dense = as_dense(block)[0]
     return np.asarray(dense / dense.dtype.type(length))

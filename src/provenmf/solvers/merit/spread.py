@@ -8,7 +8,7 @@ numbers each), the few rows that take turns in a sweep, and now and then one num
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from operator import add
 from typing import Any
 
@@ -37,7 +37,11 @@ class SpreadMixture:
     def __init__(self, blocks: Blocks, dictionary: NDArray[np.intp]) -> None:
         self.blocks = blocks
         self._set_dictionary(dictionary)
-        self.pairs = blocks.keep(_no_pairs, range(blocks.n_rows))
+
+    @cached_property
+    def pairs(self) -> Parts:
+        """The pairs of C beside the blocks, none before they are set: only then it takes a pass."""
+        return self.blocks.keep(_no_pairs, range(self.n_rows))
 
     def _set_dictionary(self, dictionary: NDArray[np.intp]) -> None:
         self.dictionary = dictionary
