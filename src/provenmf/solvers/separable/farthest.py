@@ -1,0 +1,149 @@
+"""The row farthest from the span of rows chosen before, several steps of it in one pass.
+
+Greedy methods take the farthest row, project it out of all others and repeat: a pass over the data
+for each step. Where a pass has to read a file or to ask a cluster, it also looks ahead. It guesses
+the rows of the next steps, projects them out one after the other, and finds the farthest row of
+every step. As long as that row is the one guessed, the step is exactly the one that would have been
+made alone, so the answer is the same. After a wrong guess the rest of the pass is lost, but the
+rows that it found far off make better guesses for the next one.
+
+The guesses come from the greedy method itself, applied to the rows seen so far: those that were
+farthest in earlier steps and, at first, those at the ends of random directions. Fifty steps then
+take three to six passes on data with anchors, and never more than one pass each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.blocks import Blocks
+from provenmf.blocks.base import ByRow
+from provenmf.blocks.parts import Parts
+from provenmf.linalg.orthogonal import ROUNDING, orthogonal_part
+from provenmf.solvers.separable.lookahead import Factors, Lookahead, Seen, seen_in
+
+Floats = NDArray[np.float64]
+
+BROUGHT_BYTES = 64e6  # rows that a pass brings here at the most
+MOST_BROUGHT = 8  # rows for each block and step
+
+
+class Farthest(NamedTuple):
+    """The farthest row, its point, and its squared distance: zero if all rows are in the span."""
+
+    row: int
+    point: Floats
+    squared: float
+
+
+class FarthestRows:
+    """Rows farthest from a growing span, and what earlier passes tell about the next ones.
+
+    Parameters
+    ----------
+    blocks : the data; a point is a row times its factor.
+    most : how many steps are wanted at the most; guesses end there.
+    factors : one over the rows' sums, say; None for ones. Rows with a factor of zero are never
+        chosen.
+    given : arrays with a value for each row, of which `factors` gets slices.
+    """
+
+    def __init__(
+        self,
+        blocks: Blocks,
+        most: int,
+        *,
+        factors: Factors | None = None,
+        given: Sequence[ByRow] = (),
+    ) -> None:
+        self._blocks, self._most = blocks, most
+        self._factors, self._given = factors, given
+        self._origin: Floats | None = None
+        self._longest: float | None = None
+        self._state: Parts | None = None
+        self._projected = 0  # so many vectors of the basis are projected out of the state
+        self._points: dict[int, Floats] = {}
+        self._known: dict[tuple[int, ...], Farthest] = {}
+        room = BROUGHT_BYTES / (8 * blocks.n_columns * sum(1 for _ in blocks.ranges()))
+        self._room = 1 if blocks.in_memory else max(1, int(room))
+
+    def measure_from(self, origin: Floats, longest: float) -> None:
+        """Let the span start at a point; squares that rounding of `longest` explains are zero."""
+        self._origin, self._longest = origin, longest
+        self._state, self._projected, self._known = None, 0, {}
+
+    def after(self, anchors: Sequence[int], basis: Floats) -> Farthest:
+        """The row farthest from the span of the orthonormal `basis`, the anchors left out.
+
+        Of rows that are equally far up to rounding the first one is taken.
+        """
+        if tuple(anchors) not in self._known:
+            self._look(list(anchors), basis)
+        return self._known[tuple(anchors)]
+
+    def _look(self, anchors: list[int], basis: Floats) -> None:
+        """A pass that tells the next step and, where the guesses are right, those behind it."""
+        guessed, added = self._guessed(anchors, basis)
+        n_random = 0 if self._points else min(self._most, self._room // 2)
+        random = np.random.default_rng(0).standard_normal((n_random, self._blocks.n_columns))
+        lookahead = Lookahead(
+            anchors,
+            guessed,
+            np.vstack([basis[self._projected :], added, random]),
+            n_random,
+            self._origin,
+            self._longest,
+            int(np.clip(self._room // (1 + len(guessed) + 2 * n_random), 1, MOST_BROUGHT)),
+        )
+        rows = range(self._blocks.n_rows)
+        if self._state is None:
+            self._state = self._blocks.keep(lookahead.begin(self._factors), rows, *self._given)
+        else:
+            self._state = self._blocks.keep(lookahead.go_on, rows, self._state)
+        self._projected = len(basis)
+        found = list(self._state.each(seen_in))
+        for seen in found:
+            self._points.update(zip(seen.rows.tolist(), seen.points))
+        self._known = {
+            (*anchors, *guessed[:step]): self._first(found, step)
+            for step in range(1 + len(guessed))
+        }
+
+    def _first(self, found: Sequence[Seen], step: int) -> Farthest:
+        """Lowest row whose squared distance comes within its slack of the largest one."""
+        largest = max(float(seen.largest[step]) for seen in found)
+        for seen in found:
+            near = seen.candidates[(seen.steps == step) & (seen.raised >= largest)]
+            if near.size:
+                row = int(near.min())
+                return Farthest(row, self._points[row], largest)
+        raise AssertionError("the farthest row is among the candidates")
+
+    def _guessed(self, anchors: list[int], basis: Floats) -> tuple[list[int], Floats]:
+        """The rows that come next among those seen, and the direction that each adds."""
+        number = min(self._most - len(anchors), self._room - 1)
+        guessed: list[int] = []
+        span = basis
+        if number <= 0 or not self._points:
+            return guessed, span[:0]
+        rows = np.sort(np.fromiter(self._points, dtype=np.intp))
+        points = np.array([self._points[row] for row in rows.tolist()])
+        if self._origin is not None:
+            points = points - self._origin
+        lengths = np.einsum("ij,ij->i", points, points)
+        squared = lengths - ((points @ basis.T) ** 2).sum(axis=1)
+        squared[np.isin(rows, anchors)] = 0.0
+        while len(guessed) < number:
+            place = int(np.argmax(squared))
+            if squared[place] <= ROUNDING * lengths[place]:
+                break
+            guessed.append(int(rows[place]))
+            direction = orthogonal_part(points[place], span)
+            span = np.vstack([span, direction / np.linalg.norm(direction)])
+            squared = squared - (points @ span[-1]) ** 2
+            squared[place] = 0.0
+        return guessed, span[len(basis) :]
