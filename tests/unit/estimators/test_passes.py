@@ -57,6 +57,8 @@ def test_passes_are_as_stated(method, k, monkeypatch):
     few = {name: value for name, value in FEW.items() if name in estimator.get_params()}
     plain = passes(estimator.set_params(certify=False, **few), data)
     certified = passes(estimator.set_params(certify=True), data)
-    most = stated(method, k=k, T=len(estimator.trace_), m=2, c=1)
-    assert most[0] - 2 <= math.floor(plain) <= most[0]
+    rounds = {"k": k, "T": len(estimator.trace_), "m": 2, "c": 1}
+    least = stated(method, s=2, r=1, **rounds)
+    most = stated(method, s=k + 1, r=k, **rounds)
+    assert least[0] - 2 <= math.floor(plain) <= most[0]
     assert math.floor(certified - plain) == most[1]

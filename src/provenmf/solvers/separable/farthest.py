@@ -24,7 +24,8 @@ from provenmf.blocks import Blocks
 from provenmf.blocks.base import ByRow
 from provenmf.blocks.parts import Parts
 from provenmf.linalg.orthogonal import ROUNDING, orthogonal_part
-from provenmf.solvers.separable.lookahead import Factors, Lookahead, Seen, seen_in
+from provenmf.solvers.separable.lookahead import Faces, Factors, Lookahead, Pass, Seen, seen_in
+from provenmf.storage import as_dense
 
 Floats = NDArray[np.float64]
 
@@ -90,28 +91,54 @@ class FarthestRows:
         guessed, added = self._guessed(anchors, basis)
         n_random = 0 if self._points else min(self._most, self._room // 2)
         random = np.random.default_rng(0).standard_normal((n_random, self._blocks.n_columns))
-        lookahead = Lookahead(
-            anchors,
-            guessed,
-            np.vstack([basis[self._projected :], added, random]),
-            n_random,
-            self._origin,
-            self._longest,
-            int(np.clip(self._room // (1 + len(guessed) + 2 * n_random), 1, MOST_BROUGHT)),
-        )
-        rows = range(self._blocks.n_rows)
-        if self._state is None:
-            self._state = self._blocks.keep(lookahead.begin(self._factors), rows, *self._given)
-        else:
-            self._state = self._blocks.keep(lookahead.go_on, rows, self._state)
-        self._projected = len(basis)
-        found = list(self._state.each(seen_in))
-        for seen in found:
-            self._points.update(zip(seen.rows.tolist(), seen.points))
+        wanted = int(np.clip(self._room // (1 + len(guessed) + 2 * n_random), 1, MOST_BROUGHT))
+        further = np.vstack([added, random])
+        found = self._seen(Lookahead(*self._sure(anchors, basis), further, wanted, guessed), basis)
         self._known = {
             (*anchors, *guessed[:step]): self._first(found, step)
             for step in range(1 + len(guessed))
         }
+
+    def without_each(
+        self, anchors: Sequence[int], basis: Floats, normals: Floats, feet: Floats
+    ) -> list[Farthest]:
+        """For each anchor the row farthest from the span of the others, all in one pass.
+
+        `basis` is that of all anchors. Of each anchor, `normals` has the unit vector in its span
+        that is normal to the span of the others, and `feet` a point of the latter.
+        """
+        found = self._seen(Faces(*self._sure(list(anchors), basis), normals, 1, feet), basis)
+        return [self._first(found, step) for step in range(len(normals))]
+
+    def points(self, rows: Sequence[int]) -> Floats:
+        """Points of the given rows."""
+        new = np.array([row for row in rows if row not in self._points], dtype=np.intp)
+        if new.size:
+            block = self._blocks.take(new)
+            points = as_dense(block).astype(np.float64)
+            if self._factors is not None:
+                points *= self._factors(block, *(np.asarray(g)[new] for g in self._given))[:, None]
+            self._points.update(zip(new.tolist(), points))
+        return np.array([self._points[row] for row in rows])
+
+    def _sure(
+        self, anchors: list[int], basis: Floats
+    ) -> tuple[list[int], Floats, Floats | None, float | None]:
+        """What every pass begins with: it takes up what the last ones did not project out."""
+        return anchors, basis[self._projected :], self._origin, self._longest
+
+    def _seen(self, one: Pass, basis: Floats) -> list[Seen]:
+        """What a pass brings; squared distances from the span of the basis stay with the rows."""
+        rows = range(self._blocks.n_rows)
+        if self._state is None:
+            self._state = self._blocks.keep(one.begin(self._factors), rows, *self._given)
+        else:
+            self._state = self._blocks.keep(one.go_on, rows, self._state)
+        self._projected = len(basis)
+        found = list(self._state.each(seen_in))
+        for seen in found:
+            self._points.update(zip(seen.rows.tolist(), seen.points))
+        return found
 
     def _first(self, found: Sequence[Seen], step: int) -> Farthest:
         """Lowest row whose squared distance comes within its slack of the largest one."""
@@ -131,7 +158,7 @@ class FarthestRows:
         if number <= 0 or not self._points:
             return guessed, span[:0]
         rows = np.sort(np.fromiter(self._points, dtype=np.intp))
-        points = np.array([self._points[row] for row in rows.tolist()])
+        points = self.points(rows.tolist())
         if self._origin is not None:
             points = points - self._origin
         lengths = np.einsum("ij,ij->i", points, points)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -47,27 +48,36 @@ class Noted(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Lookahead:
-    """Steps that are sure, steps that are guessed, and random directions to find far rows by.
+class Pass(ABC):
+    """How far rows are from the span of the anchors, and after the steps of a subclass.
 
     Parameters
     ----------
-    anchors, guessed : rows chosen, which are left out, and rows that may be chosen next.
-    directions : those that the last anchors add to the span, those that the guessed rows add, and
-        random ones.
-    n_random : how many of them are random.
+    anchors : rows chosen, which are left out.
+    sure : directions that the last of them have added to the span.
     origin : where the span starts; None for zero.
     longest : squared length whose rounding counts as zero; None for each row's own.
-    wanted : rows to bring for each step and each end of a random direction.
+    further : directions of the steps.
+    wanted : rows to bring for each step.
     """
 
     anchors: list[int]
-    guessed: list[int]
-    directions: Floats
-    n_random: int
+    sure: Floats
     origin: Floats | None
     longest: float | None
+    further: Floats
     wanted: int
+
+    @property
+    @abstractmethod
+    def n_steps(self) -> int:
+        """How many steps count; scores behind them only find far rows."""
+
+    @abstractmethod
+    def _steps(
+        self, squared: Floats, along: Floats, rows: range, scale: Floats
+    ) -> Iterator[tuple[Floats, Floats | float]]:
+        """Scores of the rows and their slack after each step, from squared distances before."""
 
     def begin(self, factors: Factors | None) -> Callable[..., Part]:
         """The pass that measures the rows first."""
@@ -78,6 +88,7 @@ class Lookahead:
             squared = lengths
             if self.origin is not None:
                 squared = lengths - 2 * ((block @ self.origin) * each) + self.origin @ self.origin
+                squared[each == 0] = 0.0
             return self.go_on(block, rows, (each, lengths, squared))
 
         return measured
@@ -90,47 +101,28 @@ class Lookahead:
         factors, lengths, known = part[:3]
         squared = np.empty(len(rows))
         noted: dict[int, list[Noted]] = {}
-        products_of = _products(self.directions, block)
+        directions = np.vstack([self.sure, self.further])
+        products_of, offsets = _products(directions, block), self._offsets()
+        sure = len(self.sure)
 
         def look(some: slice) -> None:
             along = products_of(some) * factors[some]
-            scores = self._scores(along, rows[some], factors[some], lengths[some], known[some])
-            sure, slack = next(scores)
-            squared[some] = sure
-            noted[some.start] = [_noted(sure, slack), *(_noted(*guess) for guess in scores)]
+            if offsets.any():
+                along -= np.outer(offsets, factors[some] != 0)
+            scale = lengths[some] if self.longest is None else np.full(len(along.T), self.longest)
+            squares = without_rounding(known[some] - np.sum(along[:sure] ** 2, axis=0), scale)
+            squares[places_in(rows[some], self.anchors)] = 0.0
+            squared[some] = squares
+            steps = self._steps(squares, along[sure:], rows[some], scale)
+            noted[some.start] = [_noted(*scores) for scores in steps]
 
-        for_row_slices(look, len(rows), slice_rows=self._slice_rows(block))
+        for_row_slices(look, len(rows), slice_rows=_slice_rows(block, len(directions)))
         return factors, lengths, squared, *self._brought(block, rows, factors, noted)
 
-    def _slice_rows(self, block: Block) -> int:
-        """All rows if there is but one step; else so few that they stay in the cache."""
-        if len(self.directions) <= 1:
-            return block.shape[0]
-        columns = 1 if is_sparse(block) else block.shape[1]
-        return max(LEAST_SLICE, rows_of_a_slice(max(columns, len(self.directions))))
-
-    def _scores(
-        self, along: Floats, rows: range, factors: Floats, lengths: Floats, squared: Floats
-    ) -> Iterator[tuple[Floats, Floats | float]]:
-        """Squared distances and their slack after each step; then ends of random directions."""
-        if self.origin is not None:
-            along = along - (self.directions @ self.origin)[:, None]
-        scale = lengths if self.longest is None else np.full(len(lengths), self.longest)
-        slack = 10 * ROUNDING * scale
-        sure = len(along) - len(self.guessed) - self.n_random
-        for direction in along[:sure]:
-            squared = squared - direction**2
-        squared = without_rounding(squared, scale)
-        squared[factors == 0] = 0.0
-        squared[places_in(rows, self.anchors)] = 0.0
-        yield squared, slack
-        for row, direction in zip(self.guessed, along[sure:]):
-            squared = without_rounding(squared - direction**2, scale)
-            squared[places_in(rows, [row])] = 0.0
-            yield squared, slack
-        for direction in along[len(along) - self.n_random :]:
-            yield direction, 0.0
-            yield -direction, 0.0
+    def _offsets(self) -> Floats:
+        """Of each direction: its product with the point from which it is measured."""
+        directions = np.vstack([self.sure, self.further])
+        return np.zeros(len(directions)) if self.origin is None else directions @ self.origin
 
     def _brought(
         self, block: Block, rows: range, factors: Floats, noted: dict[int, list[Noted]]
@@ -140,7 +132,7 @@ class Lookahead:
         table = np.array([noted[start] for start in starts])  # slices, columns, fields
         places = table[:, :, :2].astype(np.intp) + starts[:, None, None]
         scores, raised = table[:, :, 2], table[:, :, 3:]
-        steps = 1 + len(self.guessed)
+        steps = self.n_steps
         largest = scores.max(axis=0)
         near = raised[:, :steps] >= largest[:steps, None]
         candidates = places[:, :steps][near]
@@ -156,6 +148,71 @@ class Lookahead:
             raised[:, :steps][near],
             largest[:steps],
         )
+
+
+@dataclass(frozen=True)
+class Lookahead(Pass):
+    """Rows that may be chosen next are projected out one after the other.
+
+    Parameters
+    ----------
+    guessed : those rows; `further` has the direction that each adds, then random directions, at
+        whose ends far rows are found.
+    """
+
+    guessed: list[int]
+
+    @property
+    def n_steps(self) -> int:
+        """One more than there are guesses: the first is after the anchors."""
+        return 1 + len(self.guessed)
+
+    def _steps(
+        self, squared: Floats, along: Floats, rows: range, scale: Floats
+    ) -> Iterator[tuple[Floats, Floats | float]]:
+        slack = 10 * ROUNDING * scale
+        yield squared, slack
+        for row, direction in zip(self.guessed, along):
+            squared = without_rounding(squared - direction**2, scale)
+            squared[places_in(rows, [row])] = 0.0
+            yield squared, slack
+        for direction in along[len(self.guessed) :]:
+            yield direction, 0.0
+            yield -direction, 0.0
+
+
+@dataclass(frozen=True)
+class Faces(Pass):
+    """Each anchor in turn is left out of the span.
+
+    `further` has for each anchor the normal of the others' span within the span of all, so that the
+    squared distance grows by the square along it.
+
+    Parameters
+    ----------
+    feet : a point of the others' span for each anchor.
+    """
+
+    feet: Floats
+
+    @property
+    def n_steps(self) -> int:
+        """One for each anchor."""
+        return len(self.further)
+
+    def _offsets(self) -> Floats:
+        offsets = super()._offsets()
+        offsets[len(self.sure) :] = np.einsum("ij,ij->i", self.further, self.feet)
+        return offsets
+
+    def _steps(
+        self, squared: Floats, along: Floats, rows: range, scale: Floats
+    ) -> Iterator[tuple[Floats, Floats | float]]:
+        for left_out, height in enumerate(along):
+            scores = without_rounding(squared + height**2, scale)
+            others = self.anchors[:left_out] + self.anchors[left_out + 1 :]
+            scores[places_in(rows, others)] = 0.0
+            yield scores, 10 * ROUNDING * scale
 
 
 def seen_in(part: Part) -> Seen:
@@ -180,3 +237,11 @@ def _products(directions: Floats, block: Block) -> Callable[[slice], Floats]:
         whole = np.ascontiguousarray((block @ np.ascontiguousarray(directions.T)).T)
         return lambda some: whole[:, some]
     return lambda some: np.asarray(directions @ block[some].T, dtype=np.float64)
+
+
+def _slice_rows(block: Block, n_directions: int) -> int:
+    """All rows if there is but one step; else so few that they stay in the cache."""
+    if n_directions <= 1:
+        return int(block.shape[0])
+    columns = 1 if is_sparse(block) else block.shape[1]
+    return max(LEAST_SLICE, rows_of_a_slice(max(columns, n_directions)))
