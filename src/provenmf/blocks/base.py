@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks.parts import LocalParts, Parts
+from provenmf.blocks.parts import LocalParts, Parts, added
 from provenmf.storage import Matrix
 
 # One block: a numpy array or a scipy sparse CSR array; `block @ matrix` works for both.
@@ -143,14 +143,33 @@ class Blocks(ABC):
     ) -> Any:
         """A pass that brings something for each row here and adds up something else.
 
-        `function` returns both for its block; the first goes to `receive(start, stop, found)`, and
-        the sum of the second is returned.
+        `function` returns both for its block, and maybe more; the first goes to
+        `receive(start, stop, found)`, and the sum of the second is returned.
         """
         total: Any = None
-        for start, stop, (found, summand) in self.each(function, *row_arrays):
+        for start, stop, (found, summand, *_) in self.each(function, *row_arrays):
             receive(start, stop, found)
             total = summand if total is None else added((total, summand))
         return total
+
+    def gather_add_and_keep(
+        self,
+        function: Callable[..., Any],
+        receive: Callable[[int, int, Any], object],
+        *row_arrays: ByRow,
+    ) -> tuple[Any, RowArray]:
+        """The same, and the third thing that `function` returns, rows, left where the rows are."""
+        total: Any = None
+
+        def rows() -> Iterator[tuple[int, int, Any]]:
+            nonlocal total
+            for start, stop, (found, summand, kept) in self.each(function, *row_arrays):
+                receive(start, stop, found)
+                total = summand if total is None else added((total, summand))
+                yield start, stop, kept
+
+        in_place = joined(self.n_rows, rows())
+        return total, in_place
 
     def arg_reduce(
         self, function: Callable[..., Any], *row_arrays: ByRow, largest: bool = True
@@ -180,19 +199,6 @@ def joined(n_rows: int, results: Iterable[tuple[int, int, Any]]) -> NDArray[Any]
         out[start:stop] = result
     assert out is not None  # there is always a block: empty data are refused on entry
     return out
-
-
-def added(results: Iterable[Any]) -> Any:
-    """The sum of numbers, arrays or tuples of them, in the given order."""
-    total: Any = None
-    for result in results:
-        if total is None:
-            total = result
-        elif isinstance(result, tuple):
-            total = tuple(a + b for a, b in zip(total, result))
-        else:
-            total = total + result
-    return total
 
 
 def _best(

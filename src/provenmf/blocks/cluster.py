@@ -216,14 +216,37 @@ class ClusterBlocks(Blocks):
         """Rows come here chunk by chunk; sums are added up where they are."""
         if self._workers is None:
             return super().gather_and_add(function, receive, *row_arrays)
-        both = self._orders((listed, function), self._slices(row_arrays))
-        by_row = _of_each("gathered", (listed, itemgetter(0)), both)
+        found = self._orders((listed, function), self._slices(row_arrays))
+        return self._gathered_and_added(self._workers, found, receive)
+
+    def gather_add_and_keep(
+        self,
+        function: Callable[..., Any],
+        receive: Callable[[int, int, Any], object],
+        *row_arrays: ByRow,
+    ) -> tuple[Any, RowArray]:
+        """The same, and rows that stay on the workers."""
+        if self._workers is None:
+            return super().gather_add_and_keep(function, receive, *row_arrays)
+        found = self._orders((listed, function), self._slices(row_arrays))
+        rows = _of_each("rows", (listed, itemgetter(2)), found, kept=True)
+        return self._gathered_and_added(self._workers, found, receive, rows), self._parts(rows)
+
+    def _gathered_and_added(
+        self,
+        workers: Workers,
+        all_of_it: list[Order],
+        receive: Callable[[int, int, Any], object],
+        beside: Sequence[Order] = (),
+    ) -> Any:
+        """Of what the orders return for each chunk, the first comes here, the second is added."""
+        by_row = _of_each("gathered", (listed, itemgetter(0)), all_of_it)
         add = Packed((summed, self._leaves, itemgetter(1)))
         sums = [
             Order(key, carried_out, add, 0, found, numbers)
-            for key, found, numbers in zip(keys("summed"), both, self._numbers())
+            for key, found, numbers in zip(keys("summed"), all_of_it, self._numbers())
         ]
-        results = self._results([*by_row, *self._added_up(sums)])
+        results = workers.gathered([*by_row, *self._added_up(sums)], beside)
         in_order = self._layout.in_order(results[: len(by_row)])
         for (start, stop), found in zip(self.ranges(), in_order):
             receive(start, stop, found)
@@ -319,10 +342,13 @@ class ClusterBlocks(Blocks):
         return found
 
 
-def _of_each(name: str, call: tuple[Any, ...], orders: Sequence[Order]) -> list[Order]:
+def _of_each(
+    name: str, call: tuple[Any, ...], orders: Sequence[Order], *, kept: bool = False
+) -> list[Order]:
     """The call for what each order returns."""
     packed = Packed(call)
-    return [Order(key, carried_out, packed, 0, order) for key, order in zip(keys(name), orders)]
+    named = zip(keys(name), orders)
+    return [Order(key, carried_out, packed, 0, order, kept=kept) for key, order in named]
 
 
 def _evenly(chunks: int, tasks: int) -> Layout:

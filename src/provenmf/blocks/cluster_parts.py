@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks.base import joined
-from provenmf.blocks.on_workers import listed
-from provenmf.blocks.orders import Order, carried_out, for_all, keys
+from provenmf.blocks.on_workers import listed, summed
+from provenmf.blocks.orders import Order, Packed, carried_out, for_all, keys
 from provenmf.blocks.parts import Part, Parts
+from provenmf.blocks.tree_sums import total as tree_total
 from provenmf.blocks.workers import Workers
 
 Item = TypeVar("Item")
@@ -79,9 +80,18 @@ class ClusterParts(Parts):
         brought: Part = part
         return brought
 
-    def each(self, function: Callable[[Any], Any]) -> Iterator[Any]:
+    def each(self, function: Callable[..., Any], *others: Parts) -> Iterator[Any]:
         """Apply `function` on the workers; only results travel."""
-        return iter(self._layout.in_order(self._workers.gathered(self._ordered(function, ()))))
+        return iter(self._layout.in_order(self._workers.gathered(self._ordered(function, others))))
+
+    def total(self, function: Callable[..., Any], *others: Parts) -> Any:
+        """The sum over the chunks; each task adds up what it has."""
+        leaves = len(self)
+        call = for_all((summed, leaves, function), len(self.orders))
+        numbers = map(Packed, self._layout.members)
+        lists = zip(keys("total"), self.orders, numbers, *map(_orders_of, others))
+        orders = [Order(key, carried_out, call, 0, *parts) for key, *parts in lists]
+        return tree_total(self._workers.gathered(orders), leaves)
 
     def as_they_come(self) -> Iterator[tuple[int, Part]]:
         """All parts with the numbers of their chunks; the first while others are computed."""

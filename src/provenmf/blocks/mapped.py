@@ -109,6 +109,16 @@ class MappedBlocks(Blocks):
         mapped = self._on_mapped(function)
         return self._blocks.gather_and_add(mapped, receive, *self._own, *row_arrays)
 
+    def gather_add_and_keep(
+        self,
+        function: Callable[..., Any],
+        receive: Callable[[int, int, Any], object],
+        *row_arrays: ByRow,
+    ) -> tuple[Any, RowArray]:
+        """Something for each row, a sum, and rows left where they are."""
+        mapped = self._on_mapped(function)
+        return self._blocks.gather_add_and_keep(mapped, receive, *self._own, *row_arrays)
+
 
 def _applied(
     function: Callable[..., Any],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +32,14 @@ class Parts(ABC):
     @abstractmethod
     def __len__(self) -> int: ...
 
-    def each(self, function: Callable[[Any], Any]) -> Iterator[Any]:
-        """Apply `function` to every part where it is; results come in order."""
+    def each(self, function: Callable[..., Any], *others: Parts) -> Iterator[Any]:
+        """Apply `function(part, *parts of others)` where they are; results come in order."""
         for number in range(len(self)):
-            yield function(self[number])
+            yield function(self[number], *(other[number] for other in others))
+
+    def total(self, function: Callable[..., Any], *others: Parts) -> Any:
+        """The sum of what `function(part, *parts of others)` returns for each block."""
+        return added(self.each(function, *others))
 
     @abstractmethod
     def mapped(self, function: Callable[..., Any], *others: Parts) -> Parts:
@@ -94,6 +98,19 @@ class LocalParts(Parts):
                 "make room there, or name another folder in the environment variable TMPDIR"
             ) from error
         return path
+
+
+def added(results: Iterable[Any]) -> Any:
+    """The sum of numbers, arrays or tuples of them, in the given order."""
+    total: Any = None
+    for result in results:
+        if total is None:
+            total = result
+        elif isinstance(result, tuple):
+            total = tuple(a + b for a, b in zip(total, result))
+        else:
+            total = total + result
+    return total
 
 
 def _arrays(part: Part) -> tuple[NDArray[Any], ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from provenmf.blocks.base import added
+from provenmf.blocks.parts import added
 
 # Level in the tree, 0 for the leaves, and place in that level.
 Node = tuple[int, int]

@@ -51,10 +51,13 @@ class Workers:
         self._client, self._chunks = client, chunks
         self._direct = are_reached(client)
 
-    def gathered(self, orders: Sequence[Order]) -> list[Any]:
-        """What the orders return, brought here, or an error that says what was lost."""
+    def gathered(self, orders: Sequence[Order], beside: Sequence[Order] = ()) -> list[Any]:
+        """What the orders return, brought here, or an error that says what was lost.
+
+        What is ordered `beside` them, in the same message, stays on the workers.
+        """
         with losses_named():
-            return self._brought(self._sent(orders))
+            return self._brought(self._sent([*orders, *beside])[: len(orders)])
 
     def futures(self, orders: Sequence[Order]) -> list[Any]:
         """Dask's names for what the orders return, on the workers."""

@@ -23,12 +23,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.blocks import RowArray
+from provenmf.blocks.rows import mapped, of_each, total
+from provenmf.guarantees.decay import decay_order
 from provenmf.guarantees.fit import Fit
 from provenmf.records import Certificate, Check
 
 Array = NDArray[np.float64]
 
-NONZERO = 1e-9  # decoded weights below this share of the largest one of their component are zero
 BINARY = 1e-6  # decoded weights this close to 0 or 1 are binary
 
 
@@ -48,11 +50,11 @@ def certify(fit: Fit) -> Certificate:
 
     How the error fell from stage to stage is in the trace of the run; it cannot be measured again.
     """
-    peaks = np.max(fit.weights, axis=0)
+    peaks = fit.weights_peaks
     used = peaks > 0
     if not used.any():
         return Certificate(fit.method)
-    unit = fit.weights[:, used] / peaks[used]
+    unit = mapped(lambda weights: weights[:, used] / peaks[used], fit.weight_rows)
     numbers = general_correlation(unit)
     order = decay_order(unit)
     noise = fit.error / math.sqrt(fit.blocks.n_rows)
@@ -76,16 +78,20 @@ def certify(fit: Fit) -> Certificate:
     return Certificate(fit.method, checks=checks, measures=measures)
 
 
-def general_correlation(weights: Array) -> Correlation:
+def general_correlation(weights: RowArray) -> Correlation:
     """The smallest r, k, m and the largest λ with which these weights satisfy Definition 1."""
-    n, D = weights.shape
-    wide = weights.astype(np.float64, copy=False)
-    moments = wide.T @ wide / n
+
+    def products(rows: NDArray[np.floating]) -> tuple[int, Array]:
+        wide = rows.astype(np.float64, copy=False)
+        return len(wide), wide.T @ wide
+
+    n, summed = total(products, weights)
+    moments, D = summed / n, len(summed)
     k = float(np.diag(moments).max()) * D / 2
     off_diagonal = moments - np.diag(np.diag(moments))
     smallest = max(float(np.linalg.eigvalsh(moments)[0]), 0.0)
     return Correlation(
-        r=float(wide.sum(axis=1).max()),
+        r=max(of_each(_largest_sum, weights)),
         k=k,
         m=float(off_diagonal.max()) * D**2,
         lam=ratio(smallest * D, k),
@@ -93,20 +99,8 @@ def general_correlation(weights: Array) -> Correlation:
     )
 
 
-def decay_order(weights: Array) -> float:
-    """The largest q with Pr[x_i ≤ α | x_i ≠ 0] ≤ α^q for all i and α, in the sample.
-
-    With sorted nonzero weights x_(1) ≤ … ≤ x_(p) of a component the condition at α = x_(j) is
-    q ≤ log(j/p)/log x_(j). Infinite for binary weights.
-    """
-    order = math.inf
-    for column in weights.T:
-        values = np.sort(column[column > NONZERO])
-        below = values < 1.0
-        share = np.arange(1, len(values) + 1)[below] / len(values)
-        if share.size:
-            order = min(order, float(np.min(np.log(share) / np.log(values[below]))))
-    return max(order, 0.0)
+def _largest_sum(weights: NDArray[np.floating]) -> float:
+    return float(weights.sum(axis=1, dtype=np.float64).max(initial=0.0))
 
 
 def theorem_1_ratio(c: Correlation) -> float:
@@ -128,9 +122,9 @@ def theorem_4_ratio(c: Correlation, q: float) -> float:
     return math.exp(logarithm) if logarithm < 700 else math.inf
 
 
-def binary_check(weights: Array) -> Check:
+def binary_check(weights: RowArray) -> Check:
     """Theorems 1 and 5 suppose weights that are 0 or 1."""
-    distance = float(np.minimum(np.abs(weights), np.abs(weights - 1.0)).max())
+    distance = max(of_each(_farthest_from_binary, weights))
     return Check(
         "decoded weights are 0 or 1",
         "Li17 Theorems 1, 5",
@@ -139,6 +133,10 @@ def binary_check(weights: Array) -> Check:
         threshold=BINARY,
         note="of the decoded weights, each component scaled to a largest weight of 1",
     )
+
+
+def _farthest_from_binary(weights: Array) -> float:
+    return float(np.minimum(np.abs(weights), np.abs(weights - 1.0)).max(initial=0.0))
 
 
 def decay_check(order: float) -> Check:

@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
+from provenmf.blocks.rows import by_row
 from provenmf.guarantees.caps import cosines_to_own_axis, direction_sums
 from provenmf.guarantees.cone_model import PAPER
 from provenmf.guarantees.fit import Fit
 from provenmf.linalg.angles import angle_at_least, angle_at_most
 from provenmf.linalg.norms import SAFE_LENGTHS
 from provenmf.linalg.scaling import unit_rows
-from provenmf.records import Check, Factorization, Measure
+from provenmf.records import Check, Measure
 from provenmf.storage import as_dense
 
 
@@ -62,15 +63,20 @@ def stray_rows(clusters: Clusters) -> tuple[Check, ...]:
     return (Check("every row in a cluster", f"{PAPER} Algorithm 1", "fails", note=note),)
 
 
-def rows_apart(clusters: Clusters, factorization: Factorization) -> dict[str, Measure]:
+def rows_apart(clusters: Clusters, fit: Fit) -> dict[str, Measure]:
     """Rows of zeros; if rows have one weight each, rows coded outside their cluster."""
     directed = clusters.labels >= 0
     apart: dict[str, Measure] = {"rows_without_direction": float(np.count_nonzero(~directed))}
-    coded = factorization.weights[directed]
-    if np.count_nonzero(coded, axis=1).max() <= 1:
-        elsewhere = coded.argmax(axis=1) != np.asarray(factorization.labels)[directed]
+    used, largest = by_row(_coding, fit.given_rows)[directed].T
+    if used.max() <= 1:
+        elsewhere = largest != np.asarray(fit.factorization.labels)[directed]
         apart["rows_coded_outside_their_cluster"] = float(np.count_nonzero(elsewhere))
     return apart
+
+
+def _coding(weights: NDArray[np.floating]) -> NDArray[np.intp]:
+    """How many components each row uses, and which one most."""
+    return np.column_stack([np.count_nonzero(weights, axis=1), weights.argmax(axis=1)])
 
 
 def centroid_angles(fit: Fit) -> NDArray[np.float64]:

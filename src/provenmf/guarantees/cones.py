@@ -95,7 +95,7 @@ def certify(
         "size_angles_slack": float((caps.angles - caps.least_angles).max()),
         "largest_sine": max_bound(caps.angles),
         "relative_distance_from_axes": distance,
-        **rows_apart(clusters, fit.factorization),
+        **rows_apart(clusters, fit),
         **gap_of_the_angles(centroid_angles(fit)),
     }
     if clusters.sizes.size > 1:

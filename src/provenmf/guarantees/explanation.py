@@ -15,9 +15,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks import Block
+from provenmf.blocks import RowArray
+from provenmf.blocks.rows import by_row
 from provenmf.guarantees.fit import Fit
-from provenmf.linalg.distances import Model, nearest_points
+from provenmf.linalg.distances import Model
 from provenmf.linalg.hull import product_rounding
 from provenmf.linalg.scaling import inverse_where_positive
 from provenmf.records import Certificate, Check
@@ -35,7 +36,7 @@ class Explanation:
     """Anchors, and how far every row is at most from what they explain.
 
     anchors : their row numbers; components : the rows themselves, divided where `scaled`.
-    distances, lengths : of all rows; weights : (n, k) of the points y.
+    distances, lengths : of all rows; weights : (n, k) of the points y, left where the rows are.
     factors : one over the sums of the rows where `scaled`, zero where a sum is not positive.
     """
 
@@ -54,7 +55,7 @@ class Explanation:
         if self.factors is not None:
             self.distances[self.factors == 0] = 0.0
 
-    def _nearest(self) -> tuple[Floats, Floats]:
+    def _nearest(self) -> tuple[Floats, RowArray]:
         """Distances and weights: those that the fit knows, if its components are these rows.
 
         A component may have taken over the size of its weights there.
@@ -62,25 +63,17 @@ class Explanation:
         known = self.fit.components_over_sums if self.scaled else self.fit.components
         if np.allclose(known, self.components, rtol=1e-12, atol=0.0):
             return self.fit.nearest(self.model, scale_rows=self.scaled)
-        corners, model = self.components, self.model
-
-        def measure(block: Block, *sums: Floats) -> Floats:
-            squared, weights = nearest_points(block, corners, model, *sums)
-            return np.column_stack([np.sqrt(squared), weights])
-
-        sums = (self.fit.sums,) if self.scaled else ()
-        found = self.fit.blocks.map_rows(measure, *sums)
-        return found[:, 0], found[:, 1:]
+        return self.fit.nearest_to(self.components, self.model, scale_rows=self.scaled)
 
     def _slack(self) -> Floats:
         """Rounding errors of the measured distances, and how far weights are off the simplex."""
         k, d = self.components.shape
         corners = np.linalg.norm(self.components, axis=1)
-        reach = self.lengths + self.weights @ corners
+        reach = self.lengths + by_row(lambda weights: weights @ corners, self.weights)
         terms = product_rounding(k) + product_rounding(d) * (2 if self.scaled else 1)
         slack = terms * (EXPANDED if self.fit.blocks.is_sparse else 1.0) * reach
         if self.model != "cone":
-            excess = self.weights.sum(axis=1) - 1
+            excess = by_row(lambda weights: weights.sum(axis=1), self.weights) - 1
             off = np.abs(excess) if self.model == "hull" else np.maximum(excess, 0.0)
             slack += off * corners.max()
         return np.asarray(slack)

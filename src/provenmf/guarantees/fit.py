@@ -6,20 +6,23 @@ happens when the first number is asked for, and once.
 Squares of very small or very large data leave the range of numbers. Such data are divided by
 `unit`, a power of two; blocks, components and all lengths are then those of the divided data, and a
 certificate multiplies by `unit` what it reports in the units of the data. Else `unit` is one.
+
+Arrays (n, k) stay where the rows are (`weight_rows`, `cross`). On a cluster a certificate asks for
+sums and maxima over them, and for a few numbers of each row.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks, RowArray
 from provenmf.blocks.parts import Parts
+from provenmf.blocks.rows import by_row, mapped, of_each, total
 from provenmf.blocks.scale import divided
 from provenmf.guarantees.measurement import (
     Measurement,
@@ -68,7 +71,7 @@ class Fit:
     ) -> None:
         self.given, self.factorization = blocks, factorization
         self._rows = factorization.weights if rows is None else rows
-        on_simplex = constraint == "simplex" and all(_of_each(_on_simplex, self._rows))
+        on_simplex = constraint == "simplex" and all(of_each(_on_simplex, self._rows))
         self.constraint: Constraint = "simplex" if on_simplex else "nonnegative"
         self.least_squares, self._products = least_squares, products
 
@@ -97,7 +100,7 @@ class Fit:
     @computed_once
     def _sizes(self) -> Floats | None:
         """What weights that leave the safe range are divided by: components take it over."""
-        peaks = np.max(list(_of_each(_largest_of_columns, self._rows)), axis=0)
+        peaks = np.max(list(of_each(_largest_of_columns, self._rows)), axis=0)
         risky = (peaks > 0) & ((peaks < SAFE[0]) | (peaks > SAFE[1]))
         if not risky.any():
             return None
@@ -136,9 +139,14 @@ class Fit:
         sizes = self._sizes
         return self.given_weights if sizes is None else self.given_weights / sizes
 
+    @property
+    def given_rows(self) -> RowArray:
+        """W as the record has it, in its own precision, left where it is."""
+        return self.factorization.weights if self.factorization.weights_are_here else self._rows
+
     @computed_once
     def weight_rows(self) -> RowArray:
-        """W for passes over the data: left where the rows are."""
+        """W in double precision, left where the rows are."""
         if not isinstance(self._rows, Parts):
             return self.weights
         if self._sizes is None and self.given.dtype == np.float64:
@@ -208,8 +216,8 @@ class Fit:
         """
         if self.norm == 0:
             return 0.0
-        (n, k), d = self.weights.shape, self.components.shape[1]
-        size = 1 + float(np.linalg.norm(self.weights) * np.linalg.norm(self.components)) / self.norm
+        n, (k, d) = self.given.n_rows, self.components.shape
+        size = 1 + float(self.weights_norm * np.linalg.norm(self.components)) / self.norm
         rounding = (2 * k + d + n + 16) * np.finfo(np.float64).eps * size
         if not self.blocks.is_sparse:
             return float(rounding)
@@ -223,7 +231,7 @@ class Fit:
     @property
     def as_given(self) -> bool:
         """Whether weights and components here are those of the record, not scaled."""
-        return self.unit == 1.0 and np.array_equal(self.weights, self.given_weights)
+        return self.unit == 1.0 and self._sizes is None
 
     @property
     def squared_norm(self) -> float:
@@ -236,8 +244,8 @@ class Fit:
         return self.residuals**2
 
     @property
-    def cross(self) -> Floats:
-        """XCᵀ (n, k)."""
+    def cross(self) -> RowArray:
+        """XCᵀ (n, k), left where the rows are."""
         return self._complete.cross
 
     @property
@@ -279,7 +287,30 @@ class Fit:
     @computed_once
     def weights_gram(self) -> Floats:
         """WᵀW (k, k)."""
-        return self.weights.T @ self.weights
+        found: Floats = total(_gram, self.weight_rows)
+        return found
+
+    @computed_once
+    def weights_norm(self) -> float:
+        """‖W‖_F."""
+        return math.sqrt(total(_squared_norm, self.weight_rows))
+
+    @computed_once
+    def weights_sums(self) -> Floats:
+        """Sum of each column of W (k,)."""
+        found: Floats = total(_column_sums, self.weight_rows)
+        return found
+
+    @computed_once
+    def weights_peaks(self) -> Floats:
+        """The largest entry of each column of W (k,); zero where none is positive."""
+        found: Floats = np.max(list(of_each(_column_peaks, self.weight_rows)), axis=0)
+        return found
+
+    @computed_once
+    def lowest_weight(self) -> float:
+        """The smallest entry of W; zero where none is negative."""
+        return float(min(of_each(_lowest, self.weight_rows)))
 
     @property
     def fingerprint(self) -> str:
@@ -290,8 +321,8 @@ class Fit:
         """Distance of each row to the hull, the hull and 0, or the cone of the components."""
         return self.nearest(model, scale_rows=scale_rows)[0]
 
-    def nearest(self, model: Model, *, scale_rows: bool = False) -> tuple[Floats, Floats]:
-        """The distances, and the weights of the components in the nearest points.
+    def nearest(self, model: Model, *, scale_rows: bool = False) -> tuple[Floats, RowArray]:
+        """The distances, and the weights of the components in the nearest points, left there.
 
         With `scale_rows` both rows and components are divided by their sums; rows whose sum is
         not positive have distance zero. The weights at hand are taken where their constraint makes
@@ -301,43 +332,49 @@ class Fit:
         key = (model, scale_rows)
         if key not in self._nearest:
             given = not scale_rows and self._weights_are_of(model)
-            found = (self.residuals, self.weights) if given else self._found(model, scale_rows)
-            self._nearest[key] = found
+            self._nearest[key] = (
+                (self.residuals, self.weight_rows)
+                if given
+                else self.nearest_to(
+                    self.components_over_sums if scale_rows else self.components,
+                    model,
+                    scale_rows=scale_rows,
+                )
+            )
         return self._nearest[key]
 
     @computed_once
-    def _nearest(self) -> dict[tuple[Model, bool], tuple[Floats, Floats]]:
+    def _nearest(self) -> dict[tuple[Model, bool], tuple[Floats, RowArray]]:
         return {}
 
-    def _found(self, model: Model, scale_rows: bool) -> tuple[Floats, Floats]:
-        corners = self.components_over_sums if scale_rows else self.components
+    def nearest_to(
+        self, corners: Floats, model: Model, *, scale_rows: bool = False
+    ) -> tuple[Floats, RowArray]:
+        """The same for any corners, in one pass."""
 
         def distances_and_weights(block: Block, *sums: Floats) -> Floats:
             squared, weights = nearest_points(block, corners, model, *sums)
             return np.column_stack([np.sqrt(squared), weights])
 
-        found = self.blocks.map_rows(distances_and_weights, *((self.sums,) if scale_rows else ()))
-        return found[:, 0], found[:, 1:]
+        sums = (self.sums,) if scale_rows else ()
+        found = self.blocks.rows_in_place(distances_and_weights, *sums)
+        return by_row(_first_column, found), mapped(_other_columns, found)
 
     def _weights_are_of(self, model: Model) -> bool:
         """Whether the weights are those of the nearest points of the model, by their constraint."""
-        if self.weights.min(initial=0.0) < 0 or model == "hull and 0":
+        if self.lowest_weight < 0 or model == "hull and 0":
             return False
         if model == "cone":
             return self.constraint == "nonnegative" and self.least_squares
-        sums = self.weights.sum(axis=1)
-        return self.constraint == "simplex" and bool(np.abs(sums - 1).max() <= ON_THE_SIMPLEX)
+        return self.constraint == "simplex" and (
+            max(of_each(_off_simplex, self.weight_rows)) <= ON_THE_SIMPLEX
+        )
 
     @computed_once
     def components_over_sums(self) -> Floats:
         """Components divided by their sums, where these are positive."""
         sums = self.components.sum(axis=1, keepdims=True)
         return self.components / np.where(sums > 0, sums, 1.0)
-
-
-def _of_each(function: Callable[[Any], Any], rows: RowArray) -> Iterable[Any]:
-    """What the function returns for the rows, or for each of their parts."""
-    return rows.each(function) if isinstance(rows, Parts) else [function(rows)]
 
 
 def _largest_of_columns(weights: Floats) -> Floats:
@@ -350,5 +387,38 @@ def _largest_of_columns(weights: Floats) -> Floats:
 
 def _on_simplex(weights: NDArray[np.floating]) -> bool:
     """Whether weights are nonnegative with sums of one, up to their precision."""
-    sums = weights.sum(axis=1, dtype=np.float64)
-    return bool(weights.min(initial=0.0) >= 0 and np.abs(sums - 1).max() <= ON_IT_IN_SINGLE)
+    return bool(weights.min(initial=0.0) >= 0 and _off_simplex(weights) <= ON_IT_IN_SINGLE)
+
+
+def _off_simplex(weights: NDArray[np.floating]) -> float:
+    """By how much the sum of a row differs from one at the most."""
+    return float(np.abs(weights.sum(axis=1, dtype=np.float64) - 1).max(initial=0.0))
+
+
+def _gram(weights: Floats) -> Floats:
+    return weights.T @ weights
+
+
+def _squared_norm(weights: Floats) -> float:
+    flat = weights.ravel(order="K")
+    return float(flat @ flat)
+
+
+def _column_sums(weights: Floats) -> Floats:
+    return np.asarray(weights.sum(axis=0))
+
+
+def _column_peaks(weights: Floats) -> Floats:
+    return np.asarray(weights.max(axis=0, initial=0.0))
+
+
+def _lowest(weights: Floats) -> float:
+    return float(weights.min(initial=0.0))
+
+
+def _first_column(rows: Floats) -> Floats:
+    return rows[:, 0]
+
+
+def _other_columns(rows: Floats) -> Floats:
+    return rows[:, 1:]

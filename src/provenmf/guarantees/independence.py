@@ -21,35 +21,72 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.blocks import RowArray
+from provenmf.blocks.rows import of_each, total
+
 Floats = NDArray[np.float64]
 
 
-def correlations_and_chance(weights: NDArray[np.floating], failure: float) -> tuple[Floats, Floats]:
+def correlations_and_chance(weights: RowArray, failure: float) -> tuple[Floats, Floats]:
     """Absolute correlations of all pairs of columns, and what chance does not exceed.
 
     If the columns are independent, some correlation exceeds its bound with probability at most
     `failure`. Constant columns correlate with none.
     """
-    n, k = weights.shape
-    deviations = weights - weights.mean(axis=0, dtype=np.float64)
-    peaks = np.abs(deviations).max(axis=0, initial=0.0)
-    constant = peaks <= n * np.finfo(np.float64).eps * np.abs(weights).max(axis=0, initial=0.0)
-    deviations = np.where(constant, 0.0, deviations / np.where(constant, 1.0, peaks))
-    lengths = np.where(constant, 1.0, np.linalg.norm(deviations, axis=0))
+    n, sums = total(lambda rows: (len(rows), rows.sum(axis=0, dtype=np.float64)), weights)
+    means, k = sums / n, len(sums)
+    lowest, highest, size = _ends(weights, means)
+    peaks = np.maximum(-lowest, highest)
+    constant = peaks <= n * np.finfo(np.float64).eps * size
+    peaks = np.where(constant, 1.0, peaks)
+    lowest, highest = (np.where(constant, 0.0, end / peaks) for end in (lowest, highest))
+    shifts = (np.zeros(k), lowest, highest)
+
+    def moments(rows: NDArray[np.floating]) -> tuple[Floats, Floats, Floats]:
+        """Of the deviations from the means: products, squares, and squares of both parts."""
+        deviations = np.where(constant, 0.0, (rows - means) / peaks)
+        squares = [
+            [(part**2).sum(axis=0) for part in _parts(deviations, shift)] for shift in shifts
+        ]
+        return deviations.T @ deviations, (deviations**2).sum(axis=0), np.array(squares)
+
+    products, squared, squared_parts = total(moments, weights)
+    lengths = np.where(constant, 1.0, np.sqrt(squared))
     both = np.outer(lengths, lengths)
     L = math.log(4 * max(1, k * (k - 1) // 2) / failure)  # two parts and two tails for each pair
-    shifts = (0.0, deviations.min(axis=0), deviations.max(axis=0))
-    chance = np.min([_deviation(deviations, lengths, shift, L) for shift in shifts], axis=0)
+    variances, farthest = lengths**2 / n, np.maximum(-lowest, highest)
+    chance = np.full((k, k), np.inf)
+    for shift, squares in zip(shifts, squared_parts, strict=True):
+        largest = np.maximum(highest - shift, 0.0), np.maximum(shift - lowest, 0.0)
+        of_parts = zip(squares, largest, strict=True)
+        exceeded = [
+            _exceeded(np.outer(a, variances), np.outer(b, farthest), L) for a, b in of_parts
+        ]
+        chance = np.minimum(chance, sum(exceeded))
     chance = np.minimum(chance, chance.T)
     pairs = np.triu_indices(k, 1)
-    return (np.abs(deviations.T @ deviations) / both)[pairs], (chance / both)[pairs]
+    return (np.abs(products) / both)[pairs], (chance / both)[pairs]
 
 
-def _deviation(deviations: Floats, lengths: Floats, shift: Floats | float, L: float) -> Floats:
-    """What the product of column a (row of the result), shifted, and b exceeds by chance only."""
-    total = np.zeros((deviations.shape[1], deviations.shape[1]))
-    for part in (np.maximum(deviations - shift, 0.0), np.maximum(shift - deviations, 0.0)):
-        V = np.outer((part**2).sum(axis=0), lengths**2 / len(deviations))
-        M = np.outer(part.max(axis=0), np.abs(deviations).max(axis=0)) * L / 3
-        total += M + np.sqrt(M**2 + 2 * V * L)
-    return total
+def _ends(weights: RowArray, means: Floats) -> tuple[Floats, Floats, Floats]:
+    """The lowest and highest deviation from the mean of each column, and its largest |entry|."""
+
+    def of_rows(rows: NDArray[np.floating]) -> tuple[Floats, Floats, Floats]:
+        deviations = rows - means
+        lowest = deviations.min(axis=0, initial=np.inf)
+        highest = deviations.max(axis=0, initial=-np.inf)
+        return lowest, highest, np.abs(rows).max(axis=0, initial=0.0)
+
+    lowest, highest, size = zip(*of_each(of_rows, weights), strict=True)
+    return np.min(lowest, axis=0), np.max(highest, axis=0), np.max(size, axis=0)
+
+
+def _parts(deviations: Floats, shift: Floats) -> tuple[Floats, Floats]:
+    """a⁺ and a⁻."""
+    return np.maximum(deviations - shift, 0.0), np.maximum(shift - deviations, 0.0)
+
+
+def _exceeded(V: Floats, M: Floats, L: float) -> Floats:
+    """What a sum exceeds with probability exp(−L) at the most."""
+    M = M * L / 3
+    return np.asarray(M + np.sqrt(M**2 + 2 * V * L))

@@ -19,11 +19,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks import Block, Blocks
+from provenmf.blocks.parts import Parts
 from provenmf.guarantees.explanation import Explanation, vertices_are_no_rows
 from provenmf.linalg.hull import distances_to_hulls, product_rounding
 from provenmf.records import Certificate, Check, Measure, Status
@@ -86,23 +88,26 @@ def anchor_margins(
     """
     factors = np.ones(blocks.n_rows) if factors is None else factors
     points = as_dense(blocks.take(anchors)).astype(np.float64) * factors[anchors, None]
-    near, reached = near_rows(blocks, points, factors, lengths * factors, radius)
-    near[anchors, np.arange(len(anchors))] = True
-    left_out = int(np.count_nonzero(near)) - len(anchors)
-    near[factors == 0] = True
+    near, left_out, reached = near_rows(
+        blocks, anchors, points, factors, lengths * factors, radius=radius
+    )
     slack = 2 * product_rounding(blocks.n_columns) * lengths * factors
 
     def farthest(which: Rows, directions: Floats) -> tuple[Floats, Floats]:
         best, rows = np.full(len(which), -np.inf), np.zeros(len(which), dtype=np.intp)
 
-        def score(block: Block, factor: Floats, rounding: Floats) -> Floats:
+        def highest(
+            block: Block, factor: Floats, rounding: Floats, near: tuple[NDArray[np.bool_], Floats]
+        ) -> tuple[Floats, Rows]:
+            if not block.shape[0]:
+                return np.full(len(which), -np.inf), np.zeros(len(which), dtype=np.intp)
             along = np.asarray(block @ directions.T, dtype=np.float64) * factor[:, None]
-            return along + rounding[:, None]
-
-        for start, stop, along in blocks.each(score, factors, slack):
-            along[near[start:stop, which]] = -np.inf
+            along += rounding[:, None]
+            along[near[0][:, which]] = -np.inf
             place = along.argmax(axis=0)
-            value = along[place, np.arange(len(which))]
+            return along[place, np.arange(len(which))], place
+
+        for start, _, (value, place) in blocks.each(highest, factors, slack, near):
             better = value > best
             best[better], rows[better] = value[better], start + place[better]
         corners = as_dense(blocks.take(rows)).astype(np.float64) * factors[rows, None]
@@ -116,17 +121,27 @@ def anchor_margins(
 
 
 def near_rows(
-    blocks: Blocks, points: Floats, factors: Floats, lengths: Floats, radius: float
-) -> tuple[NDArray[np.bool_], float]:
-    """Which rows (n, k) lie within the radius of which anchor, and how far the farthest is.
+    blocks: Blocks,
+    anchors: Rows,
+    points: Floats,
+    factors: Floats,
+    lengths: Floats,
+    *,
+    radius: float,
+) -> tuple[Parts, int, float]:
+    """Which rows (n, k) lie within the radius of which anchor, or are not looked at.
 
-    The expanded square of a distance only selects; what it selects is measured entry by entry.
+    They stay where the rows are, as the first array of each part. Then, how many lie there beside
+    the anchors themselves, and how far the farthest is. The expanded square of a distance only
+    selects; what it selects is measured entry by entry.
     """
     squared = np.einsum("ij,ij->i", points, points)
     radii = np.maximum(radius, COPY * np.sqrt(squared))
     rounding = 4 * product_rounding(blocks.n_columns)
 
-    def in_block(block: Block, factor: Floats, length: Floats) -> tuple[NDArray[np.bool_], float]:
+    def in_block(
+        block: Block, factor: Floats, length: Floats, row: range
+    ) -> tuple[NDArray[np.bool_], Floats]:
         cross = np.asarray(block @ points.T, dtype=np.float64) * factor[:, None]
         expanded = length[:, None] ** 2 + squared - 2 * cross
         slack = rounding * (length[:, None] + np.sqrt(squared)) ** 2
@@ -141,13 +156,15 @@ def near_rows(
             at_most = distance + rounding * (distance + np.sqrt(squared[k]))
             at_most[(distance == 0) & (factor[rows] == 1)] = 0.0  # exact copies
             farthest = max(farthest, float(at_most[within].max(initial=0.0)))
-        return near, farthest
+        here = np.flatnonzero((anchors >= row.start) & (anchors < row.stop))
+        near[anchors[here] - row.start, here] = True
+        count = np.count_nonzero(near)
+        near[factor == 0] = True
+        return near, np.array([count, farthest])
 
-    everywhere, largest = np.zeros((blocks.n_rows, len(points)), dtype=bool), 0.0
-    for start, stop, (near, farthest) in blocks.each(in_block, factors, lengths):
-        everywhere[start:stop] = near
-        largest = max(largest, farthest)
-    return everywhere, largest
+    everywhere = blocks.keep(in_block, factors, lengths, range(blocks.n_rows))
+    counts, reached = np.array(list(everywhere.each(itemgetter(1)))).T
+    return everywhere, int(counts.sum()) - len(anchors), float(reached.max())
 
 
 def margin_statements(points: Explanation) -> Certificate:

@@ -34,7 +34,8 @@ class Measurement:
 
     lengths, sums, residuals : (n,), ‖x‖, Σ x and ‖x − wC‖ of each row; largest : max |x_ij|;
         lowest : the smallest entry, or zero.
-    cross : XCᵀ (n, k); weights_data : WᵀX (k, d); gram : XᵀX or None; hashes : of the entries.
+    cross : XCᵀ (n, k), left where the rows are; weights_data : WᵀX (k, d); gram : XᵀX or None;
+        hashes : of the entries.
     """
 
     lengths: Floats
@@ -43,7 +44,7 @@ class Measurement:
     largest: float
     lowest: float
     hashes: NDArray[np.uint64]
-    cross: Floats
+    cross: RowArray
     weights_data: Floats
     gram: Floats | None
 
@@ -53,26 +54,27 @@ def measure(
 ) -> Measurement:
     """Measure in one pass; `products` asks for cross and weights_data, `gram` for XᵀX."""
 
-    def of_block(block: Block, w: Floats, row: range) -> tuple[Any, tuple[Any, ...]]:
+    def of_block(block: Block, w: Floats, row: range) -> tuple[Any, tuple[Any, ...], Floats]:
         rows = _sparse_rows if sp.issparse(block) else _dense_rows
         with np.errstate(over="ignore", invalid="ignore"):
-            *found, weights_data = rows(block, w, components, products)
+            found, cross, weights_data = rows(block, w, components, products)
             matrix = [gram_of_columns(block)] if gram else []
             hashes = entry_hashes(block, row.start)
-            return (*found, *_range(block)), (hashes, weights_data, *matrix)
+            return (found, *_range(block)), (hashes, weights_data, *matrix), cross
 
     n, k = blocks.n_rows, len(components)
     by_row = np.empty((3, n))
-    cross = np.empty((n, k) if products else (0, k))
     bounds = [0.0, 0.0]  # the smallest and the largest entry
 
     def receive(start: int, stop: int, found: Any) -> None:
         by_row[:, start:stop] = found[0]
-        if products:
-            cross[start:stop] = found[1]
-        bounds[:] = min(bounds[0], found[2]), max(bounds[1], found[3])
+        bounds[:] = min(bounds[0], found[1]), max(bounds[1], found[2])
 
-    sums = blocks.gather_and_add(of_block, receive, weights, range(n))
+    cross: RowArray = np.empty((0, k))
+    if products:
+        sums, cross = blocks.gather_add_and_keep(of_block, receive, weights, range(n))
+    else:
+        sums = blocks.gather_and_add(of_block, receive, weights, range(n))
     hashes, weights_data, *matrix = sums
     lengths, summed, residuals = by_row
     lowest, highest = bounds

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from provenmf.blocks.rows import by_row
 from provenmf.guarantees.explanation import Explanation, other_components
 from provenmf.guarantees.fit import Fit
 from provenmf.guarantees.margins import margin_statements
@@ -100,7 +101,7 @@ class Quantities:
 
 def quantities(points: Explanation) -> Quantities:
     """What the theorems speak of; an only anchor has no others to stand apart from: kappa is 0."""
-    largest = points.weights.max(axis=1)
+    largest = np.array(by_row(lambda weights: weights.max(axis=1), points.weights))
     largest[points.anchors] = 0.0
     lengths = np.linalg.norm(points.components, axis=1)
     lower = distances_to_other_points(points.components)[0] if len(lengths) > 1 else np.zeros(1)

@@ -13,6 +13,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.blocks import RowArray
+from provenmf.blocks.rows import total
 from provenmf.guarantees.fit import Fit
 from provenmf.linalg.scaling import inverse_where_positive
 from provenmf.records import Certificate, Check, Measure
@@ -43,7 +45,7 @@ def certify(fit: Fit) -> Certificate:
 
 def nonnegativity(fit: Fit) -> tuple[Check, ...]:
     """Weights below zero are no weights; said only where there are some."""
-    lowest = float(fit.weights.min(initial=0.0))
+    lowest = fit.lowest_weight
     if lowest >= 0:
         return ()
     words = "Some weights are negative, so this is not a nonnegative factorization."
@@ -58,14 +60,19 @@ def weights_residual(fit: Fit) -> float:
     simplex: sqrt of the sum of the rows' Frank-Wolfe gaps ⟨g, w⟩ − min_j g_j, which bounds
     ½‖X − WC‖² − min over the simplex.
     """
-    if fit.constraint == "simplex":
-        gradient = fit.weights @ fit.components_gram - fit.cross
-        gap = np.einsum("ij,ij->i", gradient, fit.weights) - gradient.min(axis=1)
-        return math.sqrt(float(np.maximum(gap, 0.0).sum()))
-    return projected_residual(fit.weights, fit.components_gram, fit.cross)
+    if fit.constraint != "simplex":
+        return projected_residual(fit.weight_rows, fit.components_gram, fit.cross)
+    gram = fit.components_gram
+
+    def gaps(weights: Floats, cross: Floats) -> float:
+        gradient = weights @ gram - cross
+        gap = np.einsum("ij,ij->i", gradient, weights) - gradient.min(axis=1)
+        return float(np.maximum(gap, 0.0).sum())
+
+    return math.sqrt(total(gaps, fit.weight_rows, fit.cross))
 
 
-def projected_residual(factor: Floats, gram: Floats, cross: Floats) -> float:
+def projected_residual(factor: RowArray, gram: Floats, cross: RowArray) -> float:
     """How far a nonnegative factor F (m, k) is from minimising ½‖Y − FA‖², in the units of Y.
 
     `gram` is AAᵀ, `cross` is YAᵀ. The rows of A are brought to unit length first, so that a
@@ -75,10 +82,15 @@ def projected_residual(factor: Floats, gram: Floats, cross: Floats) -> float:
     """
     sizes = np.sqrt(np.maximum(np.diag(gram), 0.0))
     inverse = inverse_where_positive(sizes)
-    scaled, unit_gram = factor * sizes, gram * np.outer(inverse, inverse)
+    unit_gram = gram * np.outer(inverse, inverse)
     largest = float(np.linalg.eigvalsh(unit_gram)[-1])
     if largest <= 0:
         return 0.0
-    gradient = scaled @ unit_gram - cross * inverse
-    moved = scaled - np.maximum(scaled - gradient / largest, 0.0)
-    return math.sqrt(largest) * float(np.linalg.norm(moved))
+
+    def squared_move(factor: Floats, cross: Floats) -> float:
+        scaled = factor * sizes
+        gradient = scaled @ unit_gram - cross * inverse
+        moved = (scaled - np.maximum(scaled - gradient / largest, 0.0)).ravel(order="K")
+        return float(moved @ moved)
+
+    return math.sqrt(largest) * math.sqrt(total(squared_move, factor, cross))

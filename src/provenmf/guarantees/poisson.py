@@ -9,6 +9,7 @@ All are proved for this data, with no assumption.
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from provenmf.blocks import Block
 from provenmf.guarantees.divergence_bound import least_divergence
 from provenmf.guarantees.fit import Fit
-from provenmf.linalg.divergence import Excess, excess, least_divergences
+from provenmf.linalg.divergence import excess, least_divergences
 from provenmf.records import Certificate, Check
 from provenmf.storage import stored_values
 
@@ -40,13 +41,10 @@ def certify(fit: Fit) -> Certificate:
     size = float(np.abs(measured.row_logs).sum() + 3 * rows.sum())
     slack = ROUNDING * (math.log2(max(2, *fit.blocks.shape)) + fit.n_components) * size
     total = float(measured.rows.sum())
-    least_by_rows = least_divergences(
-        measured.row_logs, rows, measured.row_pull, fit.components.sum(axis=1)
-    ).sum()
     least_by_columns = least_divergences(
-        measured.column_logs, columns, measured.column_pull, fit.weights.sum(axis=0)
+        measured.column_logs, columns, measured.column_pull, fit.weights_sums
     ).sum()
-    weights_gap = max(total - float(least_by_rows), 0.0) + slack
+    weights_gap = max(total - float(measured.least.sum()), 0.0) + slack
     components_gap = max(total - float(least_by_columns), 0.0) + slack
     share = max(weights_gap, components_gap) / total if total > slack else 0.0
     check = Check(
@@ -73,18 +71,36 @@ def certify(fit: Fit) -> Certificate:
     )
 
 
-def measure(fit: Fit) -> Excess:
-    """Divergences and pulls of all rows, in one pass."""
-    components = fit.components
-    found = fit.blocks.each(lambda block, w: excess(block, w, components), fit.weight_rows)
-    parts = [part for _, _, part in found]
-    return Excess(
-        rows=np.concatenate([part.rows for part in parts]),
-        row_logs=np.concatenate([part.row_logs for part in parts]),
-        column_logs=np.sum([part.column_logs for part in parts], axis=0),
-        row_pull=np.concatenate([part.row_pull for part in parts]),
-        column_pull=np.sum([part.column_pull for part in parts], axis=0),
-    )
+class Divergences(NamedTuple):
+    """Of each row (n,): divergence, its logarithms and the least for any weights.
+
+    Of each column: logarithms (d,) and pulls (d, k), see `linalg.divergence.Excess`.
+    """
+
+    rows: Floats
+    row_logs: Floats
+    least: Floats
+    column_logs: Floats
+    column_pull: Floats
+
+
+def measure(fit: Fit) -> Divergences:
+    """Divergences of all rows, in one pass."""
+    components, sums = fit.components, fit.components.sum(axis=1)
+
+    def of_block(block: Block, weights: Floats, totals: Floats) -> tuple[Floats, Any]:
+        found = excess(block, weights, components)
+        least = least_divergences(found.row_logs, totals, found.row_pull, sums)
+        by_row = np.stack([found.rows, found.row_logs, least])
+        return by_row, (found.column_logs, found.column_pull)
+
+    by_row = np.empty((3, fit.blocks.n_rows))
+
+    def receive(start: int, stop: int, found: Floats) -> None:
+        by_row[:, start:stop] = found
+
+    columns = fit.blocks.gather_and_add(of_block, receive, fit.weight_rows, fit.sums)
+    return Divergences(*by_row, *columns)
 
 
 def column_sums(fit: Fit) -> Floats:

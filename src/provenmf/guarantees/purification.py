@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.blocks.rows import total
 from provenmf.errors import InvalidInput
 from provenmf.guarantees.fit import Fit
 from provenmf.guarantees.independence import correlations_and_chance
@@ -69,7 +70,7 @@ def certify(fit: Fit, *, truth: NDArray[np.floating] | None = None) -> Certifica
 
     The start is compared with the `truth`, the true features, where that is known.
     """
-    components, peaks = fit.components, fit.weights.max(axis=0)
+    components, peaks = fit.components, fit.weights_peaks
     independence = independence_check(components)
     idle = np.flatnonzero(peaks <= 0)
     if independence.status != "holds" or idle.size:
@@ -84,7 +85,7 @@ def certify(fit: Fit, *, truth: NDArray[np.floating] | None = None) -> Certifica
     checks = (
         independence,
         proportions_check(model),
-        correlation_check(fit.weights),
+        correlation_check(fit),
         *start_checks(fit, model, truth, peaks),
         *noise_checks(model),
         *contraction_checks(fit.factorization),
@@ -104,14 +105,18 @@ def certify(fit: Fit, *, truth: NDArray[np.floating] | None = None) -> Certifica
 
 def measured_model(fit: Fit, inverse: LeftInverse, peaks: NDArray[np.float64]) -> Model:
     """C₁, c₂, C₂, C_ν and ‖A†‖_∞ of the explanation, weights in [0, 1] and ‖A‖_1 = 1."""
-    weights = fit.weights / peaks
-    k, d = fit.components.shape
+
+    def moments(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        scaled = weights / peaks
+        return scaled.sum(axis=0), np.einsum("ij,ij->j", scaled, scaled)
+
+    (n, d), k = fit.given.shape, fit.n_components
+    means, squares = (sums / n for sums in total(moments, fit.weight_rows))
     unit = largest_row_sum(fit.components * peaks[:, None])
-    squares = np.einsum("ij,ij->j", weights, weights) / len(weights)
     return Model(
         k=k,
         d=d,
-        c1=k * float(weights.mean(axis=0).max()),
+        c1=k * float(means.max()),
         c2_low=k * float(squares.min()),
         c2_high=k * float(squares.max()),
         noise=fit.largest_residual_entry / unit,
@@ -147,13 +152,12 @@ def proportions_check(model: Model) -> Check:
     return Check("balanced proportions C2/c2", f"{PAPER} Thm 6, 7", status, ratio, 2.0, note)
 
 
-def correlation_check(weights: NDArray[np.floating]) -> Check:
+def correlation_check(fit: Fit) -> Check:
     """(A2): independent weights do not correlate beyond what a sample of this size shows."""
     name = "uncorrelated weights (A2)"
-    n, k = weights.shape
-    if k < 2 or n < 3:
+    if fit.n_components < 2 or fit.given.n_rows < 3:
         return Check(name, PAPER, "unknown", note="too few weights to tell")
-    found, chance = correlations_and_chance(weights, BY_CHANCE)
+    found, chance = correlations_and_chance(fit.weight_rows, BY_CHANCE)
     worst = int(np.argmax(found - chance))
     status: Status = "fails" if found[worst] > chance[worst] else "unknown"
     note = (

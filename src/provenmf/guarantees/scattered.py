@@ -25,6 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
+from provenmf.blocks import RowArray
+from provenmf.blocks.rows import total
 from provenmf.linalg.binary_scaling import BalancedFactors
 
 Array = NDArray[np.float64]
@@ -36,20 +38,22 @@ MOST_VERTICES = 400
 DIRECTIONS = 1000
 
 
-def fewest_zeros(
-    weights: NDArray[np.floating], components: NDArray[np.floating]
-) -> tuple[int, str]:
+def fewest_zeros(weights: RowArray, components: NDArray[np.floating]) -> tuple[int, str]:
     """The fewest zeros of a column of W or a row of H, and which has them.
 
     The cone of scattered points touches every face x_j = 0 of the orthant in at least k − 1 points
     (Huang et al. 2014, Section III). Points that are zero altogether are none.
     """
-    of_weights = (weights[weights.any(axis=1)] == 0).sum(axis=0)
+    of_weights = total(_zeros_of_columns, weights)
     of_components = (components[:, components.any(axis=0)] == 0).sum(axis=1)
     found = {"weights": of_weights, "entries": of_components}
     name = min(found, key=lambda name: int(found[name].min()))
     worst = int(np.argmin(found[name]))
     return int(found[name][worst]), f"component {worst + 1}, {name}"
+
+
+def _zeros_of_columns(weights: NDArray[np.floating]) -> NDArray[np.int64]:
+    return np.asarray((weights[weights.any(axis=1)] == 0).sum(axis=0))
 
 
 def scattered_scaling(factors: BalancedFactors) -> Array | None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.blocks.rows import by_row
 from provenmf.guarantees.fit import Fit
 from provenmf.linalg.least_stretch import least_stretch as least_stretch_of
 from provenmf.linalg.norms import power_of_two
@@ -43,7 +44,7 @@ def certify(fit: Fit) -> Certificate:
         note = "the components are too nearly dependent: other weights explain a row as well"
         words = "The weights are not unique: some components are combinations of others."
         return Certificate(fit.method, (Check(NAME, THEOREM, "fails", note=note, in_words=words),))
-    lengths = np.linalg.norm(fit.given_weights, axis=1)
+    lengths = by_row(_lengths, fit.given_rows)
     used = lengths > 0
     stretch = least / fit.unit
     moved = float(np.median(fit.lengths[used] / (stretch * lengths[used]))) if used.any() else 0.0
@@ -63,6 +64,10 @@ def certify(fit: Fit) -> Certificate:
         bounds={"weight_movement_per_row_movement": (1 + 4 * EPS) / least},
         measures={"components_smallest_stretch": least},
     )
+
+
+def _lengths(weights: NDArray[np.floating]) -> Floats:
+    return np.asarray(np.linalg.norm(weights.astype(np.float64, copy=False), axis=1))
 
 
 def least_stretch(fit: Fit) -> float:

@@ -8,6 +8,7 @@ methods only, not with extrapolation.
 
 from __future__ import annotations
 
+from provenmf.blocks.rows import mapped
 from provenmf.guarantees.fit import Fit
 from provenmf.guarantees.optimality import projected_residual, weights_residual
 from provenmf.linalg.penalties import Penalties, Penalty
@@ -35,8 +36,9 @@ def certify(fit: Fit, penalties: Penalties = NO_PENALTY) -> Certificate:
     of_components = components_residual(fit, penalties.on_components(n)) / fit.norm
     of_weights = weights_residual(fit)
     if penalised:
-        normal = penalties.on_weights(d).normal_equations(fit.components_gram, fit.cross)
-        of_weights = projected_residual(fit.weights, *normal)
+        penalty = penalties.on_weights(d)
+        gram, cross = penalty.with_gram(fit.components_gram), mapped(penalty.with_cross, fit.cross)
+        of_weights = projected_residual(fit.weight_rows, gram, cross)
     return verdict(fit, of_components, of_weights / fit.norm, penalised=penalised)
 
 

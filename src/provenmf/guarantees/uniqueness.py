@@ -22,6 +22,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.blocks import RowArray
+from provenmf.blocks.parts import Parts
+from provenmf.blocks.rows import total
 from provenmf.guarantees.ambiguity import explore
 from provenmf.guarantees.fit import Fit
 from provenmf.guarantees.moves import Ambiguity
@@ -42,6 +45,10 @@ MOST_BANDS_IN_A_FIT = 6
 MOST_ENTRIES = 5_000_000
 # Entries below this, next to others of size one, would not be exact.
 SMALLEST = 1e-290
+ELSEWHERE = (
+    "the weights are on the workers of the cluster, and this needs them here: read "
+    "factorization_.weights, then call provenmf.certify"
+)
 # Parts that are proved to move by no more than this are called unique.
 RESOLUTION = 1e-6
 NEARLY = "The parts are unique nearby: small changes of them cannot give the same product."
@@ -68,7 +75,7 @@ def certify(fit: Fit, *, thorough: bool = True) -> Certificate:
 
     Without `thorough` only for up to MOST_IN_A_FIT components, and bands for fewer still.
     """
-    weights, components = fit.factorization.weights, fit.factorization.components
+    weights, components = fit.given_rows, fit.factorization.components
     if thorough or fit.n_components <= MOST_IN_A_FIT:
         found = examine(
             weights, components, bands=thorough or len(components) <= MOST_BANDS_IN_A_FIT
@@ -104,7 +111,7 @@ def _check_everywhere(found: Uniqueness, k: int) -> Check:
     return Check(name, theorem, "unknown", note=note)
 
 
-def _check_zeros(weights: NDArray[np.floating], components: NDArray[np.floating]) -> Check:
+def _check_zeros(weights: RowArray, components: NDArray[np.floating]) -> Check:
     fewest, where = fewest_zeros(weights, components)
     return Check(
         ZEROS,
@@ -150,12 +157,14 @@ def _kept(bands: Array | None) -> str:
 
 
 def examine(
-    weights: NDArray[np.floating], components: NDArray[np.floating], *, bands: bool = True
+    weights: RowArray, components: NDArray[np.floating], *, bands: bool = True
 ) -> Uniqueness:
     """All that is established about the factorizations of weights @ components."""
     reason = _beyond(weights, components)
     if reason:
         return Uniqueness(reason=reason)
+    if isinstance(weights, Parts):
+        return Uniqueness(reason=ELSEWHERE)
     entries = Entries(weights, components)
     if entries.k == 1:
         return Uniqueness(everywhere=True, in_all=1)
@@ -188,18 +197,26 @@ def _settled(entries: Entries) -> Uniqueness:
     return Uniqueness(in_all=in_all, reason=found.reason or "parts may move; not seen how")
 
 
-def _beyond(weights: NDArray[np.floating], components: NDArray[np.floating]) -> str:
+def _beyond(weights: RowArray, components: NDArray[np.floating]) -> str:
     """Why nothing can be said; empty if something can."""
     k = len(components)
-    if not (np.isfinite(weights).all() and np.isfinite(components).all()):
+    size, infinite, negative, used = total(_counted, weights)
+    if infinite or not np.isfinite(components).all():
         return "some entries are not finite"
-    if (weights < 0).any() or (components < 0).any():
+    if negative or (components < 0).any():
         return "only for factors without negative entries"
-    if not (weights.any(axis=0).all() and components.any(axis=1).all()):
+    if not (used.all() and components.any(axis=1).all()):
         return "a component is zero or has no weight"
-    if k > MOST_COMPONENTS or weights.size + components.size > MOST_ENTRIES:
+    if k > MOST_COMPONENTS or size + components.size > MOST_ENTRIES:
         return f"not tried beyond {MOST_COMPONENTS} components or {MOST_ENTRIES:.0e} entries"
     return ""
+
+
+def _counted(weights: NDArray[np.floating]) -> tuple[int, int, int, NDArray[np.int64]]:
+    """How many entries there are, not finite, negative, and of each column not zero."""
+    infinite = int(np.count_nonzero(~np.isfinite(weights)))
+    negative = int(np.count_nonzero(weights < 0))
+    return weights.size, infinite, negative, np.count_nonzero(weights, axis=0)
 
 
 def components_in_all(entries: Entries) -> int:

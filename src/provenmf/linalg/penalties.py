@@ -36,9 +36,15 @@ class Penalty:
         self, gram: NDArray[Any], cross: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """The penalised problem of a nonnegative factor as one without a penalty."""
-        if not self:
-            return gram, cross
-        return gram + self.l2 * np.eye(len(gram)), cross - cross.dtype.type(self.l1)
+        return self.with_gram(gram), self.with_cross(cross)
+
+    def with_gram(self, gram: NDArray[Any]) -> NDArray[Any]:
+        """The Gram matrix of the normal equations."""
+        return gram + self.l2 * np.eye(len(gram)) if self else gram
+
+    def with_cross(self, cross: NDArray[Any]) -> NDArray[Any]:
+        """Their right-hand sides; any rows of them."""
+        return np.asarray(cross - cross.dtype.type(self.l1)) if self else cross
 
     def value(self, factor: Array) -> float:
         """Of a nonnegative factor."""

@@ -135,6 +135,11 @@ class Factorization(Plotted):
         there = self.__dict__.get("_deferred")
         return len(self.weights) if there is None else int(there.shape[0])
 
+    @property
+    def weights_are_here(self) -> bool:
+        """Whether the weights are in this process; if not, reading `weights` brings them."""
+        return "_deferred" not in self.__dict__
+
     def weights_as_dask(self) -> Any:
         """The weights as a Dask array, for results that do not fit into this process.
 
