@@ -1,22 +1,24 @@
 """Every method that reads block by block on a real Dask cluster of two processes."""
 
 import pickle
+from functools import partial
 
 import dask
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf import Checkpoint, find_topics
+from provenmf import Checkpoint, certify, find_topics
 from provenmf.blocks import as_blocks
 from provenmf.blocks.chunks import Recipe
 from provenmf.blocks.cluster import ClusterBlocks
 from provenmf.blocks.cluster_parts import ClusterParts
-from provenmf.blocks.workers import are_reached, homes_of
+from provenmf.blocks.workers import Workers, are_reached, homes_of
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.errors import ClusterLost, InvalidInput
 from provenmf.estimators import CATALOGUE, estimator_class, make_estimator
+from provenmf.guarantees.uniqueness import ELSEWHERE, EVERYWHERE, NEARBY
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 da = pytest.importorskip("dask.array")
@@ -178,20 +180,84 @@ def test_large_weights_stay_on_the_workers_until_they_are_read(client, method, m
     np.testing.assert_allclose(far.weights, near.weights, atol=1e-4 * near.weights.max())
 
 
-def test_a_certificate_brings_large_weights_once(client, monkeypatch):
+VARIANTS = [
+    *((method, {}) for method in METHODS),
+    ("spa", {"constraint": "simplex", "scale_rows": True}),
+    ("fast_anchor", {"vertices": True}),
+    ("hals", {"l1_weights": 1e-3, "l2_components": 1e-3}),
+    ("cones", {"refine": "hals"}),
+]
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-150])
+@pytest.mark.parametrize(("method", "options"), VARIANTS)
+def test_a_certificate_leaves_large_weights_on_the_workers(
+    client, method, options, scale, monkeypatch
+):
+    """All statements are those of memory, and no array (rows, components) comes for them."""
     monkeypatch.setattr("provenmf.estimators.memory.LEFT_ON_WORKERS", 0)
-    brought, rows = [], ClusterParts.rows
+    monkeypatch.setattr("provenmf.guarantees.uniqueness.MOST_ENTRIES", 0)
+    monkeypatch.setattr("provenmf.guarantees.decay.AT_ONCE", 2)
+    X, (near, far) = scale * data(), (make(method, **options) for _ in range(2))
+    shapes = all_that_comes(monkeypatch)
+    far._remember = partial(remembered, far, shapes)
+    far.fit(with_empty_chunks(X))
+    assert not far.factorization_.weights_are_here
+    chunks = {27, 33}
+    assert not [shape for shape in shapes if len(shape) > 1 and shape[0] in chunks and shape[1] > 2]
+    monkeypatch.undo()
+    monkeypatch.setattr("provenmf.guarantees.uniqueness.MOST_ENTRIES", 0)
+    assert_same_certificate(near.fit(X).certificate_, far.certificate_)
 
-    def counted(parts, *arguments):
-        brought.append(rows(parts, *arguments))
-        return brought[-1]
 
-    monkeypatch.setattr(ClusterParts, "rows", counted)
-    far = make("hals", init="spa", coarse=False).fit(chunked(data()))
-    assert sum(found.ndim == 2 for found in brought) == 1
-    near = make("hals", init="spa", coarse=False).fit(data())
-    assert far.certificate_.verdict == near.certificate_.verdict
-    np.testing.assert_allclose(far.factorization_.weights, near.factorization_.weights, atol=1e-8)
+def all_that_comes(monkeypatch):
+    """The shapes of all arrays that the client gets from workers, in a list that grows."""
+    shapes, brought = [], Workers._brought
+
+    def recorded(workers, futures):
+        found = brought(workers, futures)
+        shapes.extend(array.shape for array in arrays_in(found))
+        return found
+
+    monkeypatch.setattr(Workers, "_brought", recorded)
+    return shapes
+
+
+def arrays_in(found):
+    if isinstance(found, np.ndarray):
+        yield found
+    elif isinstance(found, dict | list | tuple):
+        for each in found.values() if isinstance(found, dict) else found:
+            yield from arrays_in(each)
+
+
+def remembered(model, shapes, *arguments):
+    """The end of a fit, with nothing counted that came before."""
+    shapes.clear()
+    type(model)._remember(model, *arguments)
+
+
+def assert_same_certificate(near, far):
+    assert far.verdict == near.verdict
+    for a, b in zip(near.checks, far.checks, strict=True):
+        assert (a.name, a.theorem, a.status) == (b.name, b.theorem, b.status)
+        for one, other in ((a.value, b.value), (a.threshold, b.threshold)):
+            assert one is other is None or other == pytest.approx(one, rel=1e-5, abs=1e-7), a.name
+    for one, other in ((near.bounds, far.bounds), (near.measures, far.measures)):
+        assert one.keys() == other.keys()
+        for name, value in one.items():
+            assert other[name] == pytest.approx(value, rel=1e-5, abs=1e-7), name
+
+
+def test_what_needs_all_weights_says_that_they_are_on_the_workers(client, monkeypatch):
+    monkeypatch.setattr("provenmf.estimators.memory.LEFT_ON_WORKERS", 0)
+    far = make("hals").fit(chunked(data()))
+    checks = {check.name: check for check in far.certificate_.checks}
+    for name in (EVERYWHERE, NEARBY):
+        assert checks[name].status == "unknown" and checks[name].note == ELSEWHERE
+    assert not far.factorization_.weights_are_here
+    again = certify(chunked(data()), far.factorization_)
+    assert ELSEWHERE not in [check.note for check in again.checks]
 
 
 def test_weights_left_on_a_cluster_that_is_gone_are_named(monkeypatch):

@@ -131,6 +131,10 @@ class Blocks(ABC):
         """The same, left where the rows are: parts on the workers of a cluster, else an array."""
         return self.map_rows(function, *row_arrays)
 
+    def in_place(self, rows: RowArray) -> RowArray:
+        """An array of this process where the rows are: on a cluster, parts on the workers."""
+        return rows
+
     def map_reduce(self, function: Callable[..., Any], *row_arrays: ByRow) -> Any:
         """Sum over the blocks of what `function` returns: a number, an array, or a tuple."""
         return added(result for _, _, result in self.each(function, *row_arrays))

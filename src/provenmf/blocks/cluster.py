@@ -301,8 +301,14 @@ class ClusterBlocks(Blocks):
         return [pack(some) for some in self._layout.split(each)]
 
     def _placed(self, rows: ByRow) -> ByRow:
-        """A large array as parts on the workers: those of an earlier pass, if it is the same."""
+        """A large array as parts on the workers."""
         if isinstance(rows, Parts | range) or not worth_keeping(rows):
+            return rows
+        return self.in_place(rows)
+
+    def in_place(self, rows: RowArray) -> RowArray:
+        """An array as parts on the workers: those of an earlier pass, if it is the same."""
+        if self._workers is None or isinstance(rows, Parts):
             return rows
         known = self._sent.parts_of(rows)
         if known is None:

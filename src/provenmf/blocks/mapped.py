@@ -95,6 +95,10 @@ class MappedBlocks(Blocks):
         """One result per row, left where the rows are."""
         return self._blocks.rows_in_place(self._on_mapped(function), *self._own, *row_arrays)
 
+    def in_place(self, rows: RowArray) -> RowArray:
+        """An array where the rows are."""
+        return self._blocks.in_place(rows)
+
     def map_reduce(self, function: Callable[..., Any], *row_arrays: ByRow) -> Any:
         """Sum over the blocks."""
         return self._blocks.map_reduce(self._on_mapped(function), *self._own, *row_arrays)

@@ -46,9 +46,10 @@ def check_memory(name: str, blocks: Blocks, k: int, *, gathered: float, certify:
     name : of the method.
     k : the number of components, or the most that are tried.
     gathered : bytes that the method holds of the data at once, 0 where blocks are enough.
-    certify : whether a certificate is wanted, which takes another array (n_rows, k).
+    certify : whether a certificate is wanted, which takes another array (n_rows, k), though not
+        where rows are elsewhere.
     """
-    brought = certify or not is_left_on_workers(blocks, k)
+    brought, certify = not is_left_on_workers(blocks, k), certify and not blocks.elsewhere
     of_weights = k * (blocks.dtype.itemsize + 8 * (1 + certify)) if brought else 0
     by_row = blocks.n_rows * (of_weights + 8 * VECTORS)
     row_bytes = blocks.n_columns * blocks.dtype.itemsize
@@ -69,7 +70,6 @@ def check_memory(name: str, blocks: Blocks, k: int, *, gathered: float, certify:
             RuntimeWarning(
                 f"{name} brings {'weights and ' if brought else ''}lengths of {blocks.n_rows} rows "
                 f"to this process at the end, {by_row / 1e9:.2g} GB"
-                + ("; without a certificate the weights stay (certify=False)" if certify else "")
             )
         )
 

@@ -148,7 +148,7 @@ class Fit:
     def weight_rows(self) -> RowArray:
         """W in double precision, left where the rows are."""
         if not isinstance(self._rows, Parts):
-            return self.weights
+            return self.given.in_place(self.weights)
         if self._sizes is None and self.given.dtype == np.float64:
             return self._rows
         sizes = 1.0 if self._sizes is None else self._sizes
