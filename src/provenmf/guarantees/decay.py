@@ -76,7 +76,8 @@ def _where_it_is_least(weights: Parts, used: NDArray[np.int64]) -> tuple[list[Sp
         lows, highs = np.concatenate(low), np.concatenate(high)
         with np.errstate(divide="ignore"):
             logs = np.log(up_to / np.maximum(used[column], 1))
-        at_least, at_most = logs / np.log(lows) * (1 - 1e-12), logs / np.log(highs)
+        at_least = logs / np.log(np.nextafter(lows, 1.0)) * (1 - 1e-12)
+        at_most = logs / np.log(highs)
         kept = (up_to > below) & (at_least <= at_most.min())
         spans = [
             Span(lows[here], highs[here], below[here])

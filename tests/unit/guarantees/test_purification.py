@@ -3,6 +3,7 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.blocks import as_blocks
+from provenmf.blocks.parts import LocalParts
 from provenmf.datasets.purification import (
     noisy_sample,
     orthogonal_array_weights,
@@ -155,6 +156,18 @@ def test_chance_is_bounded_for_any_two_columns_in_random_order():
             found, chance = correlations_and_chance(shuffled, 0.1)
             exceeded += int((found > chance).any())
         assert exceeded <= 40
+
+
+def test_correlations_of_parts_are_those_of_the_array():
+    weights = np.random.default_rng(9).standard_exponential((50, 4))
+    weights[:, 3] = 0.7  # a constant column
+    parts = LocalParts()
+    for some in np.split(weights, [20, 20, 31]):
+        parts.append(some)
+    for whole, of_parts in zip(
+        correlations_and_chance(weights, 0.1), correlations_and_chance(parts, 0.1)
+    ):
+        np.testing.assert_allclose(of_parts, whole, rtol=1e-12, atol=1e-15)
 
 
 def test_nothing_is_proved_of_weights_that_transform_does_not_make(sample):
