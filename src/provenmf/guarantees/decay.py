@@ -49,22 +49,28 @@ def decay_order(weights: RowArray) -> float:
     used = total(_used, weights)
     spans = [Span(np.array([NONZERO]), np.array([BELOW_ONE]), np.zeros(1, int))] * len(used)
     if isinstance(weights, Parts):
+        weights = weights.mapped(_in_order)
         spans, least = _where_it_is_least(weights, used)
         if least is not None:
             return least
     order = math.inf
-    found = zip(*of_each(partial(_within, spans), weights), strict=True)
-    for p, span, parts in zip(used, spans, found, strict=True):
-        values = np.sort(np.concatenate(parts))
+    for column, (p, span) in enumerate(zip(used, spans, strict=True)):
+        if not len(span.low):
+            continue
+        values = np.concatenate(list(of_each(partial(_within, span, column), weights)))
+        values.sort()
         stops = np.searchsorted(values, span.high, side="right")
-        for below, some in zip(span.below, np.split(values, stops[:-1])):
+        for below, some in zip(span.below, np.split(values, stops[:-1]), strict=True):
             share = (below + np.arange(1, len(some) + 1)) / p
             order = min(order, float(np.min(np.log(share) / np.log(some), initial=math.inf)))
     return max(order, 0.0)
 
 
 def _where_it_is_least(weights: Parts, used: NDArray[np.int64]) -> tuple[list[Span], float | None]:
-    """Intervals that hold the weights that decide and few others; a bound if there are too many."""
+    """Intervals that hold the weights that decide and few others; a bound if there are too many.
+
+    Parts of the weights are in order.
+    """
     halves = 0.5 ** np.arange(29, 0, -1)
     edges = np.concatenate([[NONZERO], halves, 1 - 0.5 ** np.arange(2, 53), [BELOW_ONE]])
     low, high = [edges[:-1]] * len(used), [edges[1:]] * len(used)
@@ -72,7 +78,7 @@ def _where_it_is_least(weights: Parts, used: NDArray[np.int64]) -> tuple[list[Sp
     spans: list[Span] = []
     bound = 0.0
     for _ in range(ROUNDS):
-        below, up_to = _counts(weights, low), _counts(weights, high)
+        below, up_to = weights.total(partial(_counts, (low, high)))
         lows, highs = np.concatenate(low), np.concatenate(high)
         with np.errstate(divide="ignore"):
             logs = np.log(up_to / np.maximum(used[column], 1))
@@ -106,31 +112,29 @@ def _used(weights: Array) -> NDArray[np.int64]:
     return np.asarray(np.count_nonzero(weights > NONZERO, axis=0))
 
 
-def _counts(weights: Parts, edges: Sequence[Array]) -> NDArray[np.int64]:
-    """How many nonzero weights of each component are at most each of its edges, which ascend."""
-    return np.asarray(weights.total(partial(_counted, edges)))
+def _in_order(weights: Array) -> Array:
+    """The weights of each component, sorted and next to each other."""
+    return np.asfortranarray(np.sort(weights, axis=0))
 
 
-def _counted(edges: Sequence[Array], weights: Array) -> NDArray[np.int64]:
-    return np.concatenate(
-        [
-            np.bincount(
-                np.searchsorted(some, column[column > NONZERO]), minlength=len(some) + 1
-            ).cumsum()[:-1]
-            for some, column in zip(edges, weights.T, strict=True)
-        ]
+def _counts(several: Sequence[Sequence[Array]], weights: Array) -> tuple[NDArray[np.int64], ...]:
+    """How many nonzero weights of each component, in order, are at most each of its edges."""
+    zeros = [np.searchsorted(column, NONZERO, side="right") for column in weights.T]
+    return tuple(
+        np.concatenate(
+            [
+                np.searchsorted(column, some, side="right") - zero
+                for column, some, zero in zip(weights.T, edges, zeros, strict=True)
+            ]
+        )
+        for edges in several
     )
 
 
-def _within(spans: Sequence[Span], weights: Array) -> list[Array]:
-    """The weights of each component that lie in its intervals."""
-    return [_those_in(span, column) for span, column in zip(spans, weights.T, strict=True)]
-
-
-def _those_in(span: Span, column: Array) -> Array:
-    if len(span.low) < 2:
-        lowest, highest = span.low.min(initial=1.0), span.high.max(initial=0.0)
-        values = column[column > lowest]
-        return np.asarray(values[values <= highest])
-    place = np.minimum(np.searchsorted(span.high, column), len(span.high) - 1)
-    return np.asarray(column[(column > span.low[place]) & (column <= span.high[place])])
+def _within(span: Span, number: int, weights: Array) -> Array:
+    """The weights of one component that lie in its intervals."""
+    column = weights[:, number]
+    values = column[(column > span.low[0]) & (column <= span.high[-1])]
+    if len(span.low) == 1:
+        return np.asarray(values)
+    return np.asarray(values[values > span.low[np.searchsorted(span.high, values)]])
