@@ -36,6 +36,7 @@ from provenmf.blocks.parts import Parts
 from provenmf.blocks.tree_sums import Sums, joined_sums, total
 from provenmf.blocks.workers import (
     Workers,
+    await_a_worker,
     chunks_kept,
     fits,
     futures_in,
@@ -44,7 +45,10 @@ from provenmf.blocks.workers import (
     threads_of_workers,
 )
 from provenmf.errors import InvalidInput, warn_user
+from provenmf.storage import NUMBERS
 
+# Chunks of objects may hold Python's numbers, as frames of pandas' own types do.
+KINDS = NUMBERS + "O"
 # The sums of so many tasks are added up by one. So many come to the client at the most.
 FOLDED = 8
 # Tasks of a pass for each thread of the workers: a few, since each costs the scheduler time, and
@@ -68,7 +72,7 @@ class ClusterBlocks(Blocks):
             )
         if frame:  # its columns are the features
             array = array.to_dask_array(lengths=True)
-        if array.ndim != 2 or array.dtype.kind not in "fiub" or np.isnan(array.shape).any():
+        if array.ndim != 2 or array.dtype.kind not in KINDS or np.isnan(array.shape).any():
             raise InvalidInput(
                 f"X is a Dask array of shape {array.shape} and type {array.dtype}; a real matrix "
                 "of known shape is needed (see dask.array.Array.compute_chunk_sizes)"
@@ -90,6 +94,7 @@ class ClusterBlocks(Blocks):
         )  # what tasks are given for their chunks
         super().__init__(rows.shape, rows.dtype, max(rows.chunks[0]), progress)
         self._sent = SentArrays()
+        self.may_differ = True
         client = active_client()
         if client is not None:
             self.elsewhere = True
@@ -107,10 +112,12 @@ class ClusterBlocks(Blocks):
         """
         there = futures_in(given)
         raise_error_of(there)
+        await_a_worker(client)
         threads, roomy = threads_of_workers(client), fits(client, self._array)
         if roomy or len(there) >= given.npartitions:
             lists, members = chunks_kept(client, self._array, TASKS_PER_THREAD, move=roomy)
             self._layout, self._graph = Layout(members), {}
+            self.may_differ = False
             self._groups = [[some] for some in lists]
         else:
             say_that_chunks_are_made_again(client, self._array)
@@ -309,11 +316,8 @@ class ClusterBlocks(Blocks):
         """What the orders return."""
         if self._workers is not None:
             return self._workers.gathered(orders)
-        from dask.base import get_scheduler
-        from dask.threaded import get
-
         graph, _ = graph_of(orders)
-        found: Sequence[Any] = (get_scheduler() or get)(
+        found: Sequence[Any] = _scheduler()(
             {**self._graph, **graph}, [order.key for order in orders]
         )
         return found
@@ -335,9 +339,29 @@ def _joined(leaves: int, *several: Sums) -> Sums:
     return joined_sums(several, leaves)
 
 
+def _scheduler() -> Any:
+    """Dask's scheduler of this process: threads, unless the user set one thread or a pool.
+
+    Dask's processes are started anew for each pass, which takes longer than the pass.
+    """
+    from dask import multiprocessing, threaded
+    from dask.base import get_scheduler
+
+    set_by_user = get_scheduler()
+    return threaded.get if set_by_user in (None, multiprocessing.get) else set_by_user
+
+
 def active_client() -> Any:
     """The client of a cluster, if that is where Dask computes now."""
     from dask.base import get_scheduler
 
     owner = getattr(get_scheduler(), "__self__", None)
-    return owner if type(owner).__module__.startswith("distributed.") else None
+    if not type(owner).__module__.startswith("distributed."):
+        return None
+    client: Any = owner
+    if client.asynchronous:
+        raise InvalidInput(
+            "the Dask client is asynchronous, and a fit waits for its results: fit with a client "
+            "made without asynchronous=True, or in another thread (asyncio.to_thread)"
+        )
+    return client

@@ -23,6 +23,8 @@ SHARE = 0.5
 ASKED, SECONDS_TO_ANSWER = 8, 1.0
 # What is brought here as it is computed comes in so many turns, since each is a few messages.
 TRANSFERS = 8
+# Seconds between two looks at workers that take long, and how many to wait for one that works.
+LOOK, PATIENCE = 2.0, 120.0
 
 
 class Graph(dict[Any, Any]):
@@ -72,6 +74,7 @@ class Workers:
 
         By default Dask lets the scheduler fetch them and pass them on: every byte travels twice.
         """
+        wait_for(self._client, futures)
         found: list[Any] = self._client.gather(futures, direct=self._direct)
         return found
 
@@ -122,6 +125,70 @@ async def _answers(address: str, options: Mapping[str, Any]) -> bool:
     return True
 
 
+def wait_for(client: Any, futures: Sequence[Any]) -> None:
+    """Wait until all are done or failed, as long as there are workers that take them.
+
+    Dask itself waits for ever for workers that are gone, paused, or not as a task wants them.
+    """
+    import distributed
+
+    library: Any = distributed
+    waited = 0.0
+    while True:
+        try:
+            with client.as_current(), _aside():
+                library.wait(futures, timeout=LOOK)
+            return
+        except library.TimeoutError:
+            trouble = _trouble(client)
+        if trouble and not waited:
+            warn_user(RuntimeWarning(f"{trouble}; waiting {PATIENCE:.0f} s for one"))
+        waited = waited + LOOK if trouble else 0.0
+        if waited > PATIENCE:
+            raise ClusterLost(
+                f"{trouble}, for more than {PATIENCE:.0f} s: see that workers run, have memory and "
+                "the resources that X asks for, and fit again; with the checkpoint of this fit it "
+                "goes on where it was"
+            )
+
+
+def _trouble(client: Any) -> str:
+    """Why nothing is computed now, if that is so."""
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    running = [name for name, each in workers.items() if each.get("status") != "paused"]
+    if not running:
+        which = f"all {len(workers)} workers are paused" if workers else "there are no workers"
+        return f"the Dask cluster computes nothing, since {which}"
+    if not any(client.processing(running).values()):
+        return "none of the workers of the Dask cluster takes a task of this fit"
+    return ""
+
+
+@contextmanager
+def _aside() -> Iterator[None]:
+    """Leave the thread to other tasks while a task waits for them, where this is a task."""
+    import distributed
+
+    library: Any = distributed
+    try:
+        library.get_worker()
+        library.secede()
+    except (ValueError, KeyError):  # this is no task, or has stepped aside already
+        yield
+        return
+    try:
+        yield
+    finally:
+        library.rejoin()
+
+
+def await_a_worker(client: Any) -> None:
+    """Ask for a worker where there is none yet, as in a cluster that grows with its work."""
+    if not _threads(client):
+        with losses_named():
+            wait_for(client, [client.submit(int, pure=False)])
+
+
 @contextmanager
 def losses_named() -> Iterator[None]:
     """Let Dask's errors about lost workers and results say what to do."""
@@ -161,15 +228,12 @@ def chunks_kept(
     share go to others. Each worker gets `tasks` lists per thread; a worker that holds the chunks of
     a task need not fetch them again in every pass.
     """
-    import distributed
-
-    library: Any = distributed
     kept = client.persist(rows)
     by_key = {future.key: future for future in futures_in(kept)}
     chunks = [by_key[key] for [key] in kept.__dask_keys__()]
     threads = _threads(client)
     with losses_named():
-        library.wait(chunks)
+        wait_for(client, chunks)
         holders = client.who_has(chunks)
     homes = homes_of([holders.get(chunk.key, ()) for chunk in chunks], threads, move=move)
     members = [
@@ -248,7 +312,9 @@ def stored_bytes(client: Any, rows: Any) -> float:
         return float(rows.nbytes)
     sizes = [delayed(_bytes_of, pure=False)(chunk) for chunk in rows.to_delayed()[:, 0]]
     with losses_named():
-        found: Sequence[int] = client.gather(client.compute(sizes))
+        futures = client.compute(sizes)
+        wait_for(client, futures)
+        found: Sequence[int] = client.gather(futures)
     return float(sum(found))
 
 

@@ -23,7 +23,7 @@ from provenmf.io.output import check_target, write_aside
 from provenmf.io.row_order import rows_in_order
 from provenmf.io.sparse_rows import open_sparse_rows, write_sparse_rows
 from provenmf.io.text_tables import text_tables
-from provenmf.storage import NUMBERS, float_type
+from provenmf.storage import NUMBERS, float_type, wide_type
 
 TARGETS = (".npz", ".npy")
 CHUNK_BYTES = 16 * 2**20
@@ -99,8 +99,8 @@ def write_rows(stream: RowStream, target: Path) -> tuple[int, int]:
 
 
 def _sorted_rows(block: Any) -> sp.csr_array:
-    """Sparse rows whose columns increase, each place once; numbers keep their type."""
-    rows = sp.csr_array(block)
+    """Sparse rows whose columns increase, each place once."""
+    rows = sp.csr_array(block.astype(wide_type(block.dtype), copy=False))
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()

@@ -129,14 +129,6 @@ class Keeper:
             self._write_identity()
         return self._seed
 
-    def check_data(self, fingerprint: str) -> None:
-        """Refuse the answer if the data at its end are not those at its beginning."""
-        if fingerprint != self.identity["data"]:
-            raise InvalidInput(
-                f"X changed while it was read: it was {self.identity['data']} at first and is "
-                f"{fingerprint} now; fit again while nothing writes to it"
-            )
-
     def next_run(self, name: str) -> RunFile:
         """The file of the run that begins now."""
         self._runs += 1
