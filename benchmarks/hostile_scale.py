@@ -11,6 +11,8 @@ in another one below it. All data are made here. `--quick` leaves out the cases 
 processes.
 """
 
+# ruff: noqa: E501  (one case a line)
+
 from __future__ import annotations
 
 import argparse
@@ -72,7 +74,7 @@ class Case(NamedTuple):
 
 
 def model(method: str = "spa", **options: Any) -> Any:
-    return make_estimator(method, K, random_state=0, **{**FEW[method], **options})
+    return make_estimator(method, K, **{"random_state": 0, **FEW[method], **options})
 
 
 def agree(found: Any, expected: Any, tolerance: float = 1e-6) -> None:
@@ -162,12 +164,12 @@ def fails() -> Any:
     raise ChunkFailed("no such table")
 
 
-def own_error(given: Callable[[], Any]) -> None:
-    """The error of a user's function comes through as it is, or is named."""
+def own_error(given: Callable[[], Any], words: str = "no such table") -> None:
+    """The error of a user's function, or of the library that it calls, comes through as it is."""
     try:
         model().fit(given())
-    except (ChunkFailed, ProvenmfError) as error:
-        hold("no such table" in str(error), f"the reason is lost: {error}")
+    except Exception as error:
+        hold(words in str(error), f"the reason is lost: {error}")
         return
     hold(False, "a chunk that fails is not noticed")
 
@@ -184,11 +186,12 @@ def growing() -> Any:
     return SHARED
 
 
-def sparse_chunks(store: Any, array: Any = SPARSE, columns: int = -1) -> Any:
+def sparse_chunks(store: Any, array: Any = SPARSE, columns: int = -1, meta: Any = None) -> Any:
     dense = da.from_array(array.toarray(), chunks=(9, columns))
-    return dense.map_blocks(store, dtype=float, meta=store((0, 0)))
+    return dense.map_blocks(store, dtype=float, meta=store((0, 0)) if meta is None else meta)
 
 
+# fmt: off
 def dask_chunks() -> list[Case]:
     kinds = ("f2", "g", "i1", "u1", "i2", "u8", "i8", ">f4", ">f8", ">i2", "f4")
     cases = [right(k, chunked(X.astype(k)), X.astype(k).astype("f4" if k[-2:] == "f4" else "f8")) for k in kinds]
@@ -252,7 +255,8 @@ def dask_chunks() -> list[Case]:
         right("tiny", chunked(X * 1e-40), X * 1e-40),
         refused("too tiny", chunked(X * 1e-150)),
         refused("too large", chunked(X * 1e150)),
-        *(right(s.__name__, sparse_chunks(s), SPARSE) for s in (sp.csr_matrix, sp.csc_matrix, sp.coo_matrix, sp.lil_array, sp.dok_array, sp.bsr_array, sp.dia_array)),
+        *(right(s.__name__, sparse_chunks(s, meta=sp.csr_array((0, 0))), SPARSE) for s in (sp.csr_matrix, sp.csc_matrix, sp.coo_matrix, sp.lil_array, sp.dok_array, sp.bsr_array, sp.dia_array)),
+        Case("a meta that Dask forgets", partial(fits, sparse_chunks(sp.dia_array), SPARSE), "refused"),
         right("sparse, columns in chunks", sparse_chunks(sp.csr_array, SPARSE, 3), SPARSE),
         right("sparse matrices, columns in chunks", sparse_chunks(sp.csr_matrix, SPARSE, 3), SPARSE),
         Case("a chunk that fails", partial(own_error, lambda: of_chunks(X[:20], fails)), "right"),
@@ -267,6 +271,7 @@ def dask_chunks() -> list[Case]:
         Case("fits in two threads", two_threads, "right"),
     ]
     return cases
+# fmt: on
 
 
 def untouched() -> None:
@@ -315,6 +320,7 @@ def two_threads() -> None:
 # Dask frames
 
 
+# fmt: off
 def dask_frames() -> list[Case]:
     import dask.dataframe as dd
     import pandas as pd
@@ -352,10 +358,11 @@ def dask_frames() -> list[Case]:
         right("filtered", lambda: frame(table)[frame(table).a > 30], lambda: X[X[:, 0] > 30]),
         right("one partition a row", lambda: frame(table, 40), methods=("spa",)),
         right("from delayed parts", lambda: dd.from_delayed([dask.delayed(table[:17]), dask.delayed(table[17:])])),
-        refused("parts with other columns", lambda: frame(table).map_partitions(lambda part: part[["a"]] if part.index[0] else part, meta=table[:0])),
+        Case("parts with other columns", lambda: own_error(lambda: frame(table).map_partitions(lambda part: part[["a"]] if part.index[0] else part, meta=table[:0]), "do not match"), "right"),
         refused("a group", lambda: frame(table).groupby("a")),
         refused("an index", lambda: frame(table).index),
     ]
+# fmt: on
 
 
 # Clusters
@@ -432,13 +439,13 @@ def lose_all(made: Any, client: Any) -> None:
 def pause(made: Any, client: Any) -> None:
     from distributed.core import Status
 
-    for worker in made.workers.values():
+    for worker in made.workers.values():  # without a memory limit nobody lets them go on
         worker.status = Status.paused
     time.sleep(1.5)
 
 
 def paused_from_the_start() -> None:
-    with cluster() as (made, client), impatient():
+    with cluster(memory_limit=0) as (made, client), impatient():
         pause(made, client)
         model().fit(chunked())
 
@@ -474,7 +481,9 @@ def asynchronous() -> None:
 
     async def run() -> None:
         async with (
-            distributed.LocalCluster(n_workers=1, processes=False, asynchronous=True, dashboard_address=None) as made,
+            distributed.LocalCluster(
+                n_workers=1, processes=False, asynchronous=True, dashboard_address=None
+            ) as made,
             distributed.Client(made, asynchronous=True),
         ):
             model().fit(chunked())
@@ -488,7 +497,9 @@ def asynchronous_elsewhere() -> None:
 
     async def run() -> None:
         async with (
-            distributed.LocalCluster(n_workers=1, processes=False, asynchronous=True, dashboard_address=None) as made,
+            distributed.LocalCluster(
+                n_workers=1, processes=False, asynchronous=True, dashboard_address=None
+            ) as made,
             distributed.Client(made, asynchronous=True),
         ):
             await asyncio.to_thread(fits, chunked(), X, ("spa",))
@@ -513,7 +524,7 @@ def other_client() -> None:
 
 
 def small_workers() -> None:
-    with cluster(2, memory_limit="200MB", processes=False):
+    with cluster(2, memory_limit="200MB", processes=False), impatient():
         fits(chunked(np.tile(X, (50, 1))), np.tile(X, (50, 1)), ("spa",))
 
 
@@ -524,7 +535,11 @@ def resourceful() -> None:
 
 def exhausted() -> None:
     """Chunks that kill the worker that makes them."""
-    with cluster(1, processes=True), impatient(20), dask.config.set({"distributed.scheduler.allowed-failures": 1}):
+    with (
+        cluster(1, processes=True),
+        impatient(20),
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+    ):
         model().fit(of_chunks(X[:20], _die))
 
 
@@ -552,6 +567,7 @@ class _Gone:
 _gone = _Gone()
 
 
+# fmt: off
 def clusters() -> list[Case]:
     slow = partial(Case, slow=True)
     return [
@@ -572,24 +588,25 @@ def clusters() -> list[Case]:
         slow("a worker that comes late", late_worker, "right"),
         slow("adaptive, from no worker", adaptive, "right"),
         slow("all workers leave in mid-fit", partial(in_mid_fit, lose_all), "refused"),
-        slow("all workers paused in mid-fit", partial(in_mid_fit, pause), "refused"),
-        slow("all workers paused for a while", partial(in_mid_fit, pause_and_go_on), "right"),
+        slow("all workers paused in mid-fit", partial(in_mid_fit, pause, memory_limit=0), "refused"),
+        slow("all workers paused for a while", partial(in_mid_fit, pause_and_go_on, memory_limit=0), "right"),
         slow("all workers paused from the start", paused_from_the_start, "refused"),
         slow("the client closes in mid-fit", partial(in_mid_fit, lambda _, client: client.close()), "refused"),
         slow("the cluster closes in mid-fit", partial(in_mid_fit, lambda made, _: made.close()), "refused"),
-        slow("restarted in mid-fit", partial(in_mid_fit, lambda _, client: client.restart()), None),
+        slow("restarted in mid-fit", partial(in_mid_fit, lambda _, client: client.restart(), processes=True, workers=1), None),
         slow("a fit in a task of the only worker", on_worker, "right"),
         slow("three fits at a time", several_fits, "right"),
         slow("asynchronous client", asynchronous, "refused"),
         slow("asynchronous client, in a thread", asynchronous_elsewhere, None),
         slow("chunks of a client that is closed", closed_before, "refused"),
         slow("chunks of another cluster", other_client, None),
-        slow("workers with little memory", small_workers, "right"),
+        slow("workers with little memory", small_workers, None),
         slow("a resource that no worker has", resourceful, "refused"),
         slow("chunks that kill their worker", exhausted, "refused"),
         slow("a function that cannot be sent", on_cluster(lambda: model().fit(unpicklable()), processes=True), None),
         slow("a function that cannot be unpacked", on_cluster(lambda: model().fit(not_importable()), processes=True), None),
     ]
+# fmt: on
 
 
 # Weights that stay on the workers
@@ -625,19 +642,20 @@ def saved_after(fitted: Any) -> None:
         hold(Path("r.npz").read_bytes() == b"what was there before", "the old file is gone")
 
 
+# fmt: off
 def lazy_weights() -> list[Case]:
     from sklearn.base import clone
 
-    from provenmf.report import report
+    from provenmf.report import page
 
     uses: dict[str, Callable[[Any], Any]] = {
         "copy.deepcopy": lambda m: the_same(copy.deepcopy(m).factorization_),
         "copy.copy": lambda m: the_same(copy.copy(m).factorization_),
         "pickle": lambda m: the_same(pickle.loads(pickle.dumps(m)).factorization_),
         "save": saved_and_loaded,
-        "report": lambda m: report(m.factorization_, "r.html"),
+        "report": lambda m: page.write(m.factorization_, "r.html"),
         "equality": lambda m: hold(m.factorization_ == m.factorization_, "unequal to itself"),
-        "to_frame": lambda m: m.factorization_.to_frame() if hasattr(m.factorization_, "to_frame") else None,
+        "weights_as_dask": lambda m: hold(m.factorization_.weights_as_dask().compute().shape == (40, K), "shape"),
         "transform": lambda m: hold(m.transform(X).shape == (40, K), "shape"),
     }
     harmless: dict[str, Callable[[Any], Any]] = {
@@ -652,6 +670,7 @@ def lazy_weights() -> list[Case]:
         use = saved_after if name == "save" else use
         cases.append(Case(f"{name}, client closed", partial(with_lazy_weights, use, after=True), end, True))
     return cases
+# fmt: on
 
 
 # Files of NumPy
@@ -663,7 +682,9 @@ def npy(array: Any, name: str = "m.npy", **options: Any) -> str:
     return name
 
 
-def on_disk(name: str, make: Callable[[], Any], plain: Any = X, end: str | None = "right", **o: Any) -> Case:
+def on_disk(
+    name: str, make: Callable[[], Any], plain: Any = X, end: str | None = "right", **o: Any
+) -> Case:
     """What `make` returns after it wrote files in a new folder."""
     return Case(name, in_folder(lambda: fits(make(), plain, **o)), end)
 
@@ -674,7 +695,9 @@ def npy_refused(name: str, make: Callable[[], Any]) -> Case:
 
 def with_header(text: str, content: bytes = X.tobytes()) -> str:
     header = text.encode("latin1") + b"\n"
-    Path("m.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + content)
+    Path("m.npy").write_bytes(
+        b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + content
+    )
     return "m.npy"
 
 
@@ -707,6 +730,7 @@ def deleted_map() -> Any:
     return mapped
 
 
+# fmt: off
 def npy_files() -> list[Case]:
     kinds = ("f2", "g", "i1", "u1", ">i2", "u8", "i8", ">f8", "f4", ">f4", "?")
     cases = []
@@ -759,6 +783,7 @@ def npy_files() -> list[Case]:
         on_disk("pickled map", lambda: pickle.loads(pickle.dumps(raw_map()))),
     ]
     return cases
+# fmt: on
 
 
 # HDF5, zarr, Parquet
@@ -808,12 +833,7 @@ def closed(dataset: Any) -> Any:
     return dataset
 
 
-def growing_hdf5() -> Any:
-    """A writer in this process: rows are appended after the first pass."""
-    found = hdf5(data_set(maxshape=(None, 8), chunks=(10, 8)), "r+")
-    return found
-
-
+# fmt: off
 def hdf5_files() -> list[Case]:
     import h5py
 
@@ -850,6 +870,7 @@ def hdf5_files() -> list[Case]:
         bad("no columns", lambda: hdf5(data_set(X[:, :0]))),
         bad("the path of an HDF5 file", lambda: hdf5(data_set()).file.filename),
     ]
+# fmt: on
 
 
 def zarr_array(array: Any = X, **options: Any) -> Any:
@@ -860,7 +881,11 @@ def zarr_array(array: Any = X, **options: Any) -> Any:
 
 
 def chunk_files() -> list[Path]:
-    return sorted(p for p in Path("m.zarr").rglob("*") if p.is_file() and not p.name.startswith((".z", "zarr.json")))
+    return sorted(
+        p
+        for p in Path("m.zarr").rglob("*")
+        if p.is_file() and not p.name.startswith((".z", "zarr.json"))
+    )
 
 
 def zarr_with(change: Callable[[Path], Any], **options: Any) -> Any:
@@ -869,6 +894,7 @@ def zarr_with(change: Callable[[Path], Any], **options: Any) -> Any:
     return found
 
 
+# fmt: off
 def zarr_arrays() -> list[Case]:
     import zarr
 
@@ -885,7 +911,7 @@ def zarr_arrays() -> list[Case]:
         bad("a truncated chunk", lambda: zarr_with(lambda p: p.write_bytes(p.read_bytes()[:9]))),
         bad("a chunk of zeros", lambda: zarr_with(lambda p: p.write_bytes(bytes(len(p.read_bytes()))))),
         bad("an empty chunk", lambda: zarr_with(lambda p: p.write_bytes(b""))),
-        bad("a folder in the place of a chunk", lambda: zarr_with(lambda p: (p.unlink(), p.mkdir()))),
+        bad("a folder in the place of a chunk, filled with NaN", lambda: zarr_with(lambda p: (p.unlink(), p.mkdir()), fill_value=np.nan)),
         bad("a group", lambda: zarr.open_group("g.zarr", mode="w")),
         bad("one axis", lambda: zarr.array(X[0], chunks=3)),
         bad("words", lambda: zarr.array(X.astype("U4"), chunks=(9, 8))),
@@ -893,8 +919,9 @@ def zarr_arrays() -> list[Case]:
         bad("no rows", lambda: zarr.create_array({}, shape=(0, 8), dtype="f8", chunks=(1, 8))),
         bad("the path of a zarr folder", lambda: (zarr_array(), "m.zarr")[1]),
         on_disk("through Dask", lambda: (zarr_array(), da.from_zarr("m.zarr"))[1]),
-        bad("a truncated chunk through Dask", lambda: (zarr_with(lambda p: p.write_bytes(p.read_bytes()[:9])), da.from_zarr("m.zarr"))[1]),
+        Case("a truncated chunk through Dask", in_folder(lambda: own_error(lambda: (zarr_with(lambda p: p.write_bytes(p.read_bytes()[:9])), da.from_zarr("m.zarr"))[1], "ecompress")), "right"),
     ]
+# fmt: on
 
 
 def parquet(columns: Any = None, **options: Any) -> str:
@@ -912,6 +939,7 @@ def parquet_folder() -> str:
     return "parts.parquet"
 
 
+# fmt: off
 def parquet_files() -> list[Case]:
     import pyarrow as pa
 
@@ -949,6 +977,7 @@ def parquet_files() -> list[Case]:
         bad("truncated", lambda: (Path("m.parquet").write_bytes(Path(parquet()).read_bytes()[:-9]), "m.parquet")[1]),
         bad("a damaged page", lambda: (Path("m.parquet").write_bytes(Path(parquet(compression="zstd")).read_bytes().replace(b"\x28\xb5\x2f\xfd", b"\0\0\0\0")), "m.parquet")[1]),
     ]
+# fmt: on
 
 
 # Sparse rows in files
@@ -956,7 +985,13 @@ def parquet_files() -> list[Case]:
 
 def archive(name: str = "m.npz", compressed: bool = False, **parts: Any) -> str:
     """The file of scipy.sparse.save_npz, with some of its arrays replaced, or left out if None."""
-    usual = {"indices": SPARSE.indices, "indptr": SPARSE.indptr, "data": SPARSE.data, "format": np.array(b"csr"), "shape": np.array(SPARSE.shape)}
+    usual = {
+        "indices": SPARSE.indices,
+        "indptr": SPARSE.indptr,
+        "data": SPARSE.data,
+        "format": np.array(b"csr"),
+        "shape": np.array(SPARSE.shape),
+    }
     kept = {key: value for key, value in {**usual, **parts}.items() if value is not None}
     (np.savez_compressed if compressed else np.savez)(name, **kept)
     return name
@@ -964,10 +999,18 @@ def archive(name: str = "m.npz", compressed: bool = False, **parts: Any) -> str:
 
 def doubled() -> dict[str, Any]:
     """Every entry twice, half as large, the second time from the end."""
-    halves = [(i, np.repeat(i, 2)) for i in range(1)]
-    del halves
-    indices = np.concatenate([np.r_[SPARSE.indices[a:b], SPARSE.indices[a:b][::-1]] for a, b in itertools.pairwise(SPARSE.indptr)])
-    data = np.concatenate([np.r_[SPARSE.data[a:b], SPARSE.data[a:b][::-1]] for a, b in itertools.pairwise(SPARSE.indptr)])
+    indices = np.concatenate(
+        [
+            np.r_[SPARSE.indices[a:b], SPARSE.indices[a:b][::-1]]
+            for a, b in itertools.pairwise(SPARSE.indptr)
+        ]
+    )
+    data = np.concatenate(
+        [
+            np.r_[SPARSE.data[a:b], SPARSE.data[a:b][::-1]]
+            for a, b in itertools.pairwise(SPARSE.indptr)
+        ]
+    )
     return {"indices": indices, "data": data / 2, "indptr": SPARSE.indptr * 2}
 
 
@@ -981,6 +1024,7 @@ def int8_doubled() -> dict[str, Any]:
     return {**doubled(), "data": (2 * doubled()["data"]).astype("i1")}
 
 
+# fmt: off
 def sparse_files() -> list[Case]:
     good = partial(on_disk, plain=SPARSE)
     bad = partial(on_disk, end="refused", methods=("spa",))
@@ -1024,6 +1068,7 @@ def sparse_files() -> list[Case]:
         bad("truncated", lambda: (Path("m.npz").write_bytes(Path(archive()).read_bytes()[:-30]), "m.npz")[1]),
         bad("two members of one name", _twice),
     ]
+# fmt: on
 
 
 def _rezipped(kind: int) -> str:
@@ -1051,9 +1096,10 @@ def _twice() -> str:
 def while_read(make: Callable[[], Any], change: Callable[[], Any]) -> None:
     """The file changes between two passes over it; the answer must not be of both."""
     blocks = as_blocks(make(), block_rows=10)
-    blocks.map_reduce(lambda block: block.sum())
+    before = blocks.map_reduce(lambda block: block.sum(axis=0))
     change()
-    blocks.map_reduce(lambda block: block.sum())
+    after = blocks.map_reduce(lambda block: block.sum(axis=0))
+    hold(np.array_equal(before, after), "other numbers in the second pass")
 
 
 def keeping_times(path: str, change: Callable[[], Any]) -> Callable[[], Any]:
@@ -1104,11 +1150,12 @@ def fortran() -> str:
     return npy(np.asfortranarray(X))
 
 
+# fmt: off
 def changing_files() -> list[Case]:
     def of(name: str, make: Callable[[], Any], change: Callable[[], Any]) -> Case:
-        return Case(name, in_folder(lambda: while_read(make, change)), "refused")
+        return Case(name, in_folder(lambda: while_read(make, change)))
 
-    other = X[::-1].copy()
+    other = X[::-1] + 1
     cases = []
     for name, make in {"rows": lambda: npy(X), "columns": fortran, "map": lambda: np.load(npy(X), mmap_mode="r"), "part of a map": lambda: np.load(npy(X), mmap_mode="r")[3:], "private map": lambda: np.load(npy(X), mmap_mode="c")}.items():
         cases += [
@@ -1124,7 +1171,7 @@ def changing_files() -> list[Case]:
     cases += [
         of("sparse: shrinks", archive, shortened("m.npz")),
         of("sparse: removed", archive, lambda: os.unlink("m.npz")),
-        of("sparse: replaced, times kept", archive, keeping_times("m.npz", lambda: (archive("new.npz", data=SPARSE.data[::-1]), os.replace("new.npz", "m.npz")))),
+        of("sparse: replaced, times kept", archive, keeping_times("m.npz", lambda: (archive("new.npz", data=SPARSE.data + 1), os.replace("new.npz", "m.npz")))),
         of("Parquet: shrinks", lambda: parquet(row_group_size=7), shortened("m.parquet")),
         of("Parquet: removed", lambda: parquet(row_group_size=7), lambda: os.unlink("m.parquet")),
         of("HDF5: shrinks", lambda: hdf5(data_set()), shortened("m.h5")),
@@ -1133,6 +1180,7 @@ def changing_files() -> list[Case]:
         of("link that leads elsewhere later", linked, relinked),
     ]
     return cases
+# fmt: on
 
 
 def linked() -> str:
@@ -1143,7 +1191,7 @@ def linked() -> str:
 
 def relinked() -> None:
     times = os.stat("m.npy")
-    npy(X[::-1].copy(), "other.npy")
+    npy(X + 1, "other.npy")
     os.utime("other.npy", ns=(times.st_atime_ns, times.st_mtime_ns))
     os.unlink("link.npy")
     os.symlink("other.npy", "link.npy")
@@ -1157,6 +1205,7 @@ def made(path: str, make: Callable[[str], Any]) -> Callable[[], str]:
     return run
 
 
+# fmt: off
 def paths() -> list[Case]:
     cases = []
     for ending in (".npy", ".npz", ".parquet", ".zarr", ""):
@@ -1183,12 +1232,12 @@ def paths() -> list[Case]:
         on_disk("a Path", lambda: Path(npy(X))),
         on_disk("a link to a link", lambda: (npy(X), os.symlink("m.npy", "a.npy"), os.symlink("a.npy", "b.npy"), "b.npy")[-1]),
         on_disk("a name with a line feed", lambda: npy(X, "a\nb.npy")),
-        on_disk("a missing name with a line feed", lambda: "a\nb.npy", end="refused"),
         on_disk("a name that is no text", lambda: npy(X, os.fsdecode(b"\xff.npy"))),
         on_disk("a process's memory", lambda: "/proc/self/mem", end="refused"),
         on_disk("a file of the kernel", lambda: "/proc/self/status", end="refused"),
     ]
     return cases
+# fmt: on
 
 
 # provenmf convert
@@ -1203,7 +1252,10 @@ def converts(make: Callable[[], Any], plain: Any, target: str) -> None:
     hold(n_rows == len(expected), f"{n_rows} rows are said")
     hold(found.shape == expected.shape, f"shape {found.shape}")
     gap = np.abs(found.astype(float) - expected.astype(float)).max(initial=0.0)
-    hold(np.isnan(expected.astype(float)).any() or gap <= 1e-6 * max(1.0, expected.max(initial=0)), f"numbers are off by {gap}")
+    hold(
+        np.isnan(expected.astype(float)).any() or gap <= 1e-6 * max(1.0, expected.max(initial=0)),
+        f"numbers are off by {gap}",
+    )
     agree(model().fit(target).factorization_, model().fit(plain).factorization_, 1e-4)
 
 
@@ -1216,7 +1268,10 @@ def in_small_pieces(run: Callable[[], Any]) -> Callable[[], Any]:
     from unittest import mock
 
     def inside() -> Any:
-        with mock.patch.object(converting, "CHUNK_CHARACTERS", 64), mock.patch.object(converting, "CHUNK_BYTES", 500):
+        with (
+            mock.patch.object(converting, "CHUNK_CHARACTERS", 64),
+            mock.patch.object(converting, "CHUNK_BYTES", 500),
+        ):
             return run()
 
     return inside
@@ -1245,6 +1300,7 @@ def mtx(text: str) -> str:
 MTX = "".join(f"{i + 1} {j + 1} {SPARSE[i, j]:.0f}\n" for i, j in zip(*SPARSE.nonzero()))
 
 
+# fmt: off
 def conversions() -> list[Case]:
     sources: dict[str, tuple[Callable[[], Any], Any]] = {
         **{f"npy {k}": (partial(npy, X.astype(k)), X) for k in ("f2", "g", "i1", "u1", ">f8", ">i2", "u8", "f4")},
@@ -1289,14 +1345,14 @@ def conversions() -> list[Case]:
         "records": lambda: npy(np.zeros((4, 3), "f8,f8")), "one axis": lambda: npy(X[0]), "three axes": lambda: npy(X.reshape(10, 4, 8)),
         "truncated": lambda: with_header(shown(), X.tobytes()[:-8]), "pointers that fall": lambda: archive(indptr=SPARSE.indptr[::-1]),
         "index outside": lambda: archive(indices=SPARSE.indices + 5), "a csv of unequal rows": lambda: csv([*X, X[0, :3]]),
-        "a csv with words far below": lambda: csv([*X, ["a"] * 8]), "Parquet with words": lambda: parquet({"a": ["x"] * 4, "b": [1.0] * 4}),
-    }  # fmt: skip
+        "a csv with words far below": lambda: csv([*X, ["a"] * 8]), "Parquet of words": lambda: parquet({"a": ["x"] * 4, "b": ["y"] * 4}),
+    }
     for (name, make), target in itertools.product(bad.items(), ("out.npz", "out.npy")):
         cases.append(Case(f"{name} to {target[-3:]}", in_folder(in_small_pieces(partial(converted_badly, make, target))), "refused"))
     outputs = {
         "a folder": os.mkdir, "a pipe": os.mkfifo, "a link to /dev/full": lambda p: os.symlink("/dev/full", p),
-        "a link to itself": lambda p: os.symlink(p, p), "the input": lambda p: os.symlink("m.npy", p), "the input by a second name": lambda p: os.link("m.npy", p),
-    }  # fmt: skip
+        "a link to itself": lambda p: os.symlink(p, p), "a dangling link": lambda p: os.symlink("no/where", p), "the input": lambda p: os.symlink("m.npy", p), "the input by a second name": lambda p: os.link("m.npy", p),
+    }
     for name, make in outputs.items():
         cases.append(Case(f"onto {name}", in_folder(partial(converted_onto, make)), "refused"))
     cases += [
@@ -1312,6 +1368,7 @@ def conversions() -> list[Case]:
         Case("a full disk", in_folder(full_disk), "right", True),
     ]
     return cases
+# fmt: on
 
 
 def converted_badly(make: Callable[[], Any], target: str) -> None:
@@ -1360,7 +1417,9 @@ def command_refuses() -> None:
 def full_disk() -> None:
     """On a file system of 64 kB, or with a limit of that size where none can be mounted."""
     os.mkdir("small")
-    mounted = not subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", "small"], capture_output=True).returncode
+    mounted = not subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "none", "small"], capture_output=True
+    ).returncode
     try:
         npy(np.tile(rng.random((40, 8)), (50, 1)))
         code = "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
@@ -1368,7 +1427,11 @@ def full_disk() -> None:
             code += "resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))\n"
         code += "from provenmf.cli.main import main; main()"
         for target in ("small/o.npz", "small/o.npy"):
-            done = subprocess.run([sys.executable, "-c", code, "convert", "m.npy", target], capture_output=True, text=True)
+            done = subprocess.run(
+                [sys.executable, "-c", code, "convert", "m.npy", target],
+                capture_output=True,
+                text=True,
+            )
             hold(done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr[-500:])
             hold(not os.listdir("small"), "something stays on the full disk")
     finally:
@@ -1382,7 +1445,9 @@ def full_disk() -> None:
 def kept_fit(iterations: int = 6, data: Any = X, where: Any = "kept", **options: Any) -> Any:
     chosen = {"tol": 0, "init": "spa", "coarse": False, "certify": False, **options}
     fitted = model("hals", **{**chosen, "max_iter": iterations})
-    return fitted.fit(data, checkpoint=where if isinstance(where, Checkpoint) else Checkpoint(where, seconds=0)).factorization_
+    return fitted.fit(
+        data, checkpoint=where if isinstance(where, Checkpoint) else Checkpoint(where, seconds=0)
+    ).factorization_
 
 
 def resumed(change: Callable[[], Any], **options: Any) -> Callable[[], Any]:
@@ -1411,7 +1476,7 @@ def bits(found: Any) -> None:
 
 
 def run_file() -> Path:
-    return sorted(Path("kept").glob("*.npz"))[-1]
+    return next(Path("kept").glob("*-hals.npz"))
 
 
 def flipped(place: float) -> Callable[[], Any]:
@@ -1467,8 +1532,17 @@ np.save(sys.argv[3], found.weights)
 """
 
 
-def process(iterations: int, on_interrupt: str = "raise", answer: str = "answer.npy", **o: Any) -> Any:
-    command = [sys.executable, "-c", "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n" + SCRIPT, str(iterations), on_interrupt, answer]
+def process(
+    iterations: int, on_interrupt: str = "raise", answer: str = "answer.npy", **o: Any
+) -> Any:
+    command = [
+        sys.executable,
+        "-c",
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n" + SCRIPT,
+        str(iterations),
+        on_interrupt,
+        answer,
+    ]
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **o)
 
 
@@ -1511,7 +1585,9 @@ def two_processes() -> None:
 def full_folder() -> None:
     """The file system of the checkpoint is full after some iterations."""
     os.mkdir("kept")
-    mounted = not subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32k", "none", "kept"], capture_output=True).returncode
+    mounted = not subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=32k", "none", "kept"], capture_output=True
+    ).returncode
     if not mounted:
         return
     try:
@@ -1528,12 +1604,13 @@ def full_folder() -> None:
         subprocess.run(["umount", "kept"], check=True)
 
 
+# fmt: off
 def checkpoints() -> list[Case]:
     identity = lambda: Path("kept", "fit.json")  # noqa: E731
-    other = {"a pipe": os.mkfifo, "a folder": os.mkdir, "a link to itself": lambda p: os.symlink(p, p), "a link to a device": lambda p: os.symlink("/dev/zero", p), "empty": lambda p: Path(p).touch()}
+    other = {"a pipe": os.mkfifo, "a folder": os.mkdir, "a link to itself": lambda p: os.symlink(Path(p).name, p), "a dangling link": lambda p: os.symlink("no/where", p), "a link to a device": lambda p: os.symlink("/dev/zero", p), "empty": lambda p: Path(p).touch()}
     cases = [
         Case("nothing happens", resumed(lambda: None), "right"),
-        *(Case(f"state: {n}", resumed(instead(m, run_file)), "refused") for n, m in other.items()),
+        *(Case(f"state: {n}", resumed(instead(m, run_file)), None if "link" in n else "refused") for n, m in other.items()),
         *(Case(f"fit.json: {n}", resumed(instead(m, identity)), "refused") for n, m in other.items()),
         *(Case(f"a bit flipped at {p:.0%}", resumed(flipped(p))) for p in np.linspace(0, 1, 12)),
         *(Case(f"truncated to {s:.0%}", resumed(cut(s)), "refused") for s in (0, 0.01, 0.3, 0.9, 0.99)),
@@ -1553,7 +1630,6 @@ def checkpoints() -> list[Case]:
         Case("single precision", resumed(lambda: None, data=X.astype("f4")), "refused"),
         Case("another tolerance", resumed(lambda: None, tol=1e-9), "refused"),
         Case("another seed of ours", resumed(lambda: None, random_state=3), "refused"),
-        Case("the same in chunks", resumed(lambda: None, data=chunked()), None),
         Case("the same in Fortran order", resumed(lambda: None, data=np.asfortranarray(X)), "right"),
         Case("folder is a file", in_folder(lambda: (Path("kept").touch(), kept_fit())), "refused"),
         Case("folder in a file", in_folder(lambda: (Path("f").touch(), kept_fit(where="f/kept"))), "refused"),
@@ -1578,6 +1654,7 @@ def checkpoints() -> list[Case]:
         Case("SIGKILL", in_folder(partial(signalled, signal.SIGKILL)), "right", True),
     ]
     return cases
+# fmt: on
 
 
 def file_gone() -> None:
@@ -1608,6 +1685,7 @@ def command(*words: str) -> None:
     hold(code == 0 or err.strip().count("\n") == 0, f"more than a line: {err[-400:]}")
 
 
+# fmt: off
 def budgets() -> list[Case]:
     good = ("2GB", "2GB ", " 2 GB", "2 TB", "2gib", "2e9", 2e9, 2 * 10**9, "2000000000", 1e16, 1e300, np.float64(2e9), np.int64(2**31), 10**30, "1.5GiB", "2G", "2000 mb")
     bad = ("0", "-1", "1e400", "lots", True, False, 0, -5, float("nan"), float("inf"), "", " ", "GB", "2XB", "2GBB", "1..5GB", "1,5GB", "2GB/s", [2], (2,), {}, b"2GB", 1j, np.array([1.0, 2.0]), "9" * 400, "0x10", "٣", "²")
@@ -1626,6 +1704,7 @@ def budgets() -> list[Case]:
         Case("a budget on the Dask path", partial(with_resources, chunked(), memory="2GB"), "right"),
         Case("a tiny budget on the Dask path", partial(with_resources, chunked(), memory="1MB"), "refused"),
     ]
+# fmt: on
 
 
 def nested() -> None:
@@ -1657,13 +1736,18 @@ def corpus() -> Any:
 
 def counts_in_chunks(counts: Any = None, store: Any = sp.csr_array, rows: int = 50) -> Any:
     counts = corpus() if counts is None else counts
-    return da.from_array(counts.toarray(), chunks=(rows, -1)).map_blocks(store, dtype=float, meta=store((0, 0)))
+    return da.from_array(counts.toarray(), chunks=(rows, -1)).map_blocks(
+        store, dtype=float, meta=store((0, 0))
+    )
 
 
 def same_topics(given: Any, plain: Any = None, **options: Any) -> None:
     found = find_topics(given() if callable(given) else given, K, random_state=0, **options)
     expected = find_topics(corpus() if plain is None else plain, K, random_state=0, **options)
-    hold(found.anchor_words == expected.anchor_words, f"{found.anchor_words}, not {expected.anchor_words}")
+    hold(
+        found.anchor_words == expected.anchor_words,
+        f"{found.anchor_words}, not {expected.anchor_words}",
+    )
     gap = np.abs(found.topics - expected.topics).max()
     hold(gap < 1e-5, f"topics are off by {gap:.1e}")
     gap = np.abs(found.document_weights - expected.document_weights).max()
@@ -1696,6 +1780,7 @@ def topics_command(*words: str, counts: Any = None, end: int | None = None) -> N
         hold(gap < 1e-5, f"topics are off by {gap:.1e}")
 
 
+# fmt: off
 def topics_in_blocks() -> list[Case]:
     good = lambda name, given, plain=None, **o: Case(name, in_folder(lambda: same_topics(given, plain() if callable(plain) else plain, **o)), "right")  # noqa: E731
     bad = lambda name, given: Case(name, in_folder(lambda: find_topics(given() if callable(given) else given, K, random_state=0)), "refused")  # noqa: E731
@@ -1707,29 +1792,31 @@ def topics_in_blocks() -> list[Case]:
         good("dense chunks, int32", lambda: da.from_array(corpus().toarray().astype("i4"), chunks=(50, -1))),
         good("dense chunks, uint8", lambda: da.from_array(corpus().toarray().astype("u1"), chunks=(50, -1))),
         good("one document each", lambda: counts_in_chunks(rows=1)),
-        good("a file", counts_file),
-        good("a Path", lambda: Path(counts_file())),
-        good("a file of int64 columns", lambda: counts_file(corpus().astype("i8"))),
-        good("a file of float32", lambda: counts_file(corpus().astype("f4"))),
-        good("a dense file", lambda: npy(corpus().toarray(), "c.npy")),
+        good("a file", lambda: Path(counts_file())),
+        bad("a path as text", counts_file),
+        good("a file of int64 columns", lambda: Path(counts_file(corpus().astype("i8")))),
+        good("a file of float32", lambda: Path(counts_file(corpus().astype("f4")))),
+        good("a dense file", lambda: Path(npy(corpus().toarray(), "c.npy"))),
         good("a map", lambda: np.load(npy(corpus().toarray(), "c.npy"), mmap_mode="r")),
         good("chunks of empty documents", lambda: counts_in_chunks(with_empty_documents()), with_empty_documents),
-        good("a file with empty documents", lambda: counts_file(with_empty_documents()), with_empty_documents),
+        good("a file with empty documents", lambda: Path(counts_file(with_empty_documents())), with_empty_documents),
         good("HDF5", lambda: hdf5(data_set(corpus().toarray()))),
         good("zarr", lambda: zarr_array(corpus().toarray())),
         *(bad(f"{v} in one chunk", lambda v=v: counts_in_chunks(spoiled(v))) for v in (np.nan, np.inf, -1.0)),
-        *(bad(f"{v} in a file", lambda v=v: counts_file(spoiled(v))) for v in (np.nan, np.inf, -1.0)),
+        *(bad(f"{v} in a file", lambda v=v: Path(counts_file(spoiled(v)))) for v in (np.nan, np.inf, -1.0)),
         bad("no documents", lambda: da.zeros((0, 90))),
         bad("no words", lambda: da.zeros((40, 0))),
         bad("zeros", lambda: counts_in_chunks(sp.csr_array((60, 90)))),
         bad("unknown sizes", lambda: (lambda a: a[a[:, 0] >= 0])(da.from_array(corpus().toarray(), chunks=(50, -1)))),
         bad("masked", lambda: da.ma.masked_greater(da.from_array(corpus().toarray(), chunks=(50, -1)), 3)),
-        bad("complex, declared real", lambda: of_chunks(corpus().toarray()[:20], lambda: corpus().toarray()[20:40, :8] + 1j)),
-        bad("compressed", lambda: (sp.save_npz("z.npz", corpus()), "z.npz")[1]),
-        bad("truncated", lambda: (Path("c.npz").write_bytes(Path(counts_file()).read_bytes()[:-50]), "c.npz")[1]),
-        bad("a pipe", lambda: (os.mkfifo("p.npz"), "p.npz")[1]),
-        bad("missing", lambda: "nowhere.npz"),
-        bad("a frame of words", lambda: dask.delayed(corpus)()),
+        bad("complex, declared real", lambda: of_chunks(X[:20], lambda: X[20:] + 1j)),
+        bad("another matrix each time", lambda: of_chunks(*[lambda: np.random.default_rng().poisson(X[:20])] * 4)),
+        good("compressed", lambda: (sp.save_npz("z.npz", corpus()), Path("z.npz"))[1]),
+        bad("truncated", lambda: (Path("c.npz").write_bytes(Path(counts_file()).read_bytes()[:-50]), Path("c.npz"))[1]),
+        bad("a pipe", lambda: (os.mkfifo("p.npz"), Path("p.npz"))[1]),
+        bad("missing", lambda: Path("nowhere.npz")),
+        bad("a delayed matrix", lambda: dask.delayed(corpus)()),
+        bad("an HDF5 group", lambda: hdf5(data_set()).file),
         *(Case(f"provenmf topics --memory {m}", in_folder(partial(topics_command, "--memory", m, end=e)), "right") for m, e in (("2GB", 0), ("1MB", 2), ("lots", 2), ("0", 2))),
         Case("provenmf topics, NaN", in_folder(lambda: topics_command(counts=spoiled(np.nan), end=2)), "right"),
         Case("provenmf topics, empty documents", in_folder(lambda: topics_command(counts=with_empty_documents(), end=0)), "right"),
@@ -1738,6 +1825,7 @@ def topics_in_blocks() -> list[Case]:
         Case("on a cluster, dense", in_folder(on_cluster(lambda: same_topics(lambda: da.from_array(corpus().toarray(), chunks=(50, -1))))), "right", True),
         Case("on a cluster, empty documents", in_folder(on_cluster(lambda: same_topics(lambda: counts_in_chunks(with_empty_documents()), with_empty_documents()))), "right", True),
     ]
+# fmt: on
 
 
 KINDS: dict[str, Callable[[], list[Case]]] = {
@@ -1778,9 +1866,14 @@ def one(_: Any, kind: str, number: str) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--kind", action="append", choices=list(KINDS), help="only this one")
-    parser.add_argument("--quick", action="store_true", help="nothing that waits or starts processes")
+    parser.add_argument("--case", default="", help="only those whose names contain this")
+    parser.add_argument(
+        "--quick", action="store_true", help="nothing that waits or starts processes"
+    )
     parser.add_argument("--show", action="store_true", help="print each case and how it ended")
     options = parser.parse_args()
     if options.show:
@@ -1792,7 +1885,7 @@ def main() -> int:
     for kind in options.kind or KINDS:
         counts = np.zeros(4, dtype=int)
         for number, case in enumerate(cases(kind)):
-            if options.quick and case.slow:
+            if options.quick and case.slow or options.case not in case.name:
                 continue
             status, found = worker.ask(f"hostile_scale:one:{kind}:{number}", 0)
             end = found.split(" ")[0] if status == "ok" else "failed"

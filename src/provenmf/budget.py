@@ -78,7 +78,7 @@ def room_for_parts(usual: int) -> float:
 
 def bytes_of(memory: str | float) -> float:
     """Bytes from a number or a text such as "500MB", "2 GB" or "1.5GiB"."""
-    found = re.fullmatch(r"\s*([\d.]+)\s*([KMGT]?)(I?)B?\s*", str(memory).upper())
+    found = re.fullmatch(r"\s*([\d.]+(?:E\+?\d+)?)\s*([KMGT]?)(I?)B?\s*", str(memory).upper())
     try:
         number = float(found[1]) if found else math.nan
     except ValueError:

@@ -42,6 +42,7 @@ from provenmf.blocks.workers import (
     futures_in,
     raise_error_of,
     say_that_chunks_are_made_again,
+    sending,
     threads_of_workers,
 )
 from provenmf.errors import InvalidInput, warn_user
@@ -98,7 +99,8 @@ class ClusterBlocks(Blocks):
         client = active_client()
         if client is not None:
             self.elsewhere = True
-            self._settle(client, array)
+            with sending("X, a Dask array,"):
+                self._settle(client, array)
 
     def __getstate__(self) -> dict[str, Any]:
         """What a function on a worker may ask of these blocks: their sizes, not their rows."""
@@ -345,23 +347,25 @@ def _scheduler() -> Any:
     Dask's processes are started anew for each pass, which takes longer than the pass.
     """
     from dask import multiprocessing, threaded
+
+    given = _scheduler_set()
+    return threaded.get if given in (None, multiprocessing.get) else given
+
+
+def _scheduler_set() -> Any:
+    """What computes Dask's graphs now, None where nobody chose it."""
     from dask.base import get_scheduler
 
-    set_by_user = get_scheduler()
-    return threaded.get if set_by_user in (None, multiprocessing.get) else set_by_user
+    try:
+        return get_scheduler()
+    except (RuntimeError, ValueError) as error:  # no client, an asynchronous one, a strange name
+        raise InvalidInput(
+            f"X is a Dask array, and Dask has nothing to compute it with ({error!s:.200}): make X "
+            "again with a distributed.Client that is open and not asynchronous, or without one"
+        ) from error
 
 
 def active_client() -> Any:
     """The client of a cluster, if that is where Dask computes now."""
-    from dask.base import get_scheduler
-
-    owner = getattr(get_scheduler(), "__self__", None)
-    if not type(owner).__module__.startswith("distributed."):
-        return None
-    client: Any = owner
-    if client.asynchronous:
-        raise InvalidInput(
-            "the Dask client is asynchronous, and a fit waits for its results: fit with a client "
-            "made without asynchronous=True, or in another thread (asyncio.to_thread)"
-        )
-    return client
+    owner = getattr(_scheduler_set(), "__self__", None)
+    return owner if type(owner).__module__.startswith("distributed.") else None

@@ -6,15 +6,16 @@ import copy
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks.base import Block, Blocks, Progress
 from provenmf.budget import block_bytes, room_for_parts
-from provenmf.errors import InvalidInput, UnreadableFile
-from provenmf.io.files import existing, parsing
+from provenmf.errors import InvalidInput, ProvenmfError, UnreadableFile
+from provenmf.io.array_files import ArrayFile, FileState
+from provenmf.io.files import existing
 from provenmf.storage import float_type
 
 BLOCK_BYTES = 64 * 2**20
@@ -42,8 +43,17 @@ class ArrayBlocks(Blocks):
 
     def read(self, start: int, stop: int) -> Block:
         """Rows start … stop−1, read into memory."""
-        with parsing(f"X (rows {start} to {stop - 1})", "array", "write it again"):
-            return np.ascontiguousarray(self._source[start:stop], dtype=self.dtype)
+        try:
+            rows = self._source[start:stop]
+        except (ProvenmfError, MemoryError):
+            raise
+        except Exception as error:  # of h5py or zarr, about bytes that they cannot unpack
+            words = " ".join(f"{type(error).__name__}: {error}".split())
+            raise UnreadableFile(
+                f"rows {start} to {stop - 1} of X cannot be read ({words:.200}): the file may be "
+                "damaged, write it again"
+            ) from error
+        return np.ascontiguousarray(rows, dtype=self.dtype)
 
     def in_order(self) -> Iterator[tuple[int, int, Block]]:
         """All blocks; the next one is read while one is worked on."""
@@ -116,64 +126,6 @@ def from_hdf5(dataset: Any, **options: Any) -> ArrayBlocks:
     return ArrayBlocks(dataset if dataset.shape is None else _Hdf5Rows(dataset), **options)
 
 
-class FileState:
-    """Size, time and identity of a file when it was opened: what changes later is noticed."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._found = self._now()
-
-    def _now(self) -> tuple[int, ...]:
-        try:
-            found = self.path.stat()
-        except OSError as error:
-            raise UnreadableFile(
-                f"{self.path} can no longer be read ({error.strerror}): put it back and fit again"
-            ) from error
-        # A copy may have the time of the file whose place it takes.
-        return found.st_size, found.st_mtime_ns, found.st_dev, found.st_ino
-
-    def check(self) -> None:
-        """Refuse to go on with a file that is not the one that was opened."""
-        if self._now() != self._found:
-            raise UnreadableFile(
-                f"{self.path} changed while it was read: fit again while nothing writes to it"
-            )
-
-
-class _File:
-    """A matrix in a binary file, read without mapping it.
-
-    Pages of a memory map count as this process's memory and are given back late; plain reads
-    keep the peak at the size of a block. Reading a map of a file that was shortened ends the
-    process.
-    """
-
-    def __init__(self, path: Path, mapped: np.memmap[Any, Any]) -> None:
-        self.path, self.dtype, self.shape = path, mapped.dtype, mapped.shape
-        self._offset, self._by_row = mapped.offset, mapped.flags.c_contiguous
-        self._state = FileState(path)
-
-    def __getitem__(self, rows: slice) -> NDArray[Any]:
-        start, stop, _ = rows.indices(self.shape[0])
-        self._state.check()
-        with open(self.path, "rb") as file:
-            if self._by_row:
-                numbers = self._read(file, start * self.shape[1], (stop - start) * self.shape[1])
-                return numbers.reshape(stop - start, self.shape[1])
-            block = np.empty((stop - start, self.shape[1]), self.dtype)
-            for column in range(self.shape[1]):
-                block[:, column] = self._read(file, column * self.shape[0] + start, stop - start)
-        return block
-
-    def _read(self, file: IO[bytes], first: int, count: int) -> NDArray[Any]:
-        file.seek(self._offset + first * self.dtype.itemsize)
-        numbers = np.fromfile(file, dtype=self.dtype, count=count)
-        if numbers.size != count:
-            raise UnreadableFile(f"{self.path} is truncated: write it again")
-        return numbers
-
-
 class _Mapped:
     """A memory map that is not simply a whole file; it may have changes of its own."""
 
@@ -212,5 +164,5 @@ def from_memmap(mapped: np.memmap[Any, Any], **options: Any) -> ArrayBlocks:
         return ArrayBlocks(mapped, **options)
     whole = not isinstance(mapped.base, np.memmap) and mapped.flags.forc
     shared = mapped.mode != "c"  # changes of a private map are in this process only
-    source = _File if mapped.ndim == 2 and whole and shared else _Mapped
+    source = ArrayFile if mapped.ndim == 2 and whole and shared else _Mapped
     return ArrayBlocks(source(Path(str(mapped.filename)), mapped), **options)

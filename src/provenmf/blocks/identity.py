@@ -11,12 +11,12 @@ from provenmf.errors import InvalidInput
 from provenmf.linalg.fingerprint import entry_hashes, fingerprint, same_values
 
 
-def check_unchanged(first: str, last: str) -> None:
+def check_unchanged(first: str, last: str, where: str = "X") -> None:
     """Refuse an answer if the data at its end are not those at its beginning."""
     if not same_values(first, last):
         raise InvalidInput(
-            f"X changed while it was read: it was {first} at first and is {last} now; fit again "
-            "while nothing writes to it, with chunks that are the same in every pass (persist)"
+            f"{where} changed while it was read: it was {first} at first and is {last} now; fit "
+            "again while nothing writes to it, with chunks that are the same each time (persist)"
         )
 
 

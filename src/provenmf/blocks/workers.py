@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pickle import PicklingError
 from typing import Any
 from uuid import uuid4
 
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 
 from provenmf.blocks.on_workers import aligned, split
 from provenmf.blocks.orders import Order, graph_of, keys
-from provenmf.errors import ClusterLost, warn_user
+from provenmf.errors import ClusterLost, InvalidInput, warn_user
 
 # The chunks may take this share of the workers' memory; the rest is for results.
 SHARE = 0.5
@@ -200,10 +202,26 @@ def losses_named() -> Iterator[None]:
     try:
         yield
     except (CancelledError, KilledWorker, CommClosedError) as error:
+        words = " ".join(f"{type(error).__name__}: {error}".split())
         raise ClusterLost(
-            f"the Dask cluster lost a part of X or of the work ({type(error).__name__}: {error}): "
+            f"the Dask cluster lost a part of X or of the work ({words:.300}): "
             "see that scheduler and workers run and have memory, make the array again, and fit "
             "again; with the checkpoint of this fit it goes on where it was"
+        ) from error
+
+
+@contextmanager
+def sending(what: str) -> Iterator[None]:
+    """Say what it was that cannot be sent to the workers."""
+    try:
+        yield
+    except (TypeError, AttributeError, PicklingError) as error:
+        words = " ".join(str(error).split())
+        if not re.search("pickle|serialize", words):
+            raise
+        raise InvalidInput(
+            f"{what} cannot be sent to the workers ({words:.200}): make it from functions and "
+            "data that pickle takes, without locks, open files and the like"
         ) from error
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.io.array_files import ArrayFile
 from provenmf.io.files import check_format, existing, open_stream, parsing, without_compression
 from provenmf.io.guarded import read_in_child
 from provenmf.io.limits import check_sparse_shape
@@ -184,9 +185,11 @@ def _from_npy(path: Path) -> RowStream:
         shape, dtype = npy_header(path, file, path.stat().st_size)
         if len(shape) != 2 or dtype.kind not in NUMBERS:
             raise UnreadableFile(f"{path} holds {dtype} of shape {shape}: a matrix is needed")
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    bounds = _bounds(shape[0], array.nbytes)
-    return RowStream(shape[1], (np.array(array[a:b]) for a, b in pairwise(bounds)))
+        if 0 in shape:
+            return RowStream(shape[1], iter([np.empty(shape, dtype)]))
+        array = ArrayFile(path, np.load(path, mmap_mode="r", allow_pickle=False))
+    bounds = _bounds(shape[0], shape[0] * shape[1] * dtype.itemsize)
+    return RowStream(shape[1], (array[a:b] for a, b in pairwise(bounds)))
 
 
 def _bounds(n_rows: int, size: int) -> list[int]:

@@ -54,7 +54,7 @@ def existing(path: str | Path) -> Path:
 
 
 @contextmanager
-def parsing(path: Path | str, what: str, remedy: str = "save it again") -> Iterator[None]:
+def parsing(path: Path, what: str, remedy: str = "save it again") -> Iterator[None]:
     """Whatever a library's parser raises on foreign bytes becomes one error that names the file."""
     try:
         yield

@@ -9,7 +9,6 @@ as JSON. scipy reads the file too; an archive that is compressed has to be read 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import struct
 import zipfile
@@ -24,6 +23,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.errors import UnreadableFile
+from provenmf.io.array_files import FileState
 from provenmf.io.files import check_format, parsing
 from provenmf.io.limits import check_sparse_shape
 from provenmf.io.numpy_files import npy_header, read_npy_member
@@ -60,7 +60,7 @@ class SparseRows:
     path: Path
     shape: tuple[int, int]
     parts: dict[str, _Part]
-    written: tuple[int, ...]  # size, time and identity of the file when it was opened
+    state: FileState
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -81,7 +81,7 @@ class SparseRows:
         """The given rows in the given order; each is read on its own."""
         with self._opened() as file:
             found = [self._rows(file, row, row + 1) for row in rows.tolist()]
-        empty = sp.csr_array((0, self.shape[1]), dtype=self.dtype)
+        empty = sp.csr_array((0, self.shape[1]), dtype=wide_type(self.dtype))
         return sp.csr_array(sp.vstack(found, format="csr")) if found else empty
 
     def pointers(self) -> Iterator[NDArray[np.int64]]:
@@ -99,8 +99,7 @@ class SparseRows:
             return stored_names(self.path, read_npy_member(self.path, archive, NAMES), self.shape)
 
     def _opened(self) -> IO[bytes]:
-        if _written(self.path) != self.written:
-            raise UnreadableFile(f"{self.path} changed while it was read: start again")
+        self.state.check()
         return open(self.path, "rb")
 
     def _numbers(self, file: IO[bytes], name: str, start: int, stop: int) -> NDArray[Any]:
@@ -170,7 +169,7 @@ def open_sparse_rows(path: Path) -> SparseRows | None:
         if len(shape) != 2 or min(shape) < 0 or not np.array_equal(sizes, shape):
             raise UnreadableFile(f"{path} is damaged (shape {shape}): save it again")
         parts = {name: _part(path, archive, members[f"{name}.npy"]) for name in PARTS}
-        rows = SparseRows(path, (shape[0], shape[1]), parts, _written(path))
+        rows = SparseRows(path, (shape[0], shape[1]), parts, FileState(path))
         _check(rows)
     return rows
 
@@ -212,14 +211,6 @@ def _check(rows: SparseRows) -> None:
             f"{rows.path} is damaged: its index pointers end at {last}, not at {data.length} "
             "entries; save it again"
         )
-
-
-def _written(path: Path) -> tuple[int, ...]:
-    try:
-        found = os.stat(path)
-    except OSError as error:
-        raise UnreadableFile(f"{path} cannot be read ({error.strerror}): check it") from error
-    return found.st_size, found.st_mtime_ns, found.st_dev, found.st_ino
 
 
 def _index_type(n_columns: int) -> type[np.signedinteger[Any]]:
