@@ -376,6 +376,7 @@ def cluster(workers: int = 2, **options: Any) -> Iterator[tuple[Any, Any]]:
         distributed.Client(made) as client,
     ):
         yield made, client
+    dask.config.config.pop("scheduler", None)  # what a client leaves that was closed in mid-fit
 
 
 def on_cluster(run: Callable[[], Any], **options: Any) -> Callable[[], Any]:
@@ -1687,8 +1688,8 @@ def command(*words: str) -> None:
 
 # fmt: off
 def budgets() -> list[Case]:
-    good = ("2GB", "2GB ", " 2 GB", "2 TB", "2gib", "2e9", 2e9, 2 * 10**9, "2000000000", 1e16, 1e300, np.float64(2e9), np.int64(2**31), 10**30, "1.5GiB", "2G", "2000 mb")
-    bad = ("0", "-1", "1e400", "lots", True, False, 0, -5, float("nan"), float("inf"), "", " ", "GB", "2XB", "2GBB", "1..5GB", "1,5GB", "2GB/s", [2], (2,), {}, b"2GB", 1j, np.array([1.0, 2.0]), "9" * 400, "0x10", "٣", "²")
+    good = ("2GB", "2GB ", " 2 GB", "2 TB", "2gib", 2e9, 2 * 10**9, "2000000000", 1e16, 1e300, np.float64(2e9), np.int64(2**31), 10**30, "1.5GiB", "2G", "2000 mb")
+    bad = ("0", "-1", "2e9", "1e400", "lots", True, False, 0, -5, float("nan"), float("inf"), "", " ", "GB", "2XB", "2GBB", "1..5GB", "1,5GB", "2GB/s", [2], (2,), {}, b"2GB", 1j, np.array([1.0, 2.0]), "9" * 400, 10**400, "0x10", "٣", "²")
     tiny = (1, 5.5, "1B", "100MB", 1e-300, "0.001KB")
     return [
         *(Case(f"memory={v!r:.20}", in_folder(partial(budget_on_disk, v)), "right") for v in good),

@@ -9,6 +9,7 @@ which of them.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from operator import getitem, itemgetter
 from typing import Any
@@ -45,7 +46,7 @@ from provenmf.blocks.workers import (
     sending,
     threads_of_workers,
 )
-from provenmf.errors import InvalidInput, warn_user
+from provenmf.errors import ClusterLost, InvalidInput, warn_user
 from provenmf.storage import NUMBERS
 
 # Chunks of objects may hold Python's numbers, as frames of pandas' own types do.
@@ -97,6 +98,11 @@ class ClusterBlocks(Blocks):
         self._sent = SentArrays()
         self.may_differ = True
         client = active_client()
+        if client is None and "distributed" in sys.modules and futures_in(array):
+            raise ClusterLost(
+                "X is a Dask array with chunks on the workers of a cluster, and there is no client "
+                "of it: make a distributed.Client and X again"
+            )
         if client is not None:
             self.elsewhere = True
             with sending("X, a Dask array,"):

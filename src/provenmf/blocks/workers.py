@@ -318,7 +318,8 @@ def futures_in(array: Any) -> list[Any]:
     import distributed
 
     library: Any = distributed  # it says nothing about types
-    return list(library.futures_of(array))
+    with losses_named():
+        return list(library.futures_of(array))
 
 
 def stored_bytes(client: Any, rows: Any) -> float:
