@@ -136,3 +136,8 @@ def test_an_asynchronous_client_is_refused_by_name():
                 SPA(3).fit(da.from_array(X, chunks=(9, -1)))
 
     asyncio.run(run())
+
+
+def test_topics_of_what_is_no_matrix_are_refused_by_name():
+    with pytest.raises(InvalidInput, match="give a Dask array or frame"):
+        find_topics(dask.delayed(np.eye)(9), 2)

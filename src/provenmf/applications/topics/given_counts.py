@@ -58,10 +58,11 @@ def as_word_counts(documents: Any, vocabulary: Sequence[str] | None = None) -> C
             )
     if not outside and are_texts(documents):
         return count_words(documents, vocabulary=vocabulary)
+    blocks = as_blocks(documents) if outside else None  # refuses what is no matrix
     if vocabulary is None and hasattr(documents, "columns"):
         vocabulary = [str(word) for word in documents.columns]
-    if outside:
-        return blocks_of_counts(as_blocks(documents), vocabulary)
+    if blocks is not None:
+        return blocks_of_counts(blocks, vocabulary)
     return as_counts(documents, vocabulary, where="documents")
 
 
