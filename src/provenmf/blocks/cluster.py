@@ -120,7 +120,7 @@ class ClusterBlocks(Blocks):
         """
         there = futures_in(given)
         raise_error_of(there)
-        await_a_worker(client)
+        await_a_worker(client, self._array)
         threads, roomy = threads_of_workers(client), fits(client, self._array)
         if roomy or len(there) >= given.npartitions:
             lists, members = chunks_kept(client, self._array, TASKS_PER_THREAD, move=roomy)

@@ -184,11 +184,14 @@ def _aside() -> Iterator[None]:
         library.rejoin()
 
 
-def await_a_worker(client: Any) -> None:
-    """Ask for a worker where there is none yet, as in a cluster that grows with its work."""
+def await_a_worker(client: Any, rows: Any) -> None:
+    """Where there is no worker yet, as in a cluster that grows with its work, ask for a chunk.
+
+    Chunks that went with the last worker are said to be lost at once.
+    """
     if not _threads(client):
         with losses_named():
-            wait_for(client, [client.submit(int, pure=False)])
+            wait_for(client, [client.compute(rows.to_delayed()[0, 0])])
 
 
 @contextmanager
