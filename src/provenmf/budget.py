@@ -9,6 +9,8 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from numbers import Integral
 
+import numpy as np
+
 from provenmf.errors import InvalidInput
 from provenmf.parallel import at_most, usable_cores
 
@@ -78,7 +80,8 @@ def room_for_parts(usual: int) -> float:
 
 def bytes_of(memory: str | float) -> float:
     """Bytes from a number or a text such as "500MB", "2 GB" or "1.5GiB"."""
-    found = re.fullmatch(r"\s*([\d.]+)\s*([KMGT]?)(I?)B?\s*", str(memory).upper())
+    text = f"{memory:f}" if isinstance(memory, float | np.floating) else str(memory)  # not 1e+16
+    found = re.fullmatch(r"\s*([\d.]+)\s*([KMGT]?)(I?)B?\s*", text.upper())
     try:
         number = float(found[1]) if found else math.nan
     except ValueError:

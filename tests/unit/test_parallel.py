@@ -116,6 +116,7 @@ def test_one_setting_for_own_threads_too(monkeypatch):
 
 def test_amounts_of_memory():
     texts = {"500MB": 5e8, "2 gb": 2e9, "1.5GiB": 1.5 * 2**30, "1e3": None, 4096: 4096, "64k": 64e3}
+    texts |= {1e16: 1e16, 2**70: 2.0**70, np.float64(1e300): 1e300}
     for text, expected in texts.items():
         if expected is None:
             with pytest.raises(InvalidInput, match="not an amount of memory"):

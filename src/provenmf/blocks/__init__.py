@@ -68,7 +68,9 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
     if _library(X) == "h5py":
         return from_hdf5(X, **options)
     if is_outside_memory(X):
-        return ArrayBlocks(X, **options)
+        rows = ArrayBlocks(X, **options)
+        rows.may_differ = True  # an array of zarr is many files
+        return rows
     matrix = _matrix(X)
     if matrix.ndim != 2:
         raise InvalidInput(

@@ -43,6 +43,10 @@ class Blocks(ABC):
     in_memory: bool = False
     # Whether what is kept of rows is elsewhere, so that bringing it here takes time.
     elsewhere: bool = False
+    # Whether nothing else would tell that a pass reads other numbers than the last one.
+    may_differ: bool = False
+    # What the matrix was recognized by when its entries were checked, if it may differ later.
+    first_seen: str | None = None
     # Bytes of kept parts that stay in memory; the others go to temporary files.
     room_for_parts: float = inf
 

@@ -8,11 +8,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from dask.base import optimize
+from numpy.typing import NDArray
 
 from provenmf.blocks.base import Block
 from provenmf.blocks.orders import Packed
 from provenmf.errors import InvalidInput
-from provenmf.storage import float_type, in_row_order, own_rows
+from provenmf.storage import (
+    float_type,
+    in_row_order,
+    numbers_among_objects,
+    own_rows,
+    plain,
+)
 
 # How chunks are made is sent along with every pass, up to so many bytes a chunk.
 RECIPE_BYTES = 1 << 14
@@ -20,7 +27,7 @@ RECIPE_BYTES = 1 << 14
 
 def in_rows(array: Any, sparse: bool, block_rows: int | None) -> Any:
     """The array in chunks of whole rows, none of them empty, as blocks are."""
-    dtype = float_type(array.dtype)
+    dtype = np.dtype(float) if array.dtype == object else float_type(array.dtype)
     meta = sp.csr_array((0, 0)) if sparse else np.empty((0, 0), dtype)
     array = array.map_blocks(_as_rows, dtype, sparse, dtype=dtype, meta=meta)
     some = tuple(rows for rows in array.chunks[0] if rows)  # chunks may be empty
@@ -37,8 +44,8 @@ def _as_rows(chunk: object, dtype: np.dtype[Any], sparse: bool, block_info: Any 
         )
     place, shape = block_info[0]["chunk-location"], block_info[None]["chunk-shape"]
     try:
-        rows = own_rows(chunk) if sparse else in_row_order(np.asarray(chunk, dtype=dtype))
-    except (TypeError, ValueError) as error:
+        rows = own_rows(chunk).astype(dtype, copy=False) if sparse else _numbers(chunk, dtype)
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(
             f"chunk {place} of X, a Dask array, is not an array of numbers ({error}): see "
             "how it is computed"
@@ -49,6 +56,15 @@ def _as_rows(chunk: object, dtype: np.dtype[Any], sparse: bool, block_info: Any 
             "give the array the right chunks"
         )
     return rows
+
+
+def _numbers(chunk: object, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """What a chunk holds, whatever was declared: numpy would drop masks and imaginary parts."""
+    values = np.asarray(plain(chunk))
+    if values.dtype == object:
+        values = numbers_among_objects(values)
+    float_type(values.dtype)
+    return in_row_order(np.asarray(values, dtype=dtype))
 
 
 def optimized(rows: Any) -> tuple[dict[Any, Any], list[Any]]:

@@ -9,6 +9,7 @@ which of them.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from operator import getitem, itemgetter
 from typing import Any
@@ -36,15 +37,20 @@ from provenmf.blocks.parts import Parts
 from provenmf.blocks.tree_sums import Sums, joined_sums, total
 from provenmf.blocks.workers import (
     Workers,
+    await_a_worker,
     chunks_kept,
     fits,
     futures_in,
     raise_error_of,
     say_that_chunks_are_made_again,
+    sending,
     threads_of_workers,
 )
-from provenmf.errors import InvalidInput, warn_user
+from provenmf.errors import ClusterLost, InvalidInput, warn_user
+from provenmf.storage import NUMBERS
 
+# Chunks of objects may hold Python's numbers, as frames of pandas' own types do.
+KINDS = NUMBERS + "O"
 # The sums of so many tasks are added up by one. So many come to the client at the most.
 FOLDED = 8
 # Tasks of a pass for each thread of the workers: a few, since each costs the scheduler time, and
@@ -68,7 +74,7 @@ class ClusterBlocks(Blocks):
             )
         if frame:  # its columns are the features
             array = array.to_dask_array(lengths=True)
-        if array.ndim != 2 or array.dtype.kind not in "fiub" or np.isnan(array.shape).any():
+        if array.ndim != 2 or array.dtype.kind not in KINDS or np.isnan(array.shape).any():
             raise InvalidInput(
                 f"X is a Dask array of shape {array.shape} and type {array.dtype}; a real matrix "
                 "of known shape is needed (see dask.array.Array.compute_chunk_sizes)"
@@ -90,10 +96,17 @@ class ClusterBlocks(Blocks):
         )  # what tasks are given for their chunks
         super().__init__(rows.shape, rows.dtype, max(rows.chunks[0]), progress)
         self._sent = SentArrays()
+        self.may_differ = True
         client = active_client()
+        if client is None and "distributed" in sys.modules and futures_in(array):
+            raise ClusterLost(
+                "X is a Dask array with chunks on the workers of a cluster, and there is no client "
+                "of it: make a distributed.Client and X again"
+            )
         if client is not None:
             self.elsewhere = True
-            self._settle(client, array)
+            with sending("X, a Dask array,"):
+                self._settle(client, array)
 
     def __getstate__(self) -> dict[str, Any]:
         """What a function on a worker may ask of these blocks: their sizes, not their rows."""
@@ -107,10 +120,12 @@ class ClusterBlocks(Blocks):
         """
         there = futures_in(given)
         raise_error_of(there)
+        await_a_worker(client, self._array)
         threads, roomy = threads_of_workers(client), fits(client, self._array)
         if roomy or len(there) >= given.npartitions:
             lists, members = chunks_kept(client, self._array, TASKS_PER_THREAD, move=roomy)
             self._layout, self._graph = Layout(members), {}
+            self.may_differ = False
             self._groups = [[some] for some in lists]
         else:
             say_that_chunks_are_made_again(client, self._array)
@@ -338,11 +353,8 @@ class ClusterBlocks(Blocks):
         """What the orders return."""
         if self._workers is not None:
             return self._workers.gathered(orders)
-        from dask.base import get_scheduler
-        from dask.threaded import get
-
         graph, _ = graph_of(orders)
-        found: Sequence[Any] = (get_scheduler() or get)(
+        found: Sequence[Any] = _scheduler()(
             {**self._graph, **graph}, [order.key for order in orders]
         )
         return found
@@ -367,9 +379,31 @@ def _joined(leaves: int, *several: Sums) -> Sums:
     return joined_sums(several, leaves)
 
 
-def active_client() -> Any:
-    """The client of a cluster, if that is where Dask computes now."""
+def _scheduler() -> Any:
+    """Dask's scheduler of this process: threads, unless the user set one thread or a pool.
+
+    Dask's processes are started anew for each pass, which takes longer than the pass.
+    """
+    from dask import multiprocessing, threaded
+
+    given = _scheduler_set()
+    return threaded.get if given in (None, multiprocessing.get) else given
+
+
+def _scheduler_set() -> Any:
+    """What computes Dask's graphs now, None where nobody chose it."""
     from dask.base import get_scheduler
 
-    owner = getattr(get_scheduler(), "__self__", None)
+    try:
+        return get_scheduler()
+    except (RuntimeError, ValueError) as error:  # no client, an asynchronous one, a strange name
+        raise InvalidInput(
+            f"X is a Dask array, and Dask has nothing to compute it with ({error!s:.200}): make X "
+            "again with a distributed.Client that is open and not asynchronous, or without one"
+        ) from error
+
+
+def active_client() -> Any:
+    """The client of a cluster, if that is where Dask computes now."""
+    owner = getattr(_scheduler_set(), "__self__", None)
     return owner if type(owner).__module__.startswith("distributed.") else None

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from provenmf.blocks.base import Block, Blocks, Progress
 from provenmf.budget import block_bytes, room_for_parts
-from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.errors import InvalidInput, ProvenmfError, UnreadableFile
+from provenmf.io.array_files import ArrayFile, FileState
+from provenmf.io.files import existing
 from provenmf.storage import float_type
 
 BLOCK_BYTES = 64 * 2**20
@@ -27,6 +29,8 @@ class ArrayBlocks(Blocks):
     def __init__(
         self, source: Any, *, block_rows: int | None = None, progress: Progress | None = None
     ) -> None:
+        if getattr(source, "shape", None) is None or not hasattr(source, "dtype"):
+            raise InvalidInput(f"X is {source!r:.100}: give an array that is in it, such as X['a']")
         dtype = np.dtype(source.dtype)
         if len(source.shape) != 2:
             raise InvalidInput(f"X has shape {tuple(source.shape)}: store it as a matrix")
@@ -39,7 +43,17 @@ class ArrayBlocks(Blocks):
 
     def read(self, start: int, stop: int) -> Block:
         """Rows start … stop−1, read into memory."""
-        return np.ascontiguousarray(self._source[start:stop], dtype=self.dtype)
+        try:
+            rows = self._source[start:stop]
+        except (ProvenmfError, MemoryError):
+            raise
+        except Exception as error:  # of h5py or zarr, about bytes that they cannot unpack
+            words = " ".join(f"{type(error).__name__}: {error}".split())
+            raise UnreadableFile(
+                f"rows {start} to {stop - 1} of X cannot be read ({words:.200}): the file may be "
+                "damaged, write it again"
+            ) from error
+        return np.ascontiguousarray(rows, dtype=self.dtype)
 
     def in_order(self) -> Iterator[tuple[int, int, Block]]:
         """All blocks; the next one is read while one is worked on."""
@@ -107,64 +121,28 @@ class _Hdf5Rows:
 
 def from_hdf5(dataset: Any, **options: Any) -> ArrayBlocks:
     """Blocks of an h5py data set."""
-    return ArrayBlocks(_Hdf5Rows(dataset), **options)
+    if not dataset or not hasattr(dataset, "shape"):  # one whose file is closed is False
+        raise InvalidInput(f"X is {dataset!r:.100}: give a data set of an open file: file['X']")
+    return ArrayBlocks(dataset if dataset.shape is None else _Hdf5Rows(dataset), **options)
 
 
-class FileState:
-    """Size and time of a file when it was opened: what is written to it later is noticed."""
+class _Mapped:
+    """A memory map that is not simply a whole file; it may have changes of its own."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._found = self._now()
+    def __init__(self, path: Path, mapped: np.memmap[Any, Any]) -> None:
+        self.shape, self.dtype = mapped.shape, mapped.dtype
+        self._mapped, self._state = mapped, FileState(path)
 
-    def _now(self) -> tuple[int, int]:
-        try:
-            found = self.path.stat()
-        except OSError as error:
-            raise UnreadableFile(f"{self.path} can no longer be read ({error})") from error
-        return found.st_size, found.st_mtime_ns
-
-    def check(self) -> None:
-        """Refuse to go on with a file that is not the one that was opened."""
-        if self._now() != self._found:
-            raise UnreadableFile(
-                f"{self.path} changed while it was read: fit again while nothing writes to it"
-            )
-
-
-class _RowFile:
-    """Rows of a binary file in row order, read without mapping it.
-
-    Pages of a memory map count as this process's memory and are given back late; plain reads
-    keep the peak at the size of a block.
-    """
-
-    def __init__(
-        self, path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int
-    ) -> None:
-        self.path, self.dtype, self.shape, self.offset = path, dtype, shape, offset
-        self._state = FileState(path)
-
-    def __getitem__(self, rows: slice) -> NDArray[np.floating]:
-        start, stop, _ = rows.indices(self.shape[0])
-        row_bytes = self.shape[1] * self.dtype.itemsize
-        count = (stop - start) * self.shape[1]
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
         self._state.check()
-        block = np.fromfile(
-            self.path, dtype=self.dtype, count=count, offset=self.offset + start * row_bytes
-        )
-        if block.size != count:
-            raise UnreadableFile(
-                f"{self.path} ends before row {stop}: it is truncated; write it again"
-            )
-        return block.reshape(stop - start, self.shape[1])
+        return np.asarray(self._mapped[rows])
 
 
 def open_npy(path: str | Path, **options: Any) -> ArrayBlocks:
     """Blocks of a two-dimensional `.npy` file in row order (C order)."""
-    path = Path(path)
-    if path.exists() and not path.is_file():
-        raise UnreadableFile(f"{path} is not a regular file: give an .npy file")
+    path = existing(path)
+    if not path.is_file():
+        raise UnreadableFile(f"{path} is a folder: give an .npy file")
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # the header is arbitrary text, which fails in many ways
@@ -181,11 +159,10 @@ def open_npy(path: str | Path, **options: Any) -> ArrayBlocks:
 
 
 def from_memmap(mapped: np.memmap[Any, Any], **options: Any) -> ArrayBlocks:
-    """Blocks of a memory map; one that starts a file in row order is read without mapping it."""
-    whole_file = mapped.base is None or not isinstance(mapped.base, np.memmap)
-    if mapped.ndim == 2 and mapped.flags.c_contiguous and whole_file and mapped.filename:
-        source: Any = _RowFile(
-            Path(str(mapped.filename)), mapped.dtype, mapped.shape, mapped.offset
-        )
-        return ArrayBlocks(source, **options)
-    return ArrayBlocks(mapped, **options)
+    """Blocks of a memory map; one of a whole file is read without mapping it."""
+    if not mapped.filename:  # computed from a map, and in memory
+        return ArrayBlocks(mapped, **options)
+    whole = not isinstance(mapped.base, np.memmap) and mapped.flags.forc
+    shared = mapped.mode != "c"  # changes of a private map are in this process only
+    source = ArrayFile if mapped.ndim == 2 and whole and shared else _Mapped
+    return ArrayBlocks(source(Path(str(mapped.filename)), mapped), **options)

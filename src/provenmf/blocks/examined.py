@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from provenmf.blocks.base import Block, Blocks
+from provenmf.blocks.base import Block, Blocks, added
+from provenmf.linalg.fingerprint import entry_hashes, fingerprint
 from provenmf.storage import is_sparse, largest_of, stored_values
 
 
@@ -30,14 +32,24 @@ class Examined(NamedTuple):
 
 
 def examined(blocks: Blocks) -> Examined:
-    """One pass over all entries."""
-    seen = [(start, *found) for start, _, found in blocks.each(_examined)]
+    """One pass over all entries; blocks that may differ later are told what they were."""
+    if blocks.may_differ:
+        passed = list(blocks.each(_examined_and_hashed, range(blocks.n_rows)))
+        hashes = added(found[1] for _, _, found in passed)
+        blocks.first_seen = fingerprint(blocks.shape, blocks.dtype, hashes)
+        seen = [(start, *found[0]) for start, _, found in passed]
+    else:
+        seen = [(start, *found) for start, _, found in blocks.each(_examined)]
     found = np.array(seen)[:, 1:]
     invalid, negative, missing = found[:, [0, 1, 3]].sum(axis=0).astype(int).tolist()
     number = int(np.argmax(found[:, 0] > 0))
     row = int(seen[number][0] + found[number, 4])
     where = f", the first of them in row {row} (block {number})" if invalid else ""
     return Examined(invalid, missing, negative, float(found[:, 2].max()), where)
+
+
+def _examined_and_hashed(block: Block, rows: range) -> tuple[Any, NDArray[np.uint64]]:
+    return _examined(block), entry_hashes(block, rows.start)
 
 
 def _examined(block: Block) -> tuple[int, int, float, int, int]:

@@ -7,7 +7,17 @@ from numpy.typing import NDArray
 
 from provenmf.blocks.base import Block, Blocks
 from provenmf.blocks.observed import ObservedBlocks
-from provenmf.linalg.fingerprint import entry_hashes, fingerprint
+from provenmf.errors import InvalidInput
+from provenmf.linalg.fingerprint import entry_hashes, fingerprint, same_values
+
+
+def check_unchanged(first: str, last: str, where: str = "X") -> None:
+    """Refuse an answer if the data at its end are not those at its beginning."""
+    if not same_values(first, last):
+        raise InvalidInput(
+            f"{where} changed while it was read: it was {first} at first and is {last} now; fit "
+            "again while nothing writes to it, with chunks that are the same each time (persist)"
+        )
 
 
 def fingerprint_of(blocks: Blocks) -> str:

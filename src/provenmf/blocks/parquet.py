@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks.disk import ArrayBlocks, FileState
+from provenmf.blocks.disk import ArrayBlocks
 from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.io.array_files import FileState
 from provenmf.io.files import check_format, existing, parsing
 from provenmf.io.limits import check_unfolded
 from provenmf.io.optional import optional

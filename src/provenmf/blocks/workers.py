@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pickle import PicklingError
 from typing import Any
 from uuid import uuid4
 
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 
 from provenmf.blocks.on_workers import aligned, split
 from provenmf.blocks.orders import Order, graph_of, keys
-from provenmf.errors import ClusterLost, warn_user
+from provenmf.errors import ClusterLost, InvalidInput, warn_user
 
 # The chunks may take this share of the workers' memory; the rest is for results.
 SHARE = 0.5
@@ -23,6 +25,8 @@ SHARE = 0.5
 ASKED, SECONDS_TO_ANSWER = 8, 1.0
 # What is brought here as it is computed comes in so many turns, since each is a few messages.
 TRANSFERS = 8
+# Seconds between two looks at workers that take long, and how many to wait for one that works.
+LOOK, PATIENCE = 2.0, 120.0
 
 
 class Graph(dict[Any, Any]):
@@ -75,6 +79,7 @@ class Workers:
 
         By default Dask lets the scheduler fetch them and pass them on: every byte travels twice.
         """
+        wait_for(self._client, futures)
         found: list[Any] = self._client.gather(futures, direct=self._direct)
         return found
 
@@ -125,6 +130,73 @@ async def _answers(address: str, options: Mapping[str, Any]) -> bool:
     return True
 
 
+def wait_for(client: Any, futures: Sequence[Any]) -> None:
+    """Wait until all are done or failed, as long as there are workers that take them.
+
+    Dask itself waits for ever for workers that are gone, paused, or not as a task wants them.
+    """
+    import distributed
+
+    library: Any = distributed
+    waited = 0.0
+    while True:
+        try:
+            with client.as_current(), _aside():
+                library.wait(futures, timeout=LOOK)
+            return
+        except library.TimeoutError:
+            trouble = _trouble(client)
+        if trouble and not waited:
+            warn_user(RuntimeWarning(f"{trouble}; waiting {PATIENCE:.0f} s for one"))
+        waited = waited + LOOK if trouble else 0.0
+        if waited > PATIENCE:
+            raise ClusterLost(
+                f"{trouble}, for more than {PATIENCE:.0f} s: see that workers run, have memory and "
+                "the resources that X asks for, and fit again; with the checkpoint of this fit it "
+                "goes on where it was"
+            )
+
+
+def _trouble(client: Any) -> str:
+    """Why nothing is computed now, if that is so."""
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    running = [name for name, each in workers.items() if each.get("status") != "paused"]
+    if not running:
+        which = f"all {len(workers)} workers are paused" if workers else "there are no workers"
+        return f"the Dask cluster computes nothing, since {which}"
+    if not any(client.processing(running).values()):
+        return "none of the workers of the Dask cluster takes a task of this fit"
+    return ""
+
+
+@contextmanager
+def _aside() -> Iterator[None]:
+    """Leave the thread to other tasks while a task waits for them, where this is a task."""
+    import distributed
+
+    library: Any = distributed
+    try:
+        library.get_worker()
+        library.secede()
+    except (ValueError, KeyError):  # this is no task, or has stepped aside already
+        yield
+        return
+    try:
+        yield
+    finally:
+        library.rejoin()
+
+
+def await_a_worker(client: Any, rows: Any) -> None:
+    """Where there is no worker yet, as in a cluster that grows with its work, ask for a chunk.
+
+    Chunks that went with the last worker are said to be lost at once.
+    """
+    if not _threads(client):
+        with losses_named():
+            wait_for(client, [client.compute(rows.to_delayed()[0, 0])])
+
+
 @contextmanager
 def losses_named() -> Iterator[None]:
     """Let Dask's errors about lost workers and results say what to do."""
@@ -136,10 +208,26 @@ def losses_named() -> Iterator[None]:
     try:
         yield
     except (CancelledError, KilledWorker, CommClosedError) as error:
+        words = " ".join(f"{type(error).__name__}: {error}".split())
         raise ClusterLost(
-            f"the Dask cluster lost a part of X or of the work ({type(error).__name__}: {error}): "
+            f"the Dask cluster lost a part of X or of the work ({words:.300}): "
             "see that scheduler and workers run and have memory, make the array again, and fit "
             "again; with the checkpoint of this fit it goes on where it was"
+        ) from error
+
+
+@contextmanager
+def sending(what: str) -> Iterator[None]:
+    """Say what it was that cannot be sent to the workers."""
+    try:
+        yield
+    except (TypeError, AttributeError, PicklingError) as error:
+        words = " ".join(str(error).split())
+        if not re.search("pickle|serialize", words):
+            raise
+        raise InvalidInput(
+            f"{what} cannot be sent to the workers ({words:.200}): make it from functions and "
+            "data that pickle takes, without locks, open files and the like"
         ) from error
 
 
@@ -164,15 +252,12 @@ def chunks_kept(
     share go to others. Each worker gets `tasks` lists per thread; a worker that holds the chunks of
     a task need not fetch them again in every pass.
     """
-    import distributed
-
-    library: Any = distributed
     kept = client.persist(rows)
     by_key = {future.key: future for future in futures_in(kept)}
     chunks = [by_key[key] for [key] in kept.__dask_keys__()]
     threads = _threads(client)
     with losses_named():
-        library.wait(chunks)
+        wait_for(client, chunks)
         holders = client.who_has(chunks)
     homes = homes_of([holders.get(chunk.key, ()) for chunk in chunks], threads, move=move)
     members = [
@@ -239,7 +324,8 @@ def futures_in(array: Any) -> list[Any]:
     import distributed
 
     library: Any = distributed  # it says nothing about types
-    return list(library.futures_of(array))
+    with losses_named():
+        return list(library.futures_of(array))
 
 
 def stored_bytes(client: Any, rows: Any) -> float:
@@ -251,7 +337,9 @@ def stored_bytes(client: Any, rows: Any) -> float:
         return float(rows.nbytes)
     sizes = [delayed(_bytes_of, pure=False)(chunk) for chunk in rows.to_delayed()[:, 0]]
     with losses_named():
-        found: Sequence[int] = client.gather(client.compute(sizes))
+        futures = client.compute(sizes)
+        wait_for(client, futures)
+        found: Sequence[int] = client.gather(futures)
     return float(sum(found))
 
 

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from provenmf.blocks import Block, Blocks, RowArray
+from provenmf.blocks.identity import check_unchanged
 from provenmf.errors import InvalidInput, warn_user
 from provenmf.estimators.checkpoint import keeper_of
 from provenmf.estimators.data_checks import ChecksData
@@ -171,8 +172,9 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         ):
             rng = self._generator(keeper)
             self._remember(blocks, self._solve(blocks, rng), pressed)
-            if keeper is not None:
-                keeper.check_data(self.factorization_.fingerprint)
+            first = blocks.first_seen if keeper is None else keeper.identity["data"]
+            if first is not None:
+                check_unchanged(first, self.factorization_.fingerprint)
         self._warn_if_cut_short()
 
     def _gathered_bytes(self, blocks: Blocks) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.io.array_files import ArrayFile
 from provenmf.io.files import check_format, existing, open_stream, parsing, without_compression
 from provenmf.io.guarded import read_in_child
 from provenmf.io.limits import check_sparse_shape
@@ -23,7 +24,7 @@ from provenmf.io.output import check_target, write_aside
 from provenmf.io.row_order import rows_in_order
 from provenmf.io.sparse_rows import open_sparse_rows, write_sparse_rows
 from provenmf.io.text_tables import text_tables
-from provenmf.storage import NUMBERS, float_type
+from provenmf.storage import NUMBERS, float_type, wide_type
 
 TARGETS = (".npz", ".npy")
 CHUNK_BYTES = 16 * 2**20
@@ -99,8 +100,8 @@ def write_rows(stream: RowStream, target: Path) -> tuple[int, int]:
 
 
 def _sorted_rows(block: Any) -> sp.csr_array:
-    """Sparse rows whose columns increase, each place once; numbers keep their type."""
-    rows = sp.csr_array(block)
+    """Sparse rows whose columns increase, each place once."""
+    rows = sp.csr_array(block.astype(wide_type(block.dtype), copy=False))
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
@@ -184,9 +185,11 @@ def _from_npy(path: Path) -> RowStream:
         shape, dtype = npy_header(path, file, path.stat().st_size)
         if len(shape) != 2 or dtype.kind not in NUMBERS:
             raise UnreadableFile(f"{path} holds {dtype} of shape {shape}: a matrix is needed")
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    bounds = _bounds(shape[0], array.nbytes)
-    return RowStream(shape[1], (np.array(array[a:b]) for a, b in pairwise(bounds)))
+        if 0 in shape:
+            return RowStream(shape[1], iter([np.empty(shape, dtype)]))
+        array = ArrayFile(path, np.load(path, mmap_mode="r", allow_pickle=False))
+    bounds = _bounds(shape[0], shape[0] * shape[1] * dtype.itemsize)
+    return RowStream(shape[1], (array[a:b] for a, b in pairwise(bounds)))
 
 
 def _bounds(n_rows: int, size: int) -> list[int]:

@@ -13,6 +13,15 @@ from provenmf.errors import InvalidInput
 
 def check_target(path: Path, *inputs: Path | None) -> None:
     """Refuse to write over a folder, a device, a pipe or one of the files that are read."""
+    try:
+        nowhere = not path.resolve().parent.is_dir() and path.is_symlink()
+        path.exists()
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a name that is none
+        raise InvalidInput(f"cannot write {str(path)!r:.200} ({error!s:.100}): name a file") from (
+            error
+        )
+    if nowhere:
+        raise InvalidInput(f"cannot write {path}: it is a link to nowhere; name a file")
     if path.is_dir():
         raise InvalidInput(f"cannot write {path}: it is a folder; name a file")
     if not path.parent.is_dir():

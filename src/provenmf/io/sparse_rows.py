@@ -9,7 +9,6 @@ as JSON. scipy reads the file too; an archive that is compressed has to be read 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import struct
 import zipfile
@@ -24,11 +23,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.errors import UnreadableFile
+from provenmf.io.array_files import FileState
 from provenmf.io.files import check_format, parsing
 from provenmf.io.limits import check_sparse_shape
 from provenmf.io.numpy_files import npy_header, read_npy_member
 from provenmf.io.output import write_aside
-from provenmf.storage import NUMBERS
+from provenmf.storage import NUMBERS, wide_type
 
 PARTS = ("indptr", "indices", "data")
 POINTERS_READ = 2**20
@@ -60,7 +60,7 @@ class SparseRows:
     path: Path
     shape: tuple[int, int]
     parts: dict[str, _Part]
-    written: tuple[int, int]  # size and time of the file when it was opened
+    state: FileState
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -81,7 +81,7 @@ class SparseRows:
         """The given rows in the given order; each is read on its own."""
         with self._opened() as file:
             found = [self._rows(file, row, row + 1) for row in rows.tolist()]
-        empty = sp.csr_array((0, self.shape[1]), dtype=self.dtype)
+        empty = sp.csr_array((0, self.shape[1]), dtype=wide_type(self.dtype))
         return sp.csr_array(sp.vstack(found, format="csr")) if found else empty
 
     def pointers(self) -> Iterator[NDArray[np.int64]]:
@@ -99,8 +99,7 @@ class SparseRows:
             return stored_names(self.path, read_npy_member(self.path, archive, NAMES), self.shape)
 
     def _opened(self) -> IO[bytes]:
-        if _written(self.path) != self.written:
-            raise UnreadableFile(f"{self.path} changed while it was read: start again")
+        self.state.check()
         return open(self.path, "rb")
 
     def _numbers(self, file: IO[bytes], name: str, start: int, stop: int) -> NDArray[Any]:
@@ -120,13 +119,14 @@ class SparseRows:
                 f"{self.path} is damaged: the index pointers of rows {start} to {stop - 1} do not "
                 "increase; write it again"
             )
-        indices = self._numbers(file, "indices", first, last).astype(_index_type(self.shape[1]))
+        indices = self._numbers(file, "indices", first, last)
         if len(indices) and not (0 <= indices.min() and indices.max() < self.shape[1]):
             raise UnreadableFile(
                 f"{self.path} is damaged: rows {start} to {stop - 1} have an index outside the "
                 f"{self.shape[1]} columns; write it again"
             )
-        values = self._numbers(file, "data", first, last)
+        values = self._numbers(file, "data", first, last).astype(wide_type(self.dtype), copy=False)
+        indices = indices.astype(_index_type(self.shape[1]))
         return sp.csr_array(
             (values, indices, pointers - first), shape=(stop - start, self.shape[1])
         )
@@ -164,11 +164,12 @@ def open_sparse_rows(path: Path) -> SparseRows | None:
         kind = read_npy_member(path, archive, "format.npy").item()
         if kind not in (b"csr", "csr"):
             return None
-        shape = tuple(int(size) for size in read_npy_member(path, archive, "shape.npy"))
-        if len(shape) != 2 or min(shape) < 0:
+        sizes = read_npy_member(path, archive, "shape.npy")
+        shape = tuple(int(size) for size in sizes)
+        if len(shape) != 2 or min(shape) < 0 or not np.array_equal(sizes, shape):
             raise UnreadableFile(f"{path} is damaged (shape {shape}): save it again")
         parts = {name: _part(path, archive, members[f"{name}.npy"]) for name in PARTS}
-        rows = SparseRows(path, (shape[0], shape[1]), parts, _written(path))
+        rows = SparseRows(path, (shape[0], shape[1]), parts, FileState(path))
         _check(rows)
     return rows
 
@@ -210,14 +211,6 @@ def _check(rows: SparseRows) -> None:
             f"{rows.path} is damaged: its index pointers end at {last}, not at {data.length} "
             "entries; save it again"
         )
-
-
-def _written(path: Path) -> tuple[int, int]:
-    try:
-        found = os.stat(path)
-    except OSError as error:
-        raise UnreadableFile(f"{path} cannot be read ({error.strerror}): check it") from error
-    return found.st_size, found.st_mtime_ns
 
 
 def _index_type(n_columns: int) -> type[np.signedinteger[Any]]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ from provenmf.io.snapshot import load_snapshot, save_snapshot
 IDENTITY = "fit.json"
 # Writing takes at most one part in so many of the time, unless every iteration is to be kept.
 SHARE = 10
+# Seconds between two writings that will never come.
+LONGEST = 1e12
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,17 @@ class Checkpoint:
     folder: str | Path
     seconds: float = 30.0
 
+    def __post_init__(self) -> None:
+        """Refuse what is no folder or no time."""
+        if not isinstance(self.folder, str | Path) or not str(self.folder):
+            raise InvalidInput(
+                "is not a folder", argument="checkpoint", value=self.folder, remedy="give a path"
+            )
+        if not isinstance(self.seconds, Real) or not self.seconds >= 0:
+            raise InvalidInput(
+                "is not a time", argument="seconds", value=self.seconds, remedy="give 0 or more"
+            )
+
 
 def inside(checkpoint: str | Path | Checkpoint | None, name: str) -> Checkpoint | None:
     """The same setting for one of several fits, in a folder of its own."""
@@ -77,11 +91,7 @@ class Keeper:
     """
 
     def __init__(self, setting: Checkpoint, identity: Mapping[str, str]) -> None:
-        if not setting.seconds >= 0:
-            raise InvalidInput(
-                "is not a time", argument="seconds", value=setting.seconds, remedy="give 0 or more"
-            )
-        self.folder, self._seconds = Path(setting.folder), setting.seconds
+        self.folder, self._seconds = Path(setting.folder), float(min(setting.seconds, LONGEST))
         self.identity = dict(identity)
         self._runs = 0
         self._seed: int | None = None
@@ -128,14 +138,6 @@ class Keeper:
             self._seed = fresh
             self._write_identity()
         return self._seed
-
-    def check_data(self, fingerprint: str) -> None:
-        """Refuse the answer if the data at its end are not those at its beginning."""
-        if fingerprint != self.identity["data"]:
-            raise InvalidInput(
-                f"X changed while it was read: it was {self.identity['data']} at first and is "
-                f"{fingerprint} now; fit again while nothing writes to it"
-            )
 
     def next_run(self, name: str) -> RunFile:
         """The file of the run that begins now."""

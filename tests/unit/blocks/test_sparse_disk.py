@@ -108,7 +108,7 @@ def test_a_file_that_changes_between_passes_is_noticed(path, rows):
     with pytest.raises(UnreadableFile, match="changed while it was read"):
         blocks.read(0, 5)
     path.unlink()
-    with pytest.raises(UnreadableFile, match="cannot be read"):
+    with pytest.raises(UnreadableFile, match="can no longer be read"):
         blocks.read(0, 5)
 
 

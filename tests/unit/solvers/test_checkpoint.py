@@ -243,3 +243,20 @@ def test_the_automatic_choice_has_a_folder_for_each_method(tmp_path):
     first, again = (factorize(X, 4, random_state=0, checkpoint=tmp_path) for _ in range(2))
     assert same(first, again)
     assert {"hals", "cones"} <= {path.name for path in Path(tmp_path).iterdir()}
+
+
+@pytest.mark.parametrize("setting", [{"folder": f} for f in (None, 5, b"kept", "")])
+def test_a_folder_of_another_type_is_refused_by_name(setting):
+    with pytest.raises(InvalidInput, match="is not a folder"):
+        Checkpoint(**setting)
+
+
+@pytest.mark.parametrize("seconds", ["30", None, [1], 1j, -1, float("nan")])
+def test_what_is_no_time_is_refused_by_name(seconds):
+    with pytest.raises(InvalidInput, match="is not a time"):
+        Checkpoint("kept", seconds=seconds)
+
+
+@pytest.mark.parametrize("seconds", [float("inf"), 10**400])
+def test_a_checkpoint_that_is_never_due(seconds, tmp_path):
+    HALS(2, max_iter=3).fit(np.eye(6), checkpoint=Checkpoint(tmp_path, seconds=seconds))

@@ -50,17 +50,19 @@ def as_word_counts(documents: Any, vocabulary: Sequence[str] | None = None) -> C
     outside = isinstance(documents, Blocks)
     if is_outside_memory(documents) and not isinstance(documents, str):
         outside = True
-        if documents.ndim != 2:
+        axes = getattr(documents, "ndim", None)
+        if isinstance(axes, int) and axes != 2:
             raise InvalidInput(
-                f"documents is an array with {documents.ndim} axes that is not in memory: give "
+                f"documents is an array with {axes} axes that is not in memory: give "
                 "counts (documents, words), or texts in memory"
             )
     if not outside and are_texts(documents):
         return count_words(documents, vocabulary=vocabulary)
+    blocks = as_blocks(documents) if outside else None  # refuses what is no matrix
     if vocabulary is None and hasattr(documents, "columns"):
         vocabulary = [str(word) for word in documents.columns]
-    if outside:
-        return blocks_of_counts(as_blocks(documents), vocabulary)
+    if blocks is not None:
+        return blocks_of_counts(blocks, vocabulary)
     return as_counts(documents, vocabulary, where="documents")
 
 

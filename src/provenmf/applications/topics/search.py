@@ -32,6 +32,8 @@ from provenmf.applications.topics.measures import measured, pooled_shares
 from provenmf.applications.topics.tf_idf import rarity_of
 from provenmf.applications.topics.topic_errors import topic_error_bars
 from provenmf.applications.topics.ways import WAYS, TopicSettings, checked_weights, way_of
+from provenmf.blocks import Blocks
+from provenmf.blocks.identity import check_unchanged, fingerprint_of
 from provenmf.estimators import estimator_class
 from provenmf.io.notes import counted
 from provenmf.io.texts import Counts
@@ -112,6 +114,7 @@ def find_topics(
     if len(kept) < counts.shape[1]:
         counts = counts.of_words(kept)
     used = Counts(counts.matrix, corpus.vocabulary[kept], corpus.texts, corpus.names)
+    given = corpus.matrix if isinstance(corpus.matrix, Blocks) else None
     del documents, corpus  # counts of all words take as much memory again
     settings = TopicSettings(n_topics, min_anchor_documents, way)
     options = {"random_state": random_state, **options}
@@ -134,6 +137,8 @@ def find_topics(
         verb = "has" if empty == 1 else "have"
         notes.append(f"{counted(empty, 'document')} {verb} no words left, and so no weights")
     names = numbered("Topic", len(found.topics))
+    if given is not None and given.first_seen is not None:
+        check_unchanged(given.first_seen, fingerprint_of(given), "documents")
     return Topics(
         factorization=found.factorization,
         notes=(*notes, *(bars.notes(names) if bars else ())),

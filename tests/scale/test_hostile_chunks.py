@@ -1,0 +1,143 @@
+"""Chunks that are not what they are declared to be, and clusters that compute nothing."""
+
+import numpy as np
+import pytest
+
+from provenmf import HALS, SPA, ClusterLost, InvalidInput, find_topics
+
+dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+X = np.random.default_rng(0).integers(1, 100, (40, 8)).astype(float)
+
+
+def of_chunks(second, **options):
+    chunks = [lambda: X[:20], second]
+    parts = [dask.delayed(chunk, pure=False)() for chunk in chunks]
+    options = {"dtype": float, **options}
+    return da.concatenate([da.from_delayed(part, (20, 8), **options) for part in parts])
+
+
+def cluster(workers, **options):
+    return distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=1, processes=False, dashboard_address=None, **options
+    )
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr("provenmf.blocks.workers.LOOK", 0.2)
+    monkeypatch.setattr("provenmf.blocks.workers.PATIENCE", 1.0)
+
+
+@pytest.mark.parametrize("kind", ["complex", "M8[s]", "U9"])
+def test_chunks_of_other_numbers_than_declared_are_refused(kind):
+    with pytest.raises(InvalidInput, match=r"chunk \(1, 0\) of X.*real numbers are needed"):
+        SPA(3).fit(of_chunks(lambda: X[20:].astype(kind)))
+
+
+def test_the_mask_of_a_chunk_counts():
+    masked = np.ma.masked_greater(X[20:], 80)
+    with pytest.raises(InvalidInput, match="NaN"):
+        SPA(3).fit(of_chunks(lambda: masked))
+    near = HALS(3, random_state=0, max_iter=4).fit(np.vstack([X[:20], masked.filled(np.nan)]))
+    far = HALS(3, random_state=0, max_iter=4).fit(of_chunks(lambda: masked))
+    np.testing.assert_allclose(far.components_, near.components_)
+
+
+@pytest.mark.parametrize("kind", ["object", "Float64", "Int64"])
+def test_chunks_of_objects_that_are_numbers(kind):
+    frames, pandas = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+    if kind == "object":
+        array = da.from_array(X.astype(object), chunks=(9, -1))
+    else:
+        array = frames.from_pandas(pandas.DataFrame(X).astype(kind), npartitions=3)
+    np.testing.assert_array_equal(SPA(3).fit(array).anchors_, SPA(3).fit(X).anchors_)
+
+
+def test_chunks_that_differ_from_pass_to_pass_are_noticed():
+    def random():
+        return np.random.default_rng().poisson(0.5, (20, 8)).astype(float)
+
+    for model in (SPA(3), HALS(3, max_iter=4)):
+        with pytest.raises(InvalidInput, match="X changed while it was read"):
+            model.fit(of_chunks(random))
+    chunks = [da.from_delayed(dask.delayed(random, pure=False)(), (20, 8), float)] * 9
+    with pytest.raises(InvalidInput, match="documents changed while it was read"):
+        find_topics(da.concatenate(chunks), 2, random_state=0)
+
+
+def test_the_scheduler_of_processes_gives_way_to_threads():
+    with dask.config.set(scheduler="processes"):
+        far = SPA(3).fit(da.from_array(X, chunks=(9, -1)))
+    np.testing.assert_array_equal(far.anchors_, SPA(3).fit(X).anchors_)
+
+
+def test_a_cluster_without_workers_is_named(impatient):
+    with cluster(0) as made, distributed.Client(made):
+        with pytest.raises(ClusterLost, match="there are no workers"):
+            SPA(3).fit(da.from_array(X, chunks=(9, -1)))
+
+
+def test_workers_that_are_paused_are_named(impatient):
+    with cluster(1, memory_limit=0) as made, distributed.Client(made) as client:
+        [worker] = made.workers.values()
+        worker.status = type(worker.status).paused
+        while client.scheduler_info()["workers"][worker.address]["status"] != "paused":
+            pass
+        with pytest.raises(ClusterLost, match="all 1 workers are paused"):
+            SPA(3).fit(da.from_array(X, chunks=(9, -1)))
+        worker.status = type(worker.status).running
+
+
+def test_a_resource_that_no_worker_has_is_named(impatient):
+    with cluster(1) as made, distributed.Client(made), dask.annotate(resources={"GPU": 1}):
+        with pytest.raises(ClusterLost, match="none of the workers"):
+            SPA(3).fit(da.from_array(X, chunks=(9, -1)) + 0)
+
+
+def test_a_worker_that_comes_late_is_awaited():
+    with cluster(0) as made, distributed.Client(made):
+        made.adapt(minimum=0, maximum=1, interval="100ms")
+        far = SPA(3).fit(da.from_array(X, chunks=(9, -1)))
+    np.testing.assert_array_equal(far.anchors_, SPA(3).fit(X).anchors_)
+
+
+def test_a_fit_inside_a_task_of_the_only_worker():
+    with cluster(1) as made, distributed.Client(made) as client:
+        found = client.submit(anchors_in_a_task, X).result(timeout=60)
+    np.testing.assert_array_equal(found, SPA(3).fit(X).anchors_)
+
+
+def anchors_in_a_task(array):
+    return SPA(3).fit(da.from_array(array, chunks=(9, -1))).anchors_
+
+
+def test_chunks_of_a_client_that_is_closed_are_named():
+    with cluster(1) as made, distributed.Client(made):
+        array = da.from_array(X, chunks=(9, -1)).persist()
+        distributed.wait(array)
+    with pytest.raises(ClusterLost, match="make .* again"):
+        SPA(3).fit(array)
+
+
+def test_an_asynchronous_client_is_refused_by_name():
+    import asyncio
+
+    async def run():
+        options = {"n_workers": 1, "processes": False, "dashboard_address": None}
+        async with (
+            distributed.LocalCluster(asynchronous=True, **options) as made,
+            distributed.Client(made, asynchronous=True),
+        ):
+            with pytest.raises(InvalidInput, match="asynchronous"):
+                SPA(3).fit(da.from_array(X, chunks=(9, -1)))
+
+    asyncio.run(run())
+
+
+def test_topics_of_what_is_no_matrix_are_refused_by_name():
+    with pytest.raises(InvalidInput, match="give a Dask array or frame"):
+        find_topics(dask.delayed(np.eye)(9), 2)
