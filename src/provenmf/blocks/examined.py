@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks.base import Block, Blocks, added
+from provenmf.blocks.base import Block, Blocks
+from provenmf.blocks.parts import added
 from provenmf.linalg.fingerprint import entry_hashes, fingerprint
 from provenmf.storage import is_sparse, largest_of, stored_values
 
