@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from provenmf.blocks.base import Block, Blocks
 from provenmf.blocks.parts import added
 from provenmf.linalg.fingerprint import entry_hashes, fingerprint
+from provenmf.linalg.norms import rows_of_a_slice
 from provenmf.storage import is_sparse, largest_of, stored_values
 
 
@@ -56,9 +57,13 @@ def _examined_and_hashed(block: Block, rows: range) -> tuple[Any, NDArray[np.uin
 def _examined(block: Block) -> tuple[int, int, float, int, int]:
     """Entries not finite and below zero, the largest absolute value, how many NaN, the first row.
 
-    The first row is that with an entry that is not finite.
+    The first row is that with an entry that is not finite. Data that are finite and nonnegative,
+    as most are, show it by their least and largest entry, which also tell a NaN.
     """
     values = stored_values(block)
+    least, largest = _range_of(values)
+    if least >= 0 and np.isfinite(largest):
+        return 0, 0, largest, 0, 0
     bad = ~np.isfinite(values)
     invalid, missing, row = int(np.count_nonzero(bad)), 0, 0
     if invalid:
@@ -70,3 +75,11 @@ def _examined(block: Block) -> tuple[int, int, float, int, int]:
             else place // bad.shape[1]
         )
     return invalid, int(np.count_nonzero(values < 0)), largest_of(block), missing, row
+
+
+def _range_of(values: NDArray[Any]) -> tuple[float, float]:
+    """The least and the largest entry; slices are still in the cache when they are read again."""
+    step = rows_of_a_slice(values.shape[1] if values.ndim > 1 else 1)
+    slices = [values[i : i + step] for i in range(0, len(values), step)]
+    ends = np.array([(some.min(), some.max()) for some in slices if some.size], dtype=np.float64)
+    return (float(ends[:, 0].min()), float(ends[:, 1].max())) if len(ends) else (0.0, 0.0)
