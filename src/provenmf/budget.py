@@ -7,9 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from numbers import Integral
-
-import numpy as np
+from numbers import Integral, Real
 
 from provenmf.errors import InvalidInput
 from provenmf.parallel import at_most, usable_cores
@@ -80,7 +78,8 @@ def room_for_parts(usual: int) -> float:
 
 def bytes_of(memory: str | float) -> float:
     """Bytes from a number or a text such as "500MB", "2 GB" or "1.5GiB"."""
-    text = f"{memory:f}" if isinstance(memory, float | np.floating) else str(memory)  # not 1e+16
+    fractional = isinstance(memory, Real) and not isinstance(memory, Integral)
+    text = f"{memory:f}" if fractional else str(memory)  # not 1e+16
     found = re.fullmatch(r"\s*([\d.]+)\s*([KMGT]?)(I?)B?\s*", text.upper())
     try:
         number = float(found[1]) if found else math.nan

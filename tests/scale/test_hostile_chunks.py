@@ -1,5 +1,8 @@
 """Chunks that are not what they are declared to be, and clusters that compute nothing."""
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -124,8 +127,6 @@ def test_chunks_of_a_client_that_is_closed_are_named():
 
 
 def test_an_asynchronous_client_is_refused_by_name():
-    import asyncio
-
     async def run():
         options = {"n_workers": 1, "processes": False, "dashboard_address": None}
         async with (
@@ -135,7 +136,8 @@ def test_an_asynchronous_client_is_refused_by_name():
             with pytest.raises(InvalidInput, match="asynchronous"):
                 SPA(3).fit(da.from_array(X, chunks=(9, -1)))
 
-    asyncio.run(run())
+    with ThreadPoolExecutor(1) as own_thread:  # other tests may have left a loop in this one
+        own_thread.submit(asyncio.run, run()).result()
 
 
 def test_topics_of_what_is_no_matrix_are_refused_by_name():
