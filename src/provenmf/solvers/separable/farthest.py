@@ -30,7 +30,7 @@ from provenmf.storage import as_dense
 Floats = NDArray[np.float64]
 
 BROUGHT_BYTES = 64e6  # rows that a pass brings here at the most
-MOST_BROUGHT = 8  # rows for each block and step
+ROWS_OF_A_STEP = 64  # brought of all blocks, and at least one of each
 
 
 class Farthest(NamedTuple):
@@ -69,7 +69,8 @@ class FarthestRows:
         self._projected = 0  # so many vectors of the basis are projected out of the state
         self._points: dict[int, Floats] = {}
         self._known: dict[tuple[int, ...], Farthest] = {}
-        room = BROUGHT_BYTES / (8 * blocks.n_columns * sum(1 for _ in blocks.ranges()))
+        self._n_blocks = sum(1 for _ in blocks.ranges())
+        room = BROUGHT_BYTES / (8 * blocks.n_columns * self._n_blocks)
         self._room = 1 if blocks.in_memory else max(1, int(room))
 
     def measure_from(self, origin: Floats, longest: float) -> None:
@@ -91,7 +92,8 @@ class FarthestRows:
         guessed, added = self._guessed(anchors, basis)
         n_random = 0 if self._points else min(self._most, self._room // 2)
         random = np.random.default_rng(0).standard_normal((n_random, self._blocks.n_columns))
-        wanted = int(np.clip(self._room // (1 + len(guessed) + 2 * n_random), 1, MOST_BROUGHT))
+        columns = 1 + len(guessed) + 2 * n_random
+        wanted = max(1, min(self._room // columns, ROWS_OF_A_STEP // self._n_blocks))
         further = np.vstack([added, random])
         found = self._seen(Lookahead(*self._sure(anchors, basis), further, wanted, guessed), basis)
         self._known = {
