@@ -477,16 +477,22 @@ def several_fits() -> None:
         two_threads()
 
 
+@contextlib.asynccontextmanager
+async def asynchronous_client() -> Any:
+    async with (
+        distributed.LocalCluster(
+            n_workers=1, processes=False, asynchronous=True, dashboard_address=None
+        ) as made,
+        distributed.Client(made, asynchronous=True),
+    ):
+        yield
+
+
 def asynchronous() -> None:
     import asyncio
 
     async def run() -> None:
-        async with (
-            distributed.LocalCluster(
-                n_workers=1, processes=False, asynchronous=True, dashboard_address=None
-            ) as made,
-            distributed.Client(made, asynchronous=True),
-        ):
+        async with asynchronous_client():
             model().fit(chunked())
 
     asyncio.run(run())
@@ -497,12 +503,7 @@ def asynchronous_elsewhere() -> None:
     import asyncio
 
     async def run() -> None:
-        async with (
-            distributed.LocalCluster(
-                n_workers=1, processes=False, asynchronous=True, dashboard_address=None
-            ) as made,
-            distributed.Client(made, asynchronous=True),
-        ):
+        async with asynchronous_client():
             await asyncio.to_thread(fits, chunked(), X, ("spa",))
 
     asyncio.run(run())

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from provenmf.blocks.base import Block, Blocks
 from provenmf.blocks.parts import added
 from provenmf.linalg.fingerprint import entry_hashes, fingerprint
-from provenmf.linalg.norms import rows_of_a_slice
-from provenmf.storage import is_sparse, largest_of, stored_values
+from provenmf.linalg.norms import entry_range
+from provenmf.storage import is_sparse, stored_values
 
 
 class Examined(NamedTuple):
@@ -61,7 +61,7 @@ def _examined(block: Block) -> tuple[int, int, float, int, int]:
     as most are, show it by their least and largest entry, which also tell a NaN.
     """
     values = stored_values(block)
-    least, largest = _range_of(values)
+    least, largest = entry_range(block)
     if least >= 0 and np.isfinite(largest):
         return 0, 0, largest, 0, 0
     bad = ~np.isfinite(values)
@@ -74,12 +74,4 @@ def _examined(block: Block) -> tuple[int, int, float, int, int]:
             if is_sparse(block)
             else place // bad.shape[1]
         )
-    return invalid, int(np.count_nonzero(values < 0)), largest_of(block), missing, row
-
-
-def _range_of(values: NDArray[Any]) -> tuple[float, float]:
-    """The least and the largest entry; slices are still in the cache when they are read again."""
-    step = rows_of_a_slice(values.shape[1] if values.ndim > 1 else 1)
-    slices = [values[i : i + step] for i in range(0, len(values), step)]
-    ends = np.array([(some.min(), some.max()) for some in slices if some.size], dtype=np.float64)
-    return (float(ends[:, 0].min()), float(ends[:, 1].max())) if len(ends) else (0.0, 0.0)
+    return invalid, int(np.count_nonzero(values < 0)), max(largest, -least), missing, row

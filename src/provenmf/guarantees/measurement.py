@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from provenmf.blocks import Block, Blocks, RowArray
 from provenmf.linalg.fingerprint import entry_hashes
 from provenmf.linalg.norms import (
+    entry_range,
     row_lengths,
     row_sums,
     rows_of_a_slice,
@@ -23,7 +24,7 @@ from provenmf.linalg.norms import (
 )
 from provenmf.linalg.products import product, transposed_product
 from provenmf.linalg.spectral import gram_of_columns
-from provenmf.storage import as_dense, stored_values
+from provenmf.storage import as_dense
 
 Floats = NDArray[np.float64]
 
@@ -60,7 +61,7 @@ def measure(
             found, cross, weights_data = rows(block, w, components, products)
             matrix = [gram_of_columns(block)] if gram else []
             hashes = entry_hashes(block, row.start)
-            return (found, *_range(block)), (hashes, weights_data, *matrix), cross
+            return (found, *entry_range(block)), (hashes, weights_data, *matrix), cross
 
     n, k = blocks.n_rows, len(components)
     by_row = np.empty((3, n))
@@ -89,12 +90,6 @@ def measure(
         weights_data=weights_data,
         gram=matrix[0] if matrix else None,
     )
-
-
-def _range(block: Block) -> tuple[float, float]:
-    """Smallest and largest entry of a block, zero included."""
-    values = stored_values(block)
-    return float(values.min(initial=0.0)), float(values.max(initial=0.0))
 
 
 def _dense_rows(

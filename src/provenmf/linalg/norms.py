@@ -113,6 +113,18 @@ def _squared_residual_rows(
     return squared
 
 
+def entry_range(block: Matrix) -> tuple[float, float]:
+    """The least and the largest stored entry, NaN if one is; zeros for none.
+
+    Slices are still in the cache when they are read again.
+    """
+    values = stored_values(block)
+    step = rows_of_a_slice(values.shape[1] if values.ndim > 1 else 1)
+    slices = [values[i : i + step] for i in range(0, len(values), step)]
+    ends = np.array([(some.min(), some.max()) for some in slices if some.size], dtype=np.float64)
+    return (float(ends[:, 0].min()), float(ends[:, 1].max())) if len(ends) else (0.0, 0.0)
+
+
 def rows_of_a_slice(columns: int) -> int:
     """How many rows of so many columns are worked on at a time."""
     return max(1, DENSE_ENTRIES // max(1, columns))

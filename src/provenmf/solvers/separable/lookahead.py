@@ -101,8 +101,8 @@ class Pass(ABC):
         factors, lengths, known = part[:3]
         squared = np.empty(len(rows))
         noted: dict[int, list[Noted]] = {}
-        directions = np.vstack([self.sure, self.further])
-        products_of, offsets = _products(directions, block), self._offsets()
+        directions, offsets = self._directions, self._offsets()
+        products_of = _products(directions, block)
         sure = len(self.sure)
 
         def look(some: slice) -> None:
@@ -119,9 +119,13 @@ class Pass(ABC):
         for_row_slices(look, len(rows), slice_rows=_slice_rows(block, len(directions)))
         return factors, lengths, squared, *self._brought(block, rows, factors, noted)
 
+    @property
+    def _directions(self) -> Floats:
+        return np.vstack([self.sure, self.further])
+
     def _offsets(self) -> Floats:
         """Of each direction: its product with the point from which it is measured."""
-        directions = np.vstack([self.sure, self.further])
+        directions = self._directions
         return np.zeros(len(directions)) if self.origin is None else directions @ self.origin
 
     def _brought(
