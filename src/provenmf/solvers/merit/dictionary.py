@@ -21,6 +21,7 @@ Rows = NDArray[np.intp]
 
 DIRECTIONS = 1000
 SLICE_ROWS = 2048
+CACHED_ROWS = 128  # of which all products with the directions fit into a second-level cache
 
 
 def candidate_rows(
@@ -68,22 +69,23 @@ def extreme_of_block(
     block: Block, centre: NDArray[np.float64], directions: NDArray[np.float32]
 ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
     """The first of the extreme rows of a block in every direction and its opposite, and how far."""
+    from provenmf.kernels.merit.extremes import note_extremes_in_place
+
     starts = range(0, block.shape[0], SLICE_ROWS)
-    best = np.empty((len(starts), 2 * DIRECTIONS), dtype=np.float32)
-    where = np.empty((len(starts), 2 * DIRECTIONS), dtype=np.intp)
+    best = np.full((len(starts), 2, DIRECTIONS), -np.inf, dtype=np.float32)
+    where = np.zeros((len(starts), 2, DIRECTIONS), dtype=np.int32)
 
     def search(rows: slice) -> None:
-        along = (as_dense(block[rows]) - centre).astype(np.float32) @ directions
-        place = np.concatenate([along.argmax(axis=0), along.argmin(axis=0)])
-        both = np.arange(DIRECTIONS)
         number = rows.start // SLICE_ROWS
-        best[number, :DIRECTIONS] = along[place[:DIRECTIONS], both]
-        best[number, DIRECTIONS:] = -along[place[DIRECTIONS:], both]
-        where[number] = rows.start + place
+        centred = (as_dense(block[rows]) - centre).astype(np.float32)
+        for start in range(0, len(centred), CACHED_ROWS):
+            along = centred[start : start + CACHED_ROWS] @ directions
+            note_extremes_in_place(along, rows.start + start, best[number], where[number])
 
     for_row_slices(search, block.shape[0], slice_rows=SLICE_ROWS)
-    first, columns = best.argmax(axis=0), np.arange(2 * DIRECTIONS)
-    return where[first, columns], best[first, columns]
+    first, columns = best.reshape(len(starts), -1).argmax(axis=0), np.arange(2 * DIRECTIONS)
+    place = where.reshape(len(starts), -1)[first, columns].astype(np.intp)
+    return place, best.reshape(len(starts), -1)[first, columns]
 
 
 def representatives(points: NDArray[np.floating], rows: Rows, radius: float) -> Rows:

@@ -40,41 +40,47 @@ RAISE = (0.1, 0.2, 0.3, 0.5, 1.0)
 
 
 def duality_gap(
-    mixture: Mixture | SpreadMixture, penalties: Penalties, *, quickly: bool = False
+    mixture: Mixture | SpreadMixture,
+    penalties: Penalties,
+    extent: Extent,
+    *,
+    quickly: bool = False,
 ) -> tuple[float, bool]:
     """An upper bound of f(C) - min f, and whether all pairs of rows were searched for it.
 
-    `quickly` leaves the long searches out, for a user who has just interrupted.
+    `extent` is that of all rows. `quickly` leaves the long searches out, for a user who has just
+    interrupted.
     """
     n, outside = mixture.n_rows, mixture.n_rows - len(mixture.dictionary)
     at_hand = isinstance(mixture, Mixture)
     searched = outside == 0 or (at_hand and n <= SEARCH_ROWS and not quickly)
-    extent = extent_of(mixture)
     smoothing = penalties.lam * penalties.mu * outside * np.log(n)
 
     def of_rows(some: Mixture) -> float:
-        _, lowest, inner = some.search(penalties)
-        error = some.search_error(penalties)
+        _, lowest, inner, squared = some.search(penalties)
+        error = some.search_error(penalties, squared)
         lowest, inner = lowest - error, inner + error
         if outside:
             others = (
-                lowest_products(some, extent.longest)
+                lowest_products(some)
                 if searched
-                else lowest_outside_bound(some, extent.longest, extent.farthest)
+                else lowest_outside_bound(some, extent.farthest, squared)
             )
+            others -= single_precision_error(some, extent.longest, squared)
             lowest = np.minimum(lowest, np.minimum(others, own_products(some) + penalties.lam))
         return float((inner - lowest).sum())
 
     gap = float(mixture.map_reduce(of_rows)) + smoothing
-    objective = 0.5 * extent.squared + penalties.total()
+    objective = extent.objective(penalties)
     if isinstance(mixture, Mixture) and n <= ASCENT_ROWS and not quickly:
         gap = min(gap, objective - ascent_bound(mixture, penalties, mixture.X))
     return max(min(gap, objective), 0.0), searched  # f is never negative
 
 
-def dictionary_gap(mixture: Mixture | SpreadMixture, penalties: Penalties) -> float:
+def dictionary_gap(
+    mixture: Mixture | SpreadMixture, penalties: Penalties, objective: float
+) -> float:
     """An upper bound of f(C) - min f where only the rows of the dictionary may be vertices."""
-    objective = mixture.objective(penalties)
     bound = bound_of_one_vertex_each(mixture, penalties)
     if isinstance(mixture, Mixture) and mixture.n_rows <= ASCENT_ROWS:
         bound = max(bound, ascent_bound(mixture, penalties, mixture.atoms))
@@ -88,6 +94,10 @@ class Extent:
     longest: float
     farthest: float
     squared: float
+
+    def objective(self, penalties: Penalties) -> float:
+        """f(C) = 1/2 sum ||r||^2 and the penalties, if these are all rows."""
+        return 0.5 * self.squared + penalties.total()
 
     def __add__(self, others: Extent) -> Extent:
         """Of these rows and others."""
@@ -116,13 +126,19 @@ def extent_of(mixture: Mixture | SpreadMixture) -> Extent:
 
 def own_products(mixture: Mixture) -> Floats:
     """<x_l, r_l> of every row."""
-    return np.asarray(np.einsum("ij,ij->i", mixture.X, mixture.fitted - mixture.X))
+    own = np.empty(mixture.n_rows)
+
+    def multiply(rows: slice) -> None:
+        own[rows] = np.einsum("ij,ij->i", mixture.X[rows], mixture.residual(rows))
+
+    for_row_slices(multiply, len(own), slice_rows=mixture.slice_rows)
+    return own
 
 
-def lowest_products(mixture: Mixture, longest: float) -> Floats:
-    """For every row l the smallest <x_n, r_l> over rows n != l outside the dictionary, from below.
+def lowest_products(mixture: Mixture) -> Floats:
+    """For every row l the smallest <x_n, r_l> over rows n != l outside the dictionary.
 
-    Single precision in tiles; its largest rounding error is taken off.
+    In tiles and in single precision.
     """
     X, outside = mixture.X, outside_rows(mixture)
     place = np.cumsum(outside) - 1
@@ -130,7 +146,7 @@ def lowest_products(mixture: Mixture, longest: float) -> Floats:
     lowest = np.empty(len(X))
 
     def search(rows: slice) -> None:
-        residual = (mixture.fitted[rows] - X[rows]).astype(np.float32)
+        residual = mixture.residual(rows).astype(np.float32)
         own = np.flatnonzero(outside[rows])
         columns = place[rows][own]
         best = np.full(len(residual), np.inf, dtype=np.float32)
@@ -142,7 +158,7 @@ def lowest_products(mixture: Mixture, longest: float) -> Floats:
         lowest[rows] = best
 
     for_row_slices(search, len(X), slice_rows=TILE[0])
-    return lowest - single_precision_error(mixture, longest)
+    return lowest
 
 
 def outside_rows(mixture: Mixture) -> NDArray[np.bool_]:
@@ -152,26 +168,24 @@ def outside_rows(mixture: Mixture) -> NDArray[np.bool_]:
     return outside
 
 
-def single_precision_error(mixture: Mixture, longest: float) -> Floats:
+def single_precision_error(mixture: Mixture, longest: float, squared: Floats) -> Floats:
     """Largest rounding error of <x_n, r_l> in single precision: (d + 4) eps ||x_n|| ||r_l||."""
-    lengths = np.sqrt(mixture.squared_residuals())
-    return np.asarray((mixture.X.shape[1] + 4) * SINGLE_EPS * longest * lengths)
+    return np.asarray((mixture.X.shape[1] + 4) * SINGLE_EPS * longest * np.sqrt(squared))
 
 
-def lowest_outside_bound(mixture: Mixture, longest: float, farthest: float) -> Floats:
+def lowest_outside_bound(mixture: Mixture, farthest: float, squared: Floats) -> Floats:
     """A lower bound, for every row, of <x_j, r> over all rows j outside the dictionary.
 
     Row j is its own mixture of dictionary rows plus an error e_j = -r_j no longer than `farthest`,
     so <x_j, r> >= min over the dictionary of <x_s, r> - ||e_j|| ||r||.
     """
-    lengths = np.sqrt(mixture.squared_residuals())
-    bound = np.empty(len(lengths))
+    bound = np.empty(mixture.n_rows)
 
     def search(rows: slice) -> None:
-        bound[rows] = mixture.gradient(rows).min(axis=1) - farthest * lengths[rows]
+        bound[rows] = mixture.gradient(rows).min(axis=1) - farthest * np.sqrt(squared[rows])
 
-    for_row_slices(search, len(lengths), slice_rows=mixture.slice_rows)
-    return bound - single_precision_error(mixture, longest)
+    for_row_slices(search, len(bound), slice_rows=mixture.slice_rows)
+    return bound
 
 
 def bound_of_one_vertex_each(mixture: Mixture | SpreadMixture, penalties: Penalties) -> float:
@@ -183,10 +197,9 @@ def bound_of_one_vertex_each(mixture: Mixture | SpreadMixture, penalties: Penalt
     from provenmf.kernels.merit.dual import add_margins_in_place
 
     def of_rows(some: Mixture) -> tuple[float, Floats]:
-        residual = some.fitted - some.X
-        levels = -own_products(some).sum() - 0.5 * np.einsum("ij,ij->", residual, residual)
-        margins = np.zeros(len(some.atoms))
-        for _, products in product_slices(some.atoms, residual):
+        levels, margins = 0.0, np.zeros(len(some.atoms))
+        for rows, residual, products in product_slices(some, some.atoms):
+            levels -= float(np.vdot(residual, some.X[rows] + 0.5 * residual))
             levels += add_margins_in_place(products, margins)
         return float(levels), margins
 
@@ -220,10 +233,11 @@ def ascent_bound(mixture: Mixture, penalties: Penalties, vertices: NDArray[np.fl
 
 def level_ends(mixture: Mixture, vertices: NDArray[np.floating]) -> tuple[Floats, Floats, Floats]:
     """For each row: min_n p_ln, <c_l, p_l>, and <r_l, x_l> + ||r_l||^2 / 2."""
-    residual = mixture.fitted - mixture.X
-    floor = np.concatenate([p.min(axis=1) for _, p in product_slices(vertices, residual)])
-    target = np.einsum("ij,ij->i", mixture.fitted, residual)
-    fit = own_products(mixture) + 0.5 * np.einsum("ij,ij->i", residual, residual)
+    floor, target, fit = np.empty((3, mixture.n_rows))
+    for rows, residual, products in product_slices(mixture, vertices):
+        floor[rows] = products.min(axis=1)
+        target[rows] = np.einsum("ij,ij->i", mixture.fitted(rows), residual)
+        fit[rows] = np.einsum("ij,ij->i", mixture.X[rows] + 0.5 * residual, residual)
     return floor, target, fit
 
 
@@ -232,7 +246,7 @@ def charges_of(mixture: Mixture, levels: Floats, vertices: NDArray[np.floating])
     from provenmf.kernels.merit.dual import add_charges_in_place
 
     total = np.zeros(len(vertices))
-    for rows, products in product_slices(vertices, mixture.fitted - mixture.X):
+    for rows, _, products in product_slices(mixture, vertices):
         add_charges_in_place(products, levels[rows], total)
     return total
 
@@ -247,14 +261,15 @@ def raise_levels(
     """Raise each row's level by a share of what the slack (updated) allows, in turn."""
     from provenmf.kernels.merit.dual import raise_levels_in_place
 
-    for rows, products in product_slices(vertices, mixture.fitted - mixture.X):
+    for rows, _, products in product_slices(mixture, vertices):
         raise_levels_in_place(products, levels[rows], slack, share)
 
 
 def product_slices(
-    vertices: NDArray[np.floating], residual: Floats
-) -> Iterator[tuple[slice, NDArray[np.floating]]]:
-    """<vertex, r_l> for all vertices, a slice of rows l at a time."""
-    for start in range(0, len(residual), TILE[0]):
-        rows = slice(start, min(start + TILE[0], len(residual)))
-        yield rows, residual[rows] @ vertices.T
+    mixture: Mixture, vertices: NDArray[np.floating]
+) -> Iterator[tuple[slice, Floats, NDArray[np.floating]]]:
+    """A slice of rows l at a time, their r_l, and <vertex, r_l> for all vertices."""
+    for start in range(0, mixture.n_rows, TILE[0]):
+        rows = slice(start, min(start + TILE[0], mixture.n_rows))
+        residual = mixture.residual(rows)
+        yield rows, residual, residual @ vertices.T

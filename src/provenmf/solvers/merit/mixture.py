@@ -1,7 +1,9 @@
 """The variable of MERIT's problem: every data row as a mixture of dictionary rows.
 
-`Mixture` keeps C as (index, value) pairs, at most one more per row and step, and the product
-C @ dictionary, so that a step costs one matrix product over row slices. The objective is
+`Mixture` keeps C as (index, value) pairs, at most one more per row and step, and, where it has all
+rows, the product C @ dictionary, so that a step costs one matrix product over row slices. Of some
+rows the product is computed slice by slice when it is needed: it would not stay in the cache
+between two steps. The objective is
 Nguyen22, Eq. (18), in our orientation,
 
     f(C) = 1/2 ||X - C X||_F^2 + lam * sum over columns n of phi_mu(C[:, n]),
@@ -21,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.blocks.parts import Parts
+from provenmf.linalg.norms import squared_row_norms
 from provenmf.parallel import for_row_slices
 from provenmf.solvers.merit.columns import Penalties, Wishes, columns_of, no_wishes
 
@@ -49,6 +52,15 @@ class Standing(NamedTuple):
     vertex: NDArray[np.int32] | None = None
 
 
+class Search(NamedTuple):
+    """Of each row: its best vertex, the gradient there, <c, gradient>, and ||x - c X||^2."""
+
+    vertex: NDArray[np.int32]
+    lowest: NDArray[np.float64]
+    inner: NDArray[np.float64]
+    squared: NDArray[np.float64]
+
+
 class Mixture:
     """Rows of X as mixtures of `dictionary` (row numbers of X), starting from C = 0.
 
@@ -68,7 +80,7 @@ class Mixture:
         self.X = X
         self.first_row = 0
         n = len(X)
-        self.fitted = np.zeros((n, X.shape[1]))
+        self._fitted = np.zeros((n, X.shape[1])) if atoms is None else None
         self.index = np.zeros((n, ROOM), dtype=np.int32)
         self.value = np.zeros((n, ROOM))
         self.count = np.zeros(n, dtype=np.int32)
@@ -102,14 +114,14 @@ class Mixture:
 
     def kept(self) -> dict[str, Array]:
         """What a checkpoint needs; the fit too, since it is updated and not computed anew."""
-        names = ("dictionary", "index", "value", "count", "fitted")
-        return {name: getattr(self, name) for name in names}
+        names = ("dictionary", "index", "value", "count")
+        return {name: getattr(self, name) for name in names} | {"fitted": self.fitted(slice(None))}
 
     def restore(self, kept: dict[str, Array]) -> None:
         """Stand where a checkpoint was written."""
         self._set_dictionary(kept["dictionary"])
         self.index, self.value = kept["index"], kept["value"]
-        self.count, self.fitted = kept["count"], kept["fitted"]
+        self.count, self._fitted = kept["count"], kept["fitted"]
 
     def map_rows(self, function: Callable[..., Any], *arrays: Array) -> Array:
         """One result per row, of all rows at once; see `SpreadMixture`."""
@@ -149,14 +161,24 @@ class Mixture:
         rows, room = local[here], index.shape[1]
         self._reserve(room)
         self.index[rows, :room], self.value[rows, :room], self.count[rows] = index, value, count
-        self.fitted[rows] = mixed(index, value, count, self.atoms)
+        if self._fitted is not None:
+            self._fitted[rows] = mixed(index, value, count, self.atoms)
+
+    def fitted(self, rows: slice) -> Array:
+        """C @ dictionary in a slice of rows."""
+        if self._fitted is not None:
+            return self._fitted[rows]
+        return mixed(self.index[rows], self.value[rows], self.count[rows], self.atoms)
 
     def _fit(self) -> None:
-        """Compute the product C @ dictionary anew."""
+        """Compute the product C @ dictionary anew, where it is kept."""
+        fitted = self._fitted
+        if fitted is None:
+            return
 
         def fit_slice(rows: slice) -> None:
             pairs = self.index[rows], self.value[rows], self.count[rows]
-            self.fitted[rows] = mixed(*pairs, self.atoms)
+            fitted[rows] = mixed(*pairs, self.atoms)
 
         for_row_slices(fit_slice, len(self.X), slice_rows=self.slice_rows)
 
@@ -169,15 +191,10 @@ class Mixture:
         squared = np.empty(len(self.X))
 
         def measure(rows: slice) -> None:
-            residual = self.fitted[rows] - self.X[rows]
-            squared[rows] = np.einsum("ij,ij->i", residual, residual)
+            squared[rows] = squared_row_norms(self.residual(rows))
 
         for_row_slices(measure, len(self.X), slice_rows=self.slice_rows)
         return squared
-
-    def objective(self, penalties: Penalties) -> float:
-        """f(C), with the penalties of the present C."""
-        return 0.5 * float(self.squared_residuals().sum()) + penalties.total()
 
     def penalties(self, lam: float, mu: float) -> Penalties:
         """State of the columns that the gradient of the penalty needs."""
@@ -187,17 +204,18 @@ class Mixture:
 
     def gradient(self, rows: slice) -> Array:
         """<x_n, c X - x> for a slice of rows and every dictionary entry n."""
-        scores: Array = self.residual(rows) @ self._search_atoms
-        return scores
+        return self._products(self.residual(rows), self._search_atoms)
 
-    def residual(self, rows: slice) -> Array:
-        """What C leaves of a slice of rows, c X - x, in the precision of the search."""
-        return (self.fitted[rows] - self.X[rows]).astype(self._search_type, copy=False)
+    def residual(self, rows: slice) -> NDArray[np.float64]:
+        """What C leaves of a slice of rows, c X - x."""
+        return np.asarray(self.fitted(rows) - self.X[rows])
 
-    def search(
-        self, penalties: Penalties, wishes: list[Wishes] | None = None
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
-        """Each row's best vertex, the gradient there, and <c, gradient> (Algorithm 1, l. 13-17).
+    def _products(self, residual: NDArray[np.float64], atoms: Array) -> Array:
+        """Inner products of residuals and atoms in the precision of the search."""
+        return np.asarray(residual.astype(self._search_type, copy=False) @ atoms)
+
+    def search(self, penalties: Penalties, wishes: list[Wishes] | None = None) -> Search:
+        """Each row's best vertex (Algorithm 1, l. 13-17).
 
         `exact` decides in double precision; ties then go to the lowest index. Otherwise `wishes`
         gets those of slices of the rows, if it is given.
@@ -208,11 +226,13 @@ class Mixture:
 
         n = len(self.X)
         vertex = np.empty(n, dtype=np.int32)
-        lowest, inner = np.empty(n), np.empty(n)
+        lowest, inner, squared = np.empty((3, n))
         unused = (penalties.lam * penalties.of_absent_rows()).astype(self._search_type)
 
         def search_slice(rows: slice) -> None:
-            scores = self.gradient(rows)
+            residual = self.residual(rows)
+            squared[rows] = squared_row_norms(residual)
+            scores = self._products(residual, self._search_atoms)
             if wishes is not None:
                 wishes.append(self._wishes(rows, scores, penalties))
             scores += unused
@@ -224,7 +244,7 @@ class Mixture:
             lowest[rows] = np.take_along_axis(scores, vertex[rows, None], axis=1)[:, 0]
 
         for_row_slices(search_slice, n, slice_rows=self.slice_rows)
-        return vertex, lowest, inner
+        return Search(vertex, lowest, inner, squared)
 
     def _wishes(self, rows: slice, gradient: Array, penalties: Penalties) -> Wishes:
         """Which rows of a slice would most like to raise the largest entry of a column."""
@@ -241,32 +261,34 @@ class Mixture:
     def standing(self, penalties: Penalties) -> Standing:
         """Where C is: f(C), the duality gap over the dictionary, wishes, the best vertices."""
         wishes = [no_wishes(len(self.dictionary))]
-        vertex, lowest, inner = self.search(penalties, wishes)
-        gap = float((inner - lowest).sum()) if self.count[0] else np.nan
-        return Standing(self.objective(penalties), gap, reduce(add, wishes), vertex)
+        found = self.search(penalties, wishes)
+        gap = float((found.inner - found.lowest).sum()) if self.count[0] else np.nan
+        objective = 0.5 * float(found.squared.sum()) + penalties.total()
+        return Standing(objective, gap, reduce(add, wishes), found.vertex)
 
-    def search_error(self, penalties: Penalties) -> NDArray[np.float64]:
+    def search_error(
+        self, penalties: Penalties, squared: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """How far what `search` finds for each row may be off by rounding, in its precision."""
         eps = SINGLE_EPS if self._search_type == np.float32 and not self._exact else DOUBLE_EPS
         longest = float(np.sqrt(np.einsum("ij,ij->i", self.atoms, self.atoms).max()))
-        lengths = np.sqrt(self.squared_residuals())
+        lengths = np.sqrt(squared)
         return np.asarray(eps * ((self.X.shape[1] + 4) * longest * lengths + 4 * penalties.lam))
 
-    def _search_exactly(
-        self, penalties: Penalties
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+    def _search_exactly(self, penalties: Penalties) -> Search:
         """`search` for a large dictionary of which no score is kept."""
         from provenmf.kernels.merit.search import search_in_place
 
         n, d = self.X.shape
         vertex = np.empty(n, dtype=np.int32)
-        lowest, inner = np.empty(n), np.empty(n)
+        lowest, inner, squared = np.empty((3, n))
         unused = penalties.lam * penalties.of_absent_rows()
         longest = float(np.sqrt(np.einsum("ij,ij->i", self.atoms, self.atoms).max()))
 
         def search_slice(rows: slice) -> None:
-            residual = self.fitted[rows] - self.X[rows]
-            lengths = np.sqrt(np.einsum("ij,ij->i", residual, residual))
+            residual = self.residual(rows)
+            squared[rows] = squared_row_norms(residual)
+            lengths = np.sqrt(squared[rows])
             error = SINGLE_EPS * ((d + 4) * longest * lengths + 2 * penalties.lam)
             search_in_place(
                 residual, self.atoms, self._search_atoms, unused,
@@ -276,7 +298,7 @@ class Mixture:
             )  # fmt: skip
 
         for_row_slices(search_slice, n, slice_rows=EXACT_SLICE)
-        return vertex, lowest, inner
+        return Search(vertex, lowest, inner, squared)
 
     def move(self, vertex: NDArray[np.int32], alpha: float) -> None:
         """C <- (1 - alpha) C + alpha e_vertex (Algorithm 1, line 18)."""
@@ -286,8 +308,9 @@ class Mixture:
 
         def move_slice(rows: slice) -> None:
             move_in_place(self.index[rows], self.value[rows], self.count[rows], vertex[rows], alpha)
-            self.fitted[rows] *= 1.0 - alpha
-            self.fitted[rows] += alpha * self.atoms[vertex[rows]]
+            if self._fitted is not None:
+                self._fitted[rows] *= 1.0 - alpha
+                self._fitted[rows] += alpha * self.atoms[vertex[rows]]
 
         for_row_slices(move_slice, len(self.X), slice_rows=self.slice_rows)
 
@@ -327,8 +350,8 @@ class Mixture:
         def fill_slice(rows: slice) -> None:
             index = place[self.index[rows]]
             fill_in_place(
-                self.residual(rows) @ atoms, gram, index, self.value[rows], self.count[rows],
-                caps[used], tolerance, steps,
+                self._products(self.residual(rows), atoms), gram,
+                index, self.value[rows], self.count[rows], caps[used], tolerance, steps,
             )  # fmt: skip
             self.index[rows] = used[index]
 

@@ -71,14 +71,15 @@ def best_explaining(mixture: Mixture | SpreadMixture, candidates: Rows, n_compon
     """
     sample = np.unique(np.linspace(0, mixture.n_rows - 1, SAMPLE_ROWS).astype(np.intp))
     some = as_blocks(mixture.rows(np.union1d(sample, candidates)))
+    corners = mixture.rows(candidates)
     while len(candidates) > n_components:
-        corners = mixture.rows(candidates)
         losses: list[float] = []
         for i in range(len(candidates)):
             if interrupted():
                 return candidates[:n_components]
             losses.append(missed(some, np.delete(corners, i, axis=0)))
-        candidates = np.delete(candidates, int(np.argmin(losses)))
+        least = int(np.argmin(losses))
+        candidates, corners = np.delete(candidates, least), np.delete(corners, least, axis=0)
     return candidates
 
 

@@ -34,7 +34,7 @@ from provenmf.records import Solution, StopReason
 from provenmf.records.states import MeritState
 from provenmf.solvers.merit.columns import Penalties
 from provenmf.solvers.merit.dictionary import candidate_rows, overlooked_rows, representatives
-from provenmf.solvers.merit.gap import SEARCH_ROWS, dictionary_gap, duality_gap
+from provenmf.solvers.merit.gap import SEARCH_ROWS, dictionary_gap, duality_gap, extent_of
 from provenmf.solvers.merit.mixture import Mixture
 from provenmf.solvers.merit.number import choose_anchors
 from provenmf.solvers.merit.spread import SpreadMixture
@@ -223,11 +223,13 @@ def open_loop_step(
 def solution(problem: Problem, mixture: Mixture | SpreadMixture, run: Run) -> Solution:
     """Anchors read off the largest entries of C, and how far C is from the optimum."""
     penalties = mixture.penalties(problem.lam, problem.mu)
+    extent = extent_of(mixture)
+    objective = extent.objective(penalties)
     in_a_hurry = run.stop_reason is StopReason.INTERRUPTED
-    gap, searched = duality_gap(mixture, penalties, quickly=in_a_hurry)
+    gap, searched = duality_gap(mixture, penalties, extent, quickly=in_a_hurry)
     gap_within = gap
     if not in_a_hurry and len(mixture.dictionary) < mixture.n_rows:
-        gap_within = min(gap, dictionary_gap(mixture, penalties))
+        gap_within = min(gap, dictionary_gap(mixture, penalties, objective))
     anchors, margin = choose_anchors(
         mixture,
         penalties.top,
@@ -246,7 +248,7 @@ def solution(problem: Problem, mixture: Mixture | SpreadMixture, run: Run) -> So
             row_maxima=penalties.top,
             lam=problem.lam,
             mu=float(problem.mu),
-            objective=mixture.objective(penalties),
+            objective=objective,
             duality_gap=gap,
             gap_searched=searched,
             dictionary_gap=gap_within,

@@ -88,17 +88,12 @@ class SpreadMixture:
 
         def of_block(mixture: Mixture) -> tuple[float, float, Wishes]:
             found: list[Wishes] = []
-            _, lowest, inner = mixture.search(penalties, found)
-            squared = mixture.squared_residuals()
-            return float((inner - lowest).sum()), float(squared.sum()), reduce(add, found)
+            search = mixture.search(penalties, found)
+            gap = float((search.inner - search.lowest).sum())
+            return gap, float(search.squared.sum()), reduce(add, found)
 
         gap, squared, wishes = self.map_reduce(of_block)
         return Standing(0.5 * squared + penalties.total(), gap, wishes)
-
-    def objective(self, penalties: Penalties) -> float:
-        """f(C), with the penalties of the present C."""
-        squared = self.map_reduce(lambda mixture: float(mixture.squared_residuals().sum()))
-        return 0.5 * float(squared) + penalties.total()
 
     def part(self, rows: NDArray[np.int64]) -> Mixture:
         """The mixture of some rows, in double precision, brought here."""

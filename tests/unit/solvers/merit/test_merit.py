@@ -13,7 +13,7 @@ from provenmf.solvers.interruption import interruption
 from provenmf.solvers.merit import number
 from provenmf.solvers.merit import solver as module
 from provenmf.solvers.merit.dictionary import representatives
-from provenmf.solvers.merit.gap import dictionary_gap, duality_gap
+from provenmf.solvers.merit.gap import dictionary_gap, duality_gap, extent_of
 from provenmf.solvers.merit.mixture import Mixture
 from provenmf.solvers.merit.solver import merit
 from provenmf.solvers.merit.sweep import sweep
@@ -70,7 +70,7 @@ def open_loop(X, lam, mu, iterations):
     mixture = Mixture(X, np.arange(len(X)), exact=True)
     chosen = []
     for t in range(iterations):
-        vertex, _, _ = mixture.search(mixture.penalties(lam, mu))
+        vertex = mixture.search(mixture.penalties(lam, mu)).vertex
         mixture.move(vertex, 2 / (t + 2))
         chosen.append(vertex)
     return mixture, np.array(chosen)
@@ -96,7 +96,7 @@ def test_objective_and_gradient_are_those_of_the_dense_problem(mu):
     assert value == pytest.approx(objective(X, C, 0.5, mu))
     weight = np.exp((C - C.max(axis=0)) / mu)
     gradient = (C @ X - X) @ X.T + 0.5 * weight / weight.sum(axis=0)
-    _, lowest, inner = mixture.search(penalties)
+    _, lowest, inner, _ = mixture.search(penalties)
     np.testing.assert_allclose(lowest, gradient.min(axis=1), atol=1e-12)
     np.testing.assert_allclose(inner, np.sum(C * gradient, axis=1), atol=1e-12)
 
@@ -188,13 +188,13 @@ def test_gap_is_not_smaller_for_being_computed_in_single_precision(monkeypatch):
             patch.setattr("provenmf.solvers.merit.mixture.DOUBLE_PRECISION_SCORES", 0)
             single = Mixture(X, np.arange(60))
         for t in range(200):
-            vertex, _, _ = double.search(double.penalties(0.3, 1e-2))
+            vertex = double.search(double.penalties(0.3, 1e-2)).vertex
             for mixture in (double, single):
                 mixture.move(vertex, 2 / (t + 2))
         penalties = double.penalties(0.3, 1e-2)
-        exact = duality_gap(double, penalties)[0]
-        assert 0 < exact < double.objective(penalties)
-        assert exact <= duality_gap(single, penalties)[0] <= 1.01 * exact
+        exact = duality_gap(double, penalties, extent_of(double))[0]
+        assert 0 < exact < extent_of(double).objective(penalties)
+        assert exact <= duality_gap(single, penalties, extent_of(single))[0] <= 1.01 * exact
 
 
 def test_gap_with_a_small_dictionary_bounds_the_full_one(monkeypatch):
@@ -202,20 +202,21 @@ def test_gap_with_a_small_dictionary_bounds_the_full_one(monkeypatch):
     X = dirichlet_mixtures(150, 10, 5, snr=15, random_state=0).data
     mixture = Mixture(X, np.arange(0, 150, 5))
     for t in range(40):
-        vertex, _, _ = mixture.search(mixture.penalties(0.3, 1e-5))
+        vertex = mixture.search(mixture.penalties(0.3, 1e-5)).vertex
         mixture.move(vertex, 2 / (t + 2))
     penalties = mixture.penalties(0.3, 1e-5)
     C = np.zeros((150, 150))
     C[:, mixture.dictionary] = dense(mixture)
     value = objective(X, C, 0.3, 1e-5)
     better = solve(X, 5, lam=0.3, group_duplicates=0, tol=1e-9).state.objective
-    sharp, searched = duality_gap(mixture, penalties)
-    within = dictionary_gap(mixture, penalties)
+    extent = extent_of(mixture)
+    sharp, searched = duality_gap(mixture, penalties, extent)
+    within = dictionary_gap(mixture, penalties, extent.objective(penalties))
     assert searched
     monkeypatch.setattr("provenmf.solvers.merit.gap.ASCENT_ROWS", 0)
-    plain, _ = duality_gap(mixture, penalties)
+    plain, _ = duality_gap(mixture, penalties, extent)
     monkeypatch.setattr("provenmf.solvers.merit.gap.SEARCH_ROWS", 0)
-    bounded, searched = duality_gap(mixture, penalties)
+    bounded, searched = duality_gap(mixture, penalties, extent)
     assert not searched
     true = value - float(better)
     assert true <= sharp <= plain <= bounded
@@ -229,7 +230,7 @@ def test_a_longer_dictionary_leaves_the_mixture_as_it_is():
     X = dirichlet_mixtures(60, 8, 4, snr=15, random_state=0).data
     mixture = Mixture(X, np.array([3, 20, 41]))
     for t in range(5):
-        vertex, _, _ = mixture.search(mixture.penalties(0.3, 1e-5))
+        vertex = mixture.search(mixture.penalties(0.3, 1e-5)).vertex
         mixture.move(vertex, 2 / (t + 2))
     before = dense(mixture)
     mixture.extend_dictionary(np.array([30, 0]))
@@ -237,7 +238,7 @@ def test_a_longer_dictionary_leaves_the_mixture_as_it_is():
     after = dense(mixture)
     np.testing.assert_array_equal(after[:, [1, 2, 4]], before)
     np.testing.assert_array_equal(after[:, [0, 3]], 0)
-    np.testing.assert_allclose(mixture.fitted, after @ mixture.atoms, atol=1e-12)
+    np.testing.assert_allclose(mixture.fitted(slice(None)), after @ mixture.atoms, atol=1e-12)
 
 
 def test_sweeps_never_raise_the_objective():
@@ -251,7 +252,7 @@ def test_sweeps_never_raise_the_objective():
         weights = dense(mixture)
         np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-12)
         assert weights.min() >= 0
-        np.testing.assert_allclose(mixture.fitted, weights @ X, atol=1e-12)
+        np.testing.assert_allclose(mixture.fitted(slice(None)), weights @ X, atol=1e-12)
     assert np.all(np.diff(values) <= 1e-12)
     assert values[-1] < values[0]
 
@@ -360,8 +361,8 @@ def test_exact_search_finds_what_the_plain_one_does():
     exact, plain = (Mixture(X, np.arange(600), exact=exact) for exact in (True, False))
     for t in range(12):
         penalties = exact.penalties(1e-3, 1e-2)
-        vertex, lowest, inner = exact.search(penalties)
-        _, plain_lowest, plain_inner = plain.search(penalties)
+        vertex, lowest, inner, _ = exact.search(penalties)
+        _, plain_lowest, plain_inner, _ = plain.search(penalties)
         np.testing.assert_allclose(lowest, plain_lowest, atol=1e-15)
         np.testing.assert_allclose(inner, plain_inner, atol=1e-15)
         scores = plain.gradient(slice(None))

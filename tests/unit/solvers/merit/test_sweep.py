@@ -217,7 +217,7 @@ def test_pairs_of_some_rows_are_replaced():
     expected = weights()
     expected[rows] = other
     np.testing.assert_array_equal(dense(mixture), expected)
-    np.testing.assert_allclose(mixture.fitted, expected @ X[DICTIONARY], atol=1e-12)
+    np.testing.assert_allclose(mixture.fitted(slice(None)), expected @ X[DICTIONARY], atol=1e-12)
     assert flat(mixture.index, mixture.value, mixture.count)[2].sum() == np.count_nonzero(expected)
 
 
