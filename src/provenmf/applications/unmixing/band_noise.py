@@ -47,14 +47,15 @@ class Spectra:
     anchors : (k,), the points of the search that each comes from; None if from none.
     n_averaged : (k,), pixels that each is the mean of; None where they are not averaged.
     lean : (k, bands), the most that choosing these pixels may have moved the mean.
-    outside : share of the pixels outside the simplex of the purest, where endmembers are beyond.
+    pure : (k,), shares of the pixels that hold one material only, where endmembers are the corners
+    of a simplex around all pixels; else None.
     """
 
     endmembers: Floats
     anchors: NDArray[np.intp] | None = None
     n_averaged: NDArray[np.intp] | None = None
     lean: Floats | float = 0.0
-    outside: float | None = None
+    pure: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)

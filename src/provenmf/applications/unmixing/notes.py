@@ -33,12 +33,8 @@ def notes_on(
     if problem.noise is not None and spectra.n_averaged is not None:
         left = problem.noise.left_by(len(spectra.endmembers))
         notes.append(averaging_note(spectra.n_averaged, left))
-    if spectra.outside is not None:
-        notes.append(
-            f"{spectra.outside:.1%} of the pixels lie outside the simplex of the purest ones by "
-            "more than their noise, so no pixel is pure; endmembers are the corners of the most "
-            "likely simplex around all pixels"
-        )
+    if spectra.pure is not None:
+        notes.append(simplex_note(spectra.pure, problem))
     return notes
 
 
@@ -52,6 +48,16 @@ def negative_note(endmembers: NDArray[np.floating]) -> list[str]:
         f"{count} spectra have negative values, down to {endmembers.min():.2g}, which no pixel "
         "has: choose another method, such as spa or merit, or fewer materials"
     ]
+
+
+def simplex_note(pure: NDArray[np.floating], problem: PixelProblem) -> str:
+    """Why endmembers are no means of pixels, and how many pixels are pure."""
+    shares = [f"{share:.2g}" for share in 100 * pure if share * len(problem.points) >= 0.5]
+    some = f"{', '.join(shares)} % of them are pure" if shares else "none of them is pure"
+    return (
+        "the purest pixels are not the corners of all pixels; endmembers are the corners of the "
+        f"most likely simplex around the pixels, and {some}"
+    )
 
 
 def averaging_note(n_averaged: NDArray[np.intp], left: float) -> str:

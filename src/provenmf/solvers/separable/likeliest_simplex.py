@@ -1,36 +1,59 @@
 """The simplex from which points with noise were most likely drawn.
 
 Where no row is pure, none lies at a vertex, but many lie at the facets: what is known of the
-simplex is where the points end. Points drawn evenly from a simplex, plus normal noise of variance
-one, have the likelihood
+simplex is where the points end. A point is
 
-    Π_i  1 / volume · P(point i, its noise taken away, lies inside)
+* a mixture of the vertices with Dirichlet(a_1, …, a_k) weights, a_j at most one: spread evenly, or
+  denser at the facets (Nascimento & Bioucas-Dias, "Hyperspectral unmixing based on mixtures of
+  Dirichlet components", 2012; evenly: Wu, Ma, Li, So & Sidiropoulos, "Probabilistic simplex
+  component analysis", 2021),
+* a vertex itself, j with the probability π_j, or
+* odd, with the density ε / volume wherever it lies,
 
-(the uniform prior of Wu, Ma, Li, So & Sidiropoulos, "Probabilistic simplex component analysis",
-2021). With d_ij the distance of point i from facet j, positive inside, that probability is about
-Π_j Φ(d_ij), exact where one facet is near. A point far outside is taken for an odd one, with the
-probability ε. So the vertices V minimise
+and normal noise of variance one is added to the first two. With d_ij the distance of point i from
+facet j, positive inside, and H_j the height of vertex j above it, the density of a mixture is about
 
-    n log |det [V, 1]| − Σ_ij log(ε + Φ(d_ij)),
+    Γ(Σ a) / Π Γ(a_j) / (k − 1)! / volume · Π_j H_j^(1−a_j) G_a_j(d_ij),    G: `facet_density.py`,
 
-the volume against the points outside: Craig's simplex of least volume (1994), with noise. Where
-points are not drawn evenly the facets are off by about the noise, not more, as long as points lie
-at all of them.
+exact where one facet is near. For evenly spread points it is Π_j Φ(d_ij) / volume: the volume
+against the points outside, Craig's simplex of least volume (1994), with noise. Vertices, a and π
+are those of the largest likelihood. a above one is not tried: few points near the facets are also
+what a limit on the largest weight leaves, and the two are far apart in what they say of vertices.
 """
 
 from __future__ import annotations
 
-import contextlib
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import log_ndtr
+from scipy.special import digamma, gammaln
+
+from provenmf.solvers.separable.facet_density import FIRST, STEP, density_tables
 
 Floats = NDArray[np.float64]
 
 LOG_ODD = np.log(1e-6)  # as likely as a point of the simplex 4.8 standard deviations outside
 BEYOND = (0.001, 0.01, 0.05)  # shares of the points beyond each facet at the starts
+# Every start makes so many iterations on so many of the points; the likeliest goes on with all.
+SCOUT_STEPS, SCOUT_POINTS = 30, 1000
+LEAST_CONCENTRATION = 0.1
+PURE = 0.01  # share of each vertex at the start
+ODDS = (1e-6, 1e6)  # of a vertex against all mixtures, least and most
+
+
+class LikelySimplex(NamedTuple):
+    """Vertices (k, k − 1), concentrations a (k,), shares π (k,), and minus the log-likelihood.
+
+    The last is for each point, up to a constant.
+    """
+
+    vertices: Floats
+    concentrations: Floats
+    pure: Floats
+    cost: float
 
 
 def depths(points: Floats, vertices: Floats) -> Floats:
@@ -48,53 +71,132 @@ def with_facets_moved(vertices: Floats, out: Floats | float) -> Floats:
     return np.asarray(corners[:, :-1] / corners[:, -1:])
 
 
-def likeliest_simplex(points: Floats, start: Floats, *, max_iter: int = 200) -> Floats:
-    """Vertices (k, k − 1) of the likeliest simplex of points (n, k − 1) with white noise of one.
+def likeliest_simplex(points: Floats, start: Floats, *, max_iter: int = 200) -> LikelySimplex:
+    """The likeliest simplex of points (n, k − 1) with white noise of one.
 
-    start : vertices of a simplex inside; its facets are first moved out, until a small share of the
-    points is beyond each. Of several such shares the one with the likeliest end is taken. A simplex
-    that takes all points for odd ones would be likelier the smaller it is: no end smaller than half
-    of the start counts, and without any the start is returned.
+    start : vertices of a simplex inside. It is tried as it is, and with its facets moved out until
+    a small share of the points is beyond each. A simplex that takes all points for odd ones would
+    be likelier the smaller it is: no end smaller than half of the start counts, and without any the
+    start is returned.
     """
-    ends = []
-    for share in BEYOND:
-        with contextlib.suppress(np.linalg.LinAlgError):  # the simplex became flat
-            ends.append(_climb(points, _moved_out(points, start, share), max_iter))
+    some = points[:: max(1, len(points) // SCOUT_POINTS)]
     least = _log_volume(start) + np.log(0.5)
-    ends = [end for end in ends if np.isfinite(end[1]).all() and _log_volume(end[1]) >= least]
-    return min(ends, key=lambda end: end[0])[1] if ends else start
+    if not np.isfinite(least):
+        return _unknown(start)
+    ends = []
+    for share in (None, *BEYOND):
+        first = start if share is None else _moved_out(some, start, share)
+        ends.append(_climbed(some, _unknown(first), SCOUT_STEPS))
+    sound = [end for end in ends if _is_sound(end, least)]
+    if sound:
+        best = _climbed(points, min(sound, key=lambda end: end.cost), max_iter)
+        if _is_sound(best, least):
+            return best
+    return with_vertices(points, start)
 
 
-def _climb(points: Floats, start: Floats, max_iter: int) -> tuple[float, Floats]:
-    """The objective for each point at the end, and the vertices there."""
-    k = len(start)
-    # In coordinates of the start all directions are alike, however large the noise is.
-    facets = _facets(start)
-    inside, spread = np.column_stack([points, np.ones(len(points))]) @ facets, facets[:-1]
+def with_vertices(points: Floats, vertices: Floats, *, max_iter: int = 50) -> LikelySimplex:
+    """The likeliest concentrations and shares for given vertices; cost is ∞ for a flat simplex."""
+    return _climbed(points, _unknown(vertices), max_iter, fixed=True)._replace(vertices=vertices)
 
-    def objective(flat: Floats) -> tuple[float, Floats]:
-        sums = flat.reshape(k, k).sum(axis=1, keepdims=True)
-        mixing = flat.reshape(k, k) / sums
-        inverse = np.linalg.inv(mixing)
-        across = spread @ inverse
-        lengths = np.linalg.norm(across, axis=0)
-        distances = inside @ inverse / lengths
-        logarithms = np.logaddexp(LOG_ODD, log_ndtr(distances))
-        pulls = np.exp(-0.5 * distances**2 - logarithms) / np.sqrt(2 * np.pi)
-        of_inverse = -(inside.T @ pulls) / lengths
-        of_inverse += spread.T @ across * ((pulls * distances).sum(axis=0) / lengths**2)
-        of_inverse /= len(points)
-        of_mixing = inverse.T - inverse.T @ of_inverse @ inverse.T
-        of_flat = (of_mixing - (of_mixing * mixing).sum(axis=1, keepdims=True)) / sums
-        value = np.linalg.slogdet(mixing)[1] - logarithms.sum() / len(points)
-        return float(value), of_flat.ravel()
 
-    found = minimize(
-        objective, np.eye(k).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": max_iter}
+def _unknown(vertices: Floats) -> LikelySimplex:
+    """Vertices, and what is assumed before anything is known of the points."""
+    k = len(vertices)
+    return LikelySimplex(vertices, np.ones(k), np.full(k, PURE / (1 + k * PURE)), np.inf)
+
+
+def _is_sound(end: LikelySimplex, least: float) -> bool:
+    """Whether the climb ended at numbers, and not at a tiny simplex."""
+    sound = np.isfinite(end.vertices).all() and np.isfinite(end.cost)
+    return bool(sound) and _log_volume(end.vertices) >= least
+
+
+def _climbed(
+    points: Floats, start: LikelySimplex, max_iter: int, *, fixed: bool = False
+) -> LikelySimplex:
+    """A likelier simplex than the start, by quasi-Newton steps; `fixed` leaves the vertices.
+
+    Where a simplex becomes flat on the way, the start comes back.
+    """
+    k = len(start.vertices)
+    bounds: list[tuple[float | None, float | None]] = [(None, None)] * (k * k)
+    if fixed:
+        bounds = [(entry, entry) for entry in np.eye(k).ravel().tolist()]
+    bounds += [(float(np.log(LEAST_CONCENTRATION)), 0.0)] * k
+    bounds += [(float(np.log(ODDS[0])), float(np.log(ODDS[1])))] * k
+    odds = np.clip(start.pure / (1.0 - start.pure.sum()), *ODDS)
+    first = np.concatenate([np.eye(k).ravel(), np.log(start.concentrations), np.log(odds)])
+    try:
+        found = minimize(
+            _objective(points, start.vertices),
+            first,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": max_iter},
+        )
+    except np.linalg.LinAlgError:
+        return start
+    mixing, concentrations, odds = _split(found.x, k)
+    return LikelySimplex(
+        mixing / mixing.sum(axis=1, keepdims=True) @ start.vertices,
+        concentrations,
+        odds / (1.0 + odds.sum()),
+        float(found.fun + _log_volume(start.vertices)),
     )
-    mixing = found.x.reshape(k, k)
-    vertices = mixing / mixing.sum(axis=1, keepdims=True) @ start
-    return float(found.fun + _log_volume(start)), np.asarray(vertices)
+
+
+def _split(unknowns: Floats, k: int) -> tuple[Floats, Floats, Floats]:
+    """Vertices as mixtures of the start's, concentrations, and π relative to the mixtures'."""
+    rest = np.exp(unknowns[k * k :])
+    return unknowns[: k * k].reshape(k, k), rest[:k], rest[k:]
+
+
+def _objective(points: Floats, start: Floats) -> Callable[[Floats], tuple[float, Floats]]:
+    """Minus the log-likelihood of a point, and its gradient, as a function of the unknowns.
+
+    In coordinates of the start all directions are alike, however large the noise is.
+    """
+    from provenmf.kernels.separable.simplex_points import weigh_points_in_place
+
+    n, k = len(points), len(start)
+    facets = _facets(start)
+    inside, spread = np.column_stack([points, np.ones(n)]) @ facets, facets[:-1]
+    lengths_of_points = np.einsum("ij,ij->i", points, points)
+    # Densities are relative to that of evenly spread points, (k − 1)! / volume.
+    at_a_vertex = _log_volume(start) - gammaln(k) - 0.5 * (k - 1) * np.log(2 * np.pi)
+
+    def objective(unknowns: Floats) -> tuple[float, Floats]:
+        flat, a, odds = _split(unknowns, k)
+        sums = flat.sum(axis=1, keepdims=True)
+        mixing = flat / sums
+        inverse, growth = np.linalg.inv(mixing), np.linalg.slogdet(mixing)[1]
+        across = spread @ inverse
+        depth = np.linalg.norm(across, axis=0)  # one over the heights of the vertices
+        vertices = mixing @ start
+        log_shares = -np.log1p(odds.sum()) + np.log(odds)
+        distances = inside @ inverse / depth
+        squares = lengths_of_points[:, None] - 2.0 * points @ vertices.T
+        squares += np.einsum("ij,ij->i", vertices, vertices)
+        constant = gammaln(a.sum()) - gammaln(a).sum() - gammaln(k) + (a - 1.0) @ np.log(depth)
+        total, mixed, moments, by_a = weigh_points_in_place(
+            distances, squares, a, density_tables(a), FIRST, STEP,
+            constant - np.log1p(odds.sum()), log_shares + at_a_vertex + growth, LOG_ODD,
+        )  # fmt: skip
+        pulls, pure = distances, squares  # what the kernel has made of them
+        of_inverse = -(inside.T @ pulls) / depth
+        of_inverse += spread.T @ across * ((moments - (a - 1.0) * mixed) / depth**2)
+        found = pure.sum(axis=0)
+        of_mixing = (n - found.sum()) * inverse.T - inverse.T @ of_inverse @ inverse.T
+        of_mixing -= (pure.T @ points - found[:, None] * vertices) @ start.T
+        of_flat = (of_mixing - (of_mixing * mixing).sum(axis=1, keepdims=True)) / sums
+        of_a = -a * (by_a + mixed * (np.log(depth) + digamma(a.sum()) - digamma(a)))
+        of_odds = (mixed + found.sum()) * np.exp(log_shares) - found
+        gradient = np.concatenate([of_flat.ravel(), of_a, of_odds]) / n
+        return float(growth - total / n), gradient
+
+    return objective
 
 
 def _log_volume(vertices: Floats) -> float:

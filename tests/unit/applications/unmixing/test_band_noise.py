@@ -68,7 +68,7 @@ def test_a_band_that_follows_from_others_brings_no_noise_of_its_own(how):
         np.testing.assert_allclose(back, rows, atol=1e-8)
     cube = np.concatenate([made.cube, made.cube[:, :, :1]], axis=2)
     found = unmix(cube, certify=False)
-    assert len(found.endmembers) == 3 and found.n_averaged is not None
+    assert len(found.endmembers) == 3 and found.settings.project
     np.testing.assert_allclose(found.endmembers[:, -1], found.endmembers[:, 0])
 
 
@@ -83,7 +83,7 @@ def test_bands_that_follow_but_for_rounding_are_no_materials(how, snr, seed):
         of = 1.1 * cube[..., :1] if "multiple" in how else cube[..., :2].mean(-1, keepdims=True)
         cube = np.round(4000 * np.concatenate([cube, of], axis=2))
     found = unmix(cube, certify=False)
-    assert len(found.endmembers) == 3 and found.n_averaged is not None
+    assert len(found.endmembers) == 3 and found.settings.project
 
 
 def test_a_band_without_noise():
@@ -137,7 +137,7 @@ def test_dark_material_at_its_own_brightness():
     noise = 0.005 * np.random.default_rng(0).standard_normal((1600, 50))
     cube = (made.abundances @ dark + noise).reshape(40, 40, 50)
     found = unmix(cube, 3, true_endmembers=dark)
-    assert found.n_averaged is not None and found.agreement.mean_angle < 0.02
+    assert found.settings.project and found.agreement.mean_angle < 0.02
     ordered = found.endmembers[found.agreement.order]
     np.testing.assert_allclose(ordered.sum(axis=1), dark.sum(axis=1), rtol=0.03)
 

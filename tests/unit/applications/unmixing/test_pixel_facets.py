@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from provenmf.applications import unmix
+from provenmf.applications.unmixing import pixel_points
 from provenmf.datasets.cubes import mixed_cube
 from provenmf.metrics.unmixing import compare_endmembers
 
@@ -26,25 +27,70 @@ def test_corners_beyond_the_pixels_are_found(k, snr):
     np.testing.assert_allclose(found.abundances.sum(axis=1), 1)
 
 
-@pytest.mark.parametrize("snr", [20.0, 40.0])
-def test_pure_pixels_are_averaged_as_before(snr):
-    found = unmix(mixed_cube(40, 40, 40, 4, snr=snr, random_state=1).cube, 4, certify=False)
+@pytest.mark.parametrize("kind", [{}, {"concentration": 0.5}, {"pure_share": 0.01}])
+def test_pure_pixels_make_corners_at_least_as_good_as_their_means(kind, monkeypatch):
+    """Either is an answer: what counts is that the likelihood chooses no worse one."""
+    off = {}
+    for way in ("likelihood", "means"):
+        if way == "means":
+            monkeypatch.setattr(
+                pixel_points, "with_corners_beyond", lambda noise, pixels, found: found
+            )
+        angles = []
+        for seed in range(4):
+            made = mixed_cube(40, 40, 40, 3, snr=25.0, random_state=seed, **kind)
+            found = unmix(made.cube, 3, true_endmembers=made.endmembers, certify=False)
+            angles.append(found.agreement.mean_angle)
+        off[way] = np.mean(angles)
+    assert off["likelihood"] < 1.05 * off["means"]
+
+
+def test_clear_corners_stay_means_of_pixels():
+    found = unmix(mixed_cube(40, 40, 40, 4, snr=40.0, random_state=1).cube, 4, certify=False)
     assert found.n_averaged is not None and not any(NOTE in note for note in found.notes)
 
 
-def test_pixels_of_different_brightness_lie_in_no_plane():
-    made = without_pure_pixels()
-    light = np.random.default_rng(0).uniform(0.4, 1.0, (40, 40, 1))
+@pytest.mark.parametrize("least", [0.5, 0.9])
+def test_pixels_of_different_brightness_without_pure_ones(least):
+    made = without_pure_pixels(snr=35.0)
+    light = np.random.default_rng(0).uniform(least, 1.0, (40, 40, 1))
+    found = unmix(light * made.cube, 3, true_endmembers=made.endmembers, certify=False)
+    assert any(NOTE in note for note in found.notes) and found.agreement.mean_angle < 0.02
+
+
+def test_pixels_of_different_brightness_with_pure_ones_are_averaged():
+    made = mixed_cube(40, 40, 40, 3, random_state=1)
+    light = np.random.default_rng(0).uniform(0.5, 1.0, (40, 40, 1))
     found = unmix(light * made.cube, 3, certify=False)
-    assert not any(NOTE in note for note in found.notes)
+    assert found.n_averaged is not None
 
 
-def test_odd_pixels_are_no_reason():
-    made = mixed_cube(50, 50, 40, 3, random_state=2)
-    pixels = made.cube.reshape(2500, -1).copy()
-    pixels[::62] *= np.random.default_rng(0).uniform(0.3, 1.0, (41, 1))
-    found = unmix(pixels.reshape(50, 50, 40), 3, certify=False)
-    assert not any(NOTE in note for note in found.notes)
+@pytest.mark.parametrize("how", ["darker", "anything", "brighter or darker"])
+def test_odd_pixels_do_not_mislead(how):
+    """Pixels off the plane once made the likelihood choose corners ten times as far away."""
+    made = mixed_cube(50, 50, 40, 3, random_state=3)
+    pixels, rng = made.cube.reshape(2500, -1).copy(), np.random.default_rng(0)
+    odd = pixels[::10]
+    pixels[::10] = {
+        "darker": odd * rng.uniform(0.3, 1.0, (250, 1)),
+        "anything": np.where(np.arange(250)[:, None] % 8, odd, rng.random(odd.shape)),
+        "brighter or darker": odd * rng.uniform(0.8, 1.2, (250, 1)),
+    }[how]
+    found = unmix(pixels.reshape(50, 50, 40), 3, true_endmembers=made.endmembers, certify=False)
+    assert found.agreement.mean_angle < (0.03 if how == "anything" else 0.003)
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4])
+def test_pure_pixels_beside_mixtures_that_are_far_from_all_facets(seed):
+    """A simplex of the mixtures alone is likelier, but leaves the pure pixels outside."""
+    rng = np.random.default_rng(seed)
+    truth = mixed_cube(5, 20, 60, 4, random_state=seed).endmembers
+    abundances = rng.dirichlet(np.full(4, 3.0), 2500)
+    abundances[:20] = np.eye(4)[np.arange(20) % 4]
+    signal = abundances @ truth
+    signal += np.sqrt((signal**2).mean() / 1000) * rng.standard_normal(signal.shape)
+    found = unmix(signal.reshape(50, 50, 60), 4, true_endmembers=truth, certify=False)
+    assert found.agreement.mean_angle < 0.01
 
 
 def test_error_bars_are_those_of_the_corners():

@@ -3,23 +3,29 @@
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
-from scipy.stats import norm
+from scipy.special import gamma
+from scipy.stats import multivariate_normal, norm
 
 from provenmf.solvers.separable import likeliest_simplex as module
 from provenmf.solvers.separable.likeliest_simplex import (
     depths,
     likeliest_simplex,
     with_facets_moved,
+    with_vertices,
 )
 
 TRUTH = np.array([[0.0, 0.0], [200.0, 20.0], [40.0, 150.0]])
 
 
-def drawn(seed=0, n=1500, most=1.0):
+def drawn(seed=0, n=1500, most=1.0, concentration=1.0):
     rng = np.random.default_rng(seed)
-    weights = rng.dirichlet(np.ones(3), 3 * n)
+    weights = rng.dirichlet(np.full(3, concentration), 3 * n)
     weights = weights[weights.max(axis=1) <= most][:n]
     return weights @ TRUTH + rng.standard_normal((len(weights), 2))
+
+
+def pure(each):
+    return np.repeat(TRUTH, each, axis=0) + np.random.default_rng(9).standard_normal((3 * each, 2))
 
 
 def farthest(found):
@@ -44,30 +50,61 @@ def test_corners_are_found_where_no_point_is(most, off):
     centre = TRUTH.mean(axis=0)
     start = centre + 0.6 * (TRUTH - centre)
     assert farthest(start) > 40
-    assert farthest(likeliest_simplex(points, start)) < off
+    assert farthest(likeliest_simplex(points, start).vertices) < off
 
 
 def test_odd_points_do_not_move_it():
     points = np.vstack([drawn(most=0.8), [[-80.0, -60.0], [400.0, 300.0]] * 5])
     centre = TRUTH.mean(axis=0)
-    assert farthest(likeliest_simplex(points, centre + 0.6 * (TRUTH - centre))) < 5
+    assert farthest(likeliest_simplex(points, centre + 0.6 * (TRUTH - centre)).vertices) < 5
 
 
 def test_no_simplex_nearby_is_likelier():
-    """The objective is written again here, without tricks."""
-    points = drawn(seed=1)
+    """The likelihood is written again here, without tricks."""
+    points = np.vstack([drawn(seed=1, concentration=0.6), pure(30)])
 
-    def objective(vertices):
-        inside = np.log(1e-6 + norm.cdf(depths(points, vertices))).sum()
-        volume = abs(np.linalg.det(np.column_stack([vertices, np.ones(3)])))
-        return len(points) * np.log(volume) - inside
+    def cost(vertices, a, shares):
+        heights = 1 / np.linalg.norm(
+            np.linalg.inv(np.column_stack([vertices, np.ones(3)]))[:2], axis=0
+        )
+        far = depths(points, vertices)
+        volume = abs(np.linalg.det(np.column_stack([vertices, np.ones(3)]))) / 2
+        normalizer = gamma(a.sum()) / gamma(a).prod() / 2
+        beside = np.prod([density(far[:, j], a[j]) * heights[j] ** (1 - a[j]) for j in range(3)], 0)
+        at = multivariate_normal(np.zeros(2)).pdf
+        likelihood = 1e-6 / volume + (1 - shares.sum()) * normalizer * beside / volume
+        likelihood += sum(share * at(points - v) for share, v in zip(shares, vertices))
+        return -np.log(likelihood).mean()
 
     found = likeliest_simplex(points, TRUTH)
-    least = objective(found)
+    least = cost(found.vertices, found.concentrations, found.pure)
     rng = np.random.default_rng(0)
-    for size in (0.01, 0.1, 1.0, 10.0):
-        for _ in range(20):
-            assert objective(found + size * rng.standard_normal((3, 2))) > least - 1e-3
+    for size in (0.01, 0.1, 1.0):
+        for _ in range(5):
+            vertices = found.vertices + size * rng.standard_normal((3, 2))
+            assert cost(vertices, found.concentrations, found.pure) > least - 1e-4
+            a = np.clip(found.concentrations * np.exp(0.1 * size * rng.standard_normal(3)), 0.1, 1)
+            assert cost(found.vertices, a, found.pure) > least - 1e-4
+            shares = found.pure * np.exp(size * rng.standard_normal(3))
+            assert cost(found.vertices, found.concentrations, shares) > least - 1e-4
+
+
+def density(distances, a):
+    """G_a by quadrature."""
+    t = np.linspace(0, 300**a, 200_001)[1:] ** (1 / a)  # even in t^a, so that nothing is infinite
+    steps = 300**a / 200_000 / a
+    grid = np.linspace(-10, 250, 2601)
+    table = [steps * norm.pdf(t[np.abs(t - d) < 9] - d).sum() for d in grid]
+    return np.interp(distances, grid, table)
+
+
+def test_concentrations_and_pure_points_are_found():
+    points = np.vstack([drawn(n=4000, concentration=0.5), pure(80)])
+    found = likeliest_simplex(points, TRUTH.mean(axis=0) + 0.9 * (TRUTH - TRUTH.mean(axis=0)))
+    np.testing.assert_allclose(found.concentrations, 0.5, atol=0.06)
+    np.testing.assert_allclose(found.pure, 80 / 4240, atol=0.005)
+    assert farthest(found.vertices) < 0.5  # 80 points alone: .1 in each coordinate
+    assert with_vertices(points, TRUTH).cost >= found.cost
 
 
 def test_the_gradient_is_that_of_the_objective(monkeypatch):
@@ -79,7 +116,7 @@ def test_the_gradient_is_that_of_the_objective(monkeypatch):
         return type("Found", (), {"x": start, "fun": 0.0})
 
     monkeypatch.setattr(module, "minimize", look)
-    likeliest_simplex(drawn(n=50), TRUTH)
+    likeliest_simplex(np.vstack([drawn(n=50), pure(2)]), TRUTH)
     assert seen["off"] < 1e-4
 
 
@@ -93,7 +130,7 @@ def test_points_that_say_nothing_give_no_tiny_simplex(kind):
         "far away": 1e6 + rng.random((50, 2)),
         "all odd": 1e4 * rng.standard_normal((50, 2)),
     }[kind]
-    found = likeliest_simplex(points, TRUTH)
+    found = likeliest_simplex(points, TRUTH).vertices
     assert np.isfinite(found).all()
     volume = [np.linalg.det(np.column_stack([v, np.ones(3)])) for v in (TRUTH, found)]
     assert abs(volume[1]) >= 0.5 * abs(volume[0])
@@ -101,4 +138,6 @@ def test_points_that_say_nothing_give_no_tiny_simplex(kind):
 
 def test_a_flat_start_is_returned():
     flat = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
-    np.testing.assert_array_equal(likeliest_simplex(drawn(n=50), flat), flat)
+    found = likeliest_simplex(drawn(n=50), flat)
+    np.testing.assert_array_equal(found.vertices, flat)
+    assert found.cost == with_vertices(drawn(n=50), flat).cost == np.inf
