@@ -139,6 +139,49 @@ def test_shrinks_little():
     assert not kernels.shrinks_little(u, feature, -1.0)
 
 
+def test_weighted_product():
+    rng = np.random.default_rng(0)
+    x, left, right = rng.random((3, 17))
+    assert kernels.weighted_product(x, left, right) == pytest.approx((x * left * right).sum())
+
+
+def test_a_joint_step_is_that_of_newton():
+    rng = np.random.default_rng(0)
+    L = rng.random((3, 30)) + 0.1
+    w = np.array([2.0, 1.0, 0.0])
+    x = 1.01 * w @ L + 0.01 * rng.random(30)
+    u, free = w @ L, L[:2]
+    slope = free.sum(axis=1) - free @ (x / u)
+    hessian = (free * x / u**2) @ free.T
+    expected = w - np.append(np.linalg.solve(hessian, slope), 0.0)
+    kernels.joint_step_in_place(x, L, L.sum(axis=1), w, u)
+    np.testing.assert_allclose(w, expected, rtol=1e-9)
+    np.testing.assert_allclose(u, w @ L)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_joint_steps_lower_the_divergence_and_keep_weights_positive(seed):
+    rng = np.random.default_rng(seed)
+    L = 10.0 ** rng.uniform(-3, 3, (5, 12))
+    x, w = rng.poisson(3.0, 12).astype(float), 10.0 ** rng.uniform(-6, 3, 5)
+    before, u = w.copy(), w @ L
+    value = kernels.divergence_of_row(x, u, w @ L.sum(axis=1))
+    kernels.joint_step_in_place(x, L, L.sum(axis=1), w, u)
+    assert (w >= 0.0099 * before).all()
+    assert kernels.divergence_of_row(x, u, w @ L.sum(axis=1)) <= value * (1 + 1e-12)
+
+
+def test_components_that_are_alike_are_no_obstacle():
+    """A thousand sweeps of single weights end far from the minimum here."""
+    rng = np.random.default_rng(0)
+    L = 1 + 0.1 * rng.random((6, 80))
+    x = rng.poisson(20 * rng.dirichlet(np.ones(6)) @ L).astype(float)
+    w, u, sums = np.ones(6), np.empty(80), L.sum(axis=1)
+    kernels.improve_row_in_place(x, L, sums, w, u, 60, 0.0, 1e-10)
+    slope = sums - L @ (x / (w @ L))
+    assert (slope >= -1e-8 * sums).all() and abs(slope @ w) <= 1e-8 * x.sum()
+
+
 def test_improve_row_reaches_the_minimum():
     rng = np.random.default_rng(4)
     L = rng.gamma(0.5, 1, (3, 10)) + 1e-3

@@ -43,7 +43,9 @@ FAR = 4.0
 FLAT = 1.1  # spread of the pixels about their plane, in units of the noise
 MEDIAN = 0.6745  # of the absolute value of a standard normal variable
 DARK = 0.5  # of the median brightness: darker pixels are too noisy, divided by their brightness
-UNEVEN = 0.5  # standard deviations by which uneven noise may move facets; counted as an error
+# Standard deviations by which facets may be off where pixels are not spread as assumed. Counted as
+# an error of the corners, unless pure pixels say where they are.
+UNEVEN = 0.5
 LEAST_PIXELS = 2  # for each coordinate of a corner
 MOST_PIXELS = 20_000  # of more, every second, third, … is taken
 
@@ -69,8 +71,8 @@ def with_corners_beyond(noise: BandNoise, pixels: Floats, spectra: Spectra) -> S
     )
     if not refuted or lie_outside(inner, spectra, simplex.vertices):
         return spectra
-    lean = 0.0 if plane.flat else UNEVEN
-    moved = plane.rows(with_facets_moved(simplex.vertices, lean)) - beyond
+    moved = plane.rows(with_facets_moved(simplex.vertices, UNEVEN)) - beyond
+    moved /= 1.0 + len(points) * simplex.pure[:, None]
     return replace(
         spectra,
         endmembers=noise.whitened(beyond) * noise.deviations,

@@ -11,8 +11,8 @@ of the scene is exchanged (see `exchange`).
 
 Where noise explains all that k materials leave (see `band_noise`), neither noise nor odd pixels are
 a reason to group: pixels are projected onto the k directions that stand out from the noise, and
-endmembers are means over the pixels that lie at a corner within their noise, or, where no pixel is
-pure, corners of a simplex around them (see `pixel_facets`).
+endmembers are means over the pixels that lie at a corner within their noise, or, where few are
+pure or none, corners of a simplex around them (see `pixel_facets`).
 
 The Factorization is that of the solver on pixels, group means or projected pixels, scaled or not.
 """
@@ -103,10 +103,10 @@ def unmix(
     vertices : bool or "auto", default="auto"
         Whether endmembers are means of all pixels that lie at a corner within their noise. Pixels
         are then projected onto the directions of the materials instead of grouped, and abundances
-        are weighted by the noise of the bands. If many pixels lie outside the corners, no pixel is
-        pure, and endmembers are the corners of the most likely simplex around all pixels. "auto"
-        does this if noise explains what the materials leave, no `group_radius` is given, and the
-        method can handle many rows ("spa", "xray", "fast_anchor").
+        are weighted by the noise of the bands. If the pixels refute these means, since few of them
+        are pure or none, endmembers are the corners of the most likely simplex around all pixels;
+        a note says so. "auto" does this if noise explains what the materials leave, no
+        `group_radius` is given, and the method can handle many rows ("spa", "xray", "fast_anchor").
     true_endmembers, true_abundances : array of shape (k, bands) and (all pixels, k), optional
         Reference to compare with.
     n_resamples : int, default=0

@@ -25,6 +25,11 @@ Ints = NDArray[np.integer]
 
 FULL_STEP = 0.683
 CANCELS = 1e-3
+SWEEPS_ALONE = 2  # before joint steps begin
+HALVINGS = 10  # of a joint step, at the most
+KEPT = 0.01
+SMALL = 1e-6  # share of the largest part below which joint steps leave a weight to the sweeps
+RIDGE = 1e-12  # added to the diagonal of the Hessian, as a share: features may be alike
 # Rows without a larger entry are solved in units of their own: 1 / u would overflow.
 TINY = 1e-280
 # Largest weight of such a row to start from, in these units.
@@ -157,6 +162,60 @@ def sweep_in_place(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def joint_step_in_place(x: Floats, features: Floats, sums: Floats, w: Floats, u: Floats) -> None:
+    """Newton's step on all weights together but those of tiny parts, as far as it lowers f.
+
+    The Hessian of f is sum_j x_j L_j L_j' / u_j^2. The step ends where a weight has a share KEPT
+    left, since only sweeps say that a weight is zero; then it is halved until f falls. u follows.
+    """
+    parts = w * sums
+    free = np.flatnonzero(parts > SMALL * parts.max())
+    k, m = len(free), len(x)
+    hessian, slopes = np.zeros((k, k)), sums[free]
+    scaled = np.empty((k, m))
+    for a in range(k):
+        feature = features[free[a]]
+        for j in range(m):
+            scaled[a, j] = feature[j] / u[j] if x[j] > 0.0 else 0.0
+    for a in range(k):
+        for b in range(a + 1):
+            hessian[a, b] = weighted_product(x, scaled[a], scaled[b])
+            hessian[b, a] = hessian[a, b]
+        slopes[a] -= np.dot(x, scaled[a])
+        hessian[a, a] *= 1.0 + RIDGE
+        if not (0.0 < hessian[a, a] < np.inf) or not np.isfinite(slopes[a]):
+            return
+    step = np.linalg.solve(hessian, slopes)
+    length = 1.0
+    for a in range(k):
+        if step[a] * length > (1.0 - KEPT) * w[free[a]]:
+            length = (1.0 - KEPT) * w[free[a]] / step[a]
+    relative = step @ scaled
+    for _ in range(HALVINGS):
+        change = 0.0
+        for a in range(k):
+            change -= length * step[a] * sums[free[a]]
+        for j in range(m):
+            if x[j] > 0.0:
+                change -= x[j] * np.log1p(-length * relative[j])
+        if change < 0.0:
+            for a in range(k):
+                w[free[a]] -= length * step[a]
+            mix_in_place(w, features, u)
+            return
+        length *= 0.5
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FAST)
+def weighted_product(x: Floats, left: Floats, right: Floats) -> float:
+    """Sum of x_j left_j right_j."""
+    total = 0.0
+    for j in range(len(x)):
+        total += x[j] * left[j] * right[j]
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def divergence_of_row(x: Floats, u: Floats, total: float) -> float:
     """sum_j x_j log(x_j / u_j) - x_j, plus the total of u over all columns."""
     value = total
@@ -177,7 +236,11 @@ def sweep_row_in_place(
     floor: float,
     tol: float,
 ) -> float:
-    """Sweeps until none moves a weight by more than tol times the largest; the divergence."""
+    """Sweeps until none moves a weight by more than tol times the largest; the divergence.
+
+    Where weights are to be found to a tolerance, joint steps follow the sweeps: these find out
+    which weights are zero, and joint steps how the others depend on each other.
+    """
     least = np.inf
     for j in range(len(x)):
         if 0.0 < x[j] < least:
@@ -189,6 +252,8 @@ def sweep_row_in_place(
         moved = sweep_in_place(x, features, sums, w, u, floor, 1.0 / np.sqrt(least))
         if moved <= tol * w.max():
             break
+        if tol > 0.0 and sweep >= SWEEPS_ALONE:
+            joint_step_in_place(x, features, sums, w, u)
     return float(divergence_of_row(x, u, np.dot(w, sums)))
 
 
