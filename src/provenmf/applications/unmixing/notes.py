@@ -34,7 +34,7 @@ def notes_on(
         left = problem.noise.left_by(len(spectra.endmembers))
         notes.append(averaging_note(spectra.n_averaged, left))
     if spectra.pure is not None:
-        notes.append(simplex_note(spectra.pure, problem))
+        notes.append(simplex_note(spectra.pure, len(problem.points)))
     return notes
 
 
@@ -50,24 +50,27 @@ def negative_note(endmembers: NDArray[np.floating]) -> list[str]:
     ]
 
 
-def simplex_note(pure: NDArray[np.floating], problem: PixelProblem) -> str:
+def simplex_note(pure: NDArray[np.floating], n_pixels: int) -> str:
     """Why endmembers are no means of pixels, and how many pixels are pure."""
-    shares = [f"{share:.2g}" for share in 100 * pure if share * len(problem.points) >= 0.5]
-    some = f"{', '.join(shares)} % of them are pure" if shares else "none of them is pure"
+    numbers = np.rint(pure * n_pixels)
+    shares = [f"{100 * share:.2g}" for share in np.where(numbers > 0, pure, 0.0)]
+    some = f"{', '.join(shares)} % of them are pure" if numbers.any() else "none of them is pure"
     return (
         "the purest pixels are not the corners of all pixels; endmembers are the corners of the "
-        f"most likely simplex around the pixels, and {some}"
+        f"most likely simplex around the pixels, and {some}{alone(numbers == 1)}"
     )
 
 
 def averaging_note(n_averaged: NDArray[np.intp], left: float) -> str:
     """Over how many pixels endmembers were averaged, and which ones rest on one pixel."""
-    note = (
+    return (
         f"{len(n_averaged)} materials leave {left:.3g} times the variance of the noise; endmembers "
         f"are means of {', '.join(str(n) for n in n_averaged)} pixels that lie at the corners "
-        "within their noise"
+        f"within their noise{alone(n_averaged <= 1)}"
     )
-    alone = [str(j + 1) for j in np.flatnonzero(n_averaged <= 1)]
-    if alone:
-        note += f"; material {', '.join(alone)} has one pixel only, which may just be odd"
-    return note
+
+
+def alone(these: NDArray[np.bool_]) -> str:
+    """Said of materials with a single pixel."""
+    numbers = ", ".join(str(j + 1) for j in np.flatnonzero(these))
+    return f"; material {numbers} has one pixel only, which may just be odd" if numbers else ""

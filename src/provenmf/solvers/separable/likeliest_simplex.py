@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, minimize
 from scipy.special import digamma, gammaln
 
 from provenmf.solvers.separable.facet_density import FIRST, STEP, density_tables
@@ -120,31 +120,52 @@ def _climbed(
     Where a simplex becomes flat on the way, the start comes back.
     """
     k = len(start.vertices)
-    bounds: list[tuple[float | None, float | None]] = [(None, None)] * (k * k)
-    if fixed:
-        bounds = [(entry, entry) for entry in np.eye(k).ravel().tolist()]
-    bounds += [(float(np.log(LEAST_CONCENTRATION)), 0.0)] * k
-    bounds += [(float(np.log(ODDS[0])), float(np.log(ODDS[1])))] * k
     odds = np.clip(start.pure / (1.0 - start.pure.sum()), *ODDS)
-    first = np.concatenate([np.eye(k).ravel(), np.log(start.concentrations), np.log(odds)])
+    same, infinite, one = np.eye(k).ravel(), np.full(k * k, np.inf), np.ones(k)
+    first = np.concatenate([same, np.log(start.concentrations), np.log(odds)])
+    lower = np.concatenate(
+        [same if fixed else -infinite, np.log(LEAST_CONCENTRATION * one), np.log(ODDS[0] * one)]
+    )
+    upper = np.concatenate([same if fixed else infinite, 0.0 * one, np.log(ODDS[1] * one)])
     try:
+        objective, units = _objective(points, start.vertices), _units(start.vertices)
         found = minimize(
-            _objective(points, start.vertices),
-            first,
+            lambda scaled: _in_units(objective, scaled, units),
+            first / units,
             jac=True,
             method="L-BFGS-B",
-            bounds=bounds,
+            bounds=Bounds(lower / units, upper / units),
             options={"maxiter": max_iter},
         )
     except np.linalg.LinAlgError:
         return start
-    mixing, concentrations, odds = _split(found.x, k)
+    mixing, concentrations, odds = _split(found.x * units, k)
     return LikelySimplex(
         mixing / mixing.sum(axis=1, keepdims=True) @ start.vertices,
         concentrations,
         odds / (1.0 + odds.sum()),
         float(found.fun + _log_volume(start.vertices)),
     )
+
+
+def _units(vertices: Floats) -> Floats:
+    """Units of the unknowns in which all of them matter about equally.
+
+    Of n points about n / H lie at a facet of height H, and moving it by a share of its height is
+    moving it by H times that in units of the noise.
+    """
+    k = len(vertices)
+    heights = 1.0 / np.linalg.norm(_facets(vertices)[:-1], axis=0)
+    moves = np.tile(1.0 / np.sqrt(np.maximum(heights, 1.0)), (k, 1))
+    return np.concatenate([moves.ravel(), np.ones(k), np.full(k, PURE**-0.5)])
+
+
+def _in_units(
+    objective: Callable[[Floats], tuple[float, Floats]], scaled: Floats, units: Floats
+) -> tuple[float, Floats]:
+    """The objective and its gradient as a function of unknowns in these units."""
+    value, gradient = objective(scaled * units)
+    return value, gradient * units
 
 
 def _split(unknowns: Floats, k: int) -> tuple[Floats, Floats, Floats]:
