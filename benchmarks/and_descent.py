@@ -28,6 +28,7 @@ from provenmf.datasets.and_descent import (
     topic_components,
 )
 from provenmf.datasets.sample import Sample
+from provenmf.methods.and_descent.stage import StageRule
 from provenmf.reproduce.and_courses import (
     PAPER,
     Point,
@@ -38,7 +39,6 @@ from provenmf.reproduce.and_courses import (
     literal_and,
     nmf_sweeps,
 )
-from provenmf.solvers.and_descent.stage import StageRule
 
 TARGETS = (1e-2, 1e-4, 1e-6, 1e-8)
 

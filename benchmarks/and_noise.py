@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.datasets.and_descent import (
     load_topics,
     sample_dirichlet,
@@ -23,10 +23,10 @@ from provenmf.datasets.and_descent import (
     start_nearby,
     topic_components,
 )
+from provenmf.methods.and_descent.solver import and_descent
+from provenmf.methods.and_descent.stage import StageRule
 from provenmf.metrics.recovery import total_correlation_error, unit_distances
 from provenmf.reproduce.and_courses import PAPER
-from provenmf.solvers.and_descent.solver import and_descent
-from provenmf.solvers.and_descent.stage import StageRule
 
 LEVELS = np.geomspace(1e-4, 0.3, 10)
 

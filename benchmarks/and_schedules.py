@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.datasets.and_descent import (
     load_topics,
     sample_dirichlet,
@@ -27,10 +27,10 @@ from provenmf.datasets.and_descent import (
     start_nearby,
     topic_components,
 )
+from provenmf.methods.and_descent.solver import and_descent
+from provenmf.methods.and_descent.stage import StageRule
 from provenmf.metrics.recovery import total_squared_correlation_error
 from provenmf.reproduce.and_courses import PAPER
-from provenmf.solvers.and_descent.solver import and_descent
-from provenmf.solvers.and_descent.stage import StageRule
 
 NAMES = ("DIR", "CTM fresh", "CTM one 10", "CTM one k", "NEG")
 STALLED = 1e-6  # a final error above this, after 200 stages

@@ -23,10 +23,10 @@ from rich.console import Console
 from rich.table import Table
 from statements import BOUNDS, CHECKS, MEASURES, Case, is_consistent
 
+from provenmf.certificate import moves
 from provenmf.errors import ProvenmfError
-from provenmf.estimators import CATALOGUE, estimator_class
-from provenmf.estimators.certificate import certify, estimator_of
-from provenmf.guarantees import moves
+from provenmf.methods import CATALOGUE, estimator_class
+from provenmf.methods.certify import certify, estimator_of
 
 OPTIONS = ({}, {"constraint": "simplex"}, {"scale_rows": True})
 FORGERIES_A_FIT = 3

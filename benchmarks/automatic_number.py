@@ -16,8 +16,8 @@ from collections import Counter
 import numpy as np
 from rank_problems import COLUMNS, ROWS, with_noise
 
-from provenmf.advisor.rank import agreed_number, rank_evidence, settled_number
-from provenmf.blocks import as_blocks
+from provenmf.advice.rank import agreed_number, rank_evidence, settled_number
+from provenmf.data import as_blocks
 from provenmf.datasets.and_descent import sample_dirichlet, topic_components
 from provenmf.datasets.cones import paper_cones
 from provenmf.datasets.corpora import topic_corpus

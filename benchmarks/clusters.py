@@ -27,7 +27,7 @@ from dask.delayed import delayed
 from distributed import Client, SubprocessCluster
 from distributed.comm import tcp
 
-from provenmf.estimators import make_estimator
+from provenmf.methods import make_estimator
 
 # A fixed number of iterations, so that all sizes make as many passes.
 METHODS: dict[str, dict[str, Any]] = {

@@ -25,12 +25,12 @@ from sklearn.cluster import KMeans
 
 from provenmf.applications import find_communities
 from provenmf.applications.communities.embedding import embed
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.datasets.networks import large_mixed_membership_network
 from provenmf.io.numpy_files import read_npz
+from provenmf.methods.separable.spa import spa
 from provenmf.metrics.communities import averaged_spearman
 from provenmf.metrics.matching import best_assignment
-from provenmf.solvers.separable.spa import spa
 
 LARGE = 8000
 KINDS = {

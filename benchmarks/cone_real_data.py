@@ -22,12 +22,12 @@ from rich.console import Console
 from rich.table import Table
 
 from provenmf.applications.topics.tf_idf import document_frequency, tf_idf
-from provenmf.blocks import as_blocks
+from provenmf.certificate.fit import Fit
+from provenmf.data import as_blocks
 from provenmf.errors import DegenerateData
-from provenmf.guarantees.cones import certify
-from provenmf.guarantees.fit import Fit
-from provenmf.records import Factorization
-from provenmf.solvers.cones.solver import cones, nearest_component_weights
+from provenmf.methods.cones.guarantee import certify
+from provenmf.methods.cones.solver import cones, nearest_component_weights
+from provenmf.results import Factorization
 
 
 def features(counts):

@@ -13,13 +13,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from provenmf.blocks import as_blocks
+from provenmf.certificate.fit import Fit
+from provenmf.data import as_blocks
 from provenmf.datasets.cones import equiangular_axes, sample_cones
 from provenmf.errors import DegenerateData
-from provenmf.guarantees.cones import certify
-from provenmf.guarantees.fit import Fit
-from provenmf.records import Factorization
-from provenmf.solvers.cones.solver import cones, nearest_component_weights
+from provenmf.methods.cones.guarantee import certify
+from provenmf.methods.cones.solver import cones, nearest_component_weights
+from provenmf.results import Factorization
 
 KINDS = (
     "separated cones",

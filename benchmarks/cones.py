@@ -14,12 +14,12 @@ from rich.console import Console
 from rich.table import Table
 
 from provenmf import ConeNMF
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.datasets.cones import paper_cones
-from provenmf.guarantees.cone_model import theorem_5_bound, theorem_5_limit
+from provenmf.methods.cones.farthest_first import farthest_first
+from provenmf.methods.cones.guarantee import theorem_5_bound, theorem_5_limit
+from provenmf.methods.cones.solver import row_lengths
 from provenmf.reproduce.cones import PAPER_SECONDS, algorithm_2, literal_algorithm_2, relative_error
-from provenmf.solvers.cones.farthest_first import farthest_first
-from provenmf.solvers.cones.solver import row_lengths
 
 K, ALPHA = 50, 0.3
 # The authors' later code for the same algorithm, in Octave, on two cores.

@@ -26,13 +26,13 @@ from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
 from provenmf import diagnose, factorize
-from provenmf.advisor.diagnose import advised_methods
+from provenmf.advice.diagnose import advised_methods
 from provenmf.datasets.and_descent import sample_dirichlet, topic_components
 from provenmf.datasets.cones import paper_cones
 from provenmf.datasets.purification import sample_purification
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.errors import DegenerateData, InvalidInput
-from provenmf.estimators import make_estimator
+from provenmf.methods import make_estimator
 from provenmf.metrics.matching import match_components
 
 K = 4

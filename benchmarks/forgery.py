@@ -25,16 +25,16 @@ from rich.console import Console
 from rich.table import Table
 
 from provenmf import find_communities, find_topics, unmix
+from provenmf.certificate import moves
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.datasets.networks import mixed_membership_network
 from provenmf.errors import ProvenmfError
-from provenmf.estimators import CATALOGUE, estimator_class
-from provenmf.estimators.certificate import certify
-from provenmf.guarantees import moves
 from provenmf.io import load
-from provenmf.records import Answer
-from provenmf.records.verdict import FROM_FILE
+from provenmf.methods import CATALOGUE, estimator_class
+from provenmf.methods.certify import certify
 from provenmf.report import render
+from provenmf.results import Answer
+from provenmf.results.verdict import FROM_FILE
 
 COLUMNS = "files refused unchanged other false crashes pages unmarked".split()
 APPLICATIONS = ("topics", "communities", "unmix")

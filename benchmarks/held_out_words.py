@@ -26,11 +26,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics import normalized_mutual_info_score
 
+from provenmf.applications.topics.crossing import without
+from provenmf.applications.topics.document_posterior import infer_documents
 from provenmf.metrics.clustering import clustering_accuracy
 from provenmf.metrics.topics import npmi_coherence, top_words
 from provenmf.reproduce.real_data import Collection
-from provenmf.solvers.topics.crossing import without
-from provenmf.solvers.topics.documents import infer_documents
 
 Floats = NDArray[np.float64]
 N_TOPICS = {"bbc_news": 5, "news20": 20, "nips": 50, "tdt2": 10, "reuters21578": 10}

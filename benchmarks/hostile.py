@@ -54,10 +54,10 @@ from provenmf import (
     unmix,
 )
 from provenmf.datasets.networks import mixed_membership_network
-from provenmf.estimators import CATALOGUE, make_estimator
 from provenmf.io import read_cube, read_graph, read_images, read_matrix, read_texts
+from provenmf.methods import CATALOGUE, make_estimator
 from provenmf.progress import Progress
-from provenmf.records import StopReason
+from provenmf.results import StopReason
 
 Tried = tuple[int, str]  # how many, and what came out
 NO_REPORT = ["--no-report", "--force"]
@@ -379,7 +379,7 @@ def storages(rng: Rng) -> Tried:
 
 COMPILED = """
 import numpy as np
-from provenmf.kernels.least_squares.sparse_products import multiply_rows_in_place as multiply
+from provenmf.linalg.products import multiply_rows_in_place as multiply
 out, index, pointers = np.zeros((1, 1)), np.zeros(1, np.int32), np.array([0, 1], np.int32)
 multiply(pointers, index, np.full(1, 3.0), np.full((1, 1), 2.0), 0, 1, out)
 print(out[0, 0])

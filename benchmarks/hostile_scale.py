@@ -49,12 +49,12 @@ from commands import typed
 from oracles import hold
 
 from provenmf import Checkpoint, ProvenmfError, factorize, find_topics, load, resources
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus
-from provenmf.estimators import make_estimator
 from provenmf.io import convert as converting
 from provenmf.io.convert import convert
 from provenmf.io.snapshot import load_snapshot
+from provenmf.methods import make_estimator
 
 SECONDS = 60.0
 K = 3
@@ -391,7 +391,7 @@ def impatient(seconds: float = 3.0) -> Any:
     """Do not wait a minute for workers that will never come."""
     from unittest import mock
 
-    return mock.patch("provenmf.blocks.workers.PATIENCE", seconds, create=True)
+    return mock.patch("provenmf.data.workers.PATIENCE", seconds, create=True)
 
 
 def no_workers() -> None:
@@ -618,7 +618,7 @@ def with_lazy_weights(use: Callable[[Any], Any], *, after: bool = False) -> None
     """Use a fit whose weights are on the workers, while they are there or `after` they are gone."""
     from unittest import mock
 
-    with mock.patch("provenmf.estimators.memory.LEFT_ON_WORKERS", 0), folder():
+    with mock.patch("provenmf.methods.memory.LEFT_ON_WORKERS", 0), folder():
         with cluster(1):
             fitted = model(certify=False).fit(chunked())
             if not after:
@@ -1710,7 +1710,7 @@ def budgets() -> list[Case]:
 
 
 def nested() -> None:
-    from provenmf.budget import memory_budget
+    from provenmf.resources import memory_budget
 
     with resources(memory="2GB"):
         with resources(n_jobs=1):
@@ -1721,7 +1721,7 @@ def nested() -> None:
 
 
 def after_an_error() -> None:
-    from provenmf.budget import memory_budget
+    from provenmf.resources import memory_budget
 
     with contextlib.suppress(ProvenmfError), resources(memory="2GB", n_jobs=0):
         pass

@@ -26,7 +26,7 @@ import numpy as np
 from dask.delayed import delayed
 
 from provenmf import resources
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.reproduce.memory import high_water_mark
 
 ITERATIONS = 3  # what a pass takes does not depend on how many there are

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from provenmf.blocks.memory import MemoryBlocks
-from provenmf.solvers.separable.fast_anchor import fast_anchor
-from provenmf.solvers.separable.spa import spa
+from provenmf.data.memory import MemoryBlocks
+from provenmf.methods.separable.fast_anchor import fast_anchor
+from provenmf.methods.separable.spa import spa
 
 METHODS: dict[str, Callable[..., Any]] = {"SPA": spa, "FastAnchor": fast_anchor}
 

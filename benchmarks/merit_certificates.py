@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from provenmf import MERIT
 from provenmf.datasets.sample import Sample
 from provenmf.datasets.separable import dirichlet_mixtures, middle_points
-from provenmf.records import Certificate
+from provenmf.results import Certificate
 
 Trial = Callable[[float, int], tuple[NDArray[np.float64], NDArray[np.intp], float]]
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from provenmf import FastGradient
 from provenmf.datasets.separable import dirichlet_mixtures
-from provenmf.solvers.merit.mixture import Mixture
+from provenmf.methods.merit.mixture import Mixture
 
 LAM, MU = 1.0, 1e-5
 CONTENDERS = ("blocked", "literal", "fast gradient")

@@ -26,9 +26,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from provenmf import MERIT, SPA
-from provenmf.blocks import as_blocks
+from provenmf.certificate.fit import Fit
+from provenmf.data import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures
-from provenmf.guarantees.fit import Fit
 
 D = 50
 WRITTEN_ROWS = 100_000  # at a time

@@ -24,11 +24,11 @@ from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
 from provenmf import PoissonNMF
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.linalg.divergence import excess
 from provenmf.linalg.scaling import unit_rows
+from provenmf.methods.poisson.solver import poisson_nmf
 from provenmf.metrics.matching import best_assignment
-from provenmf.solvers.poisson.solver import poisson_nmf
 
 
 def planted_counts(n, d, k, seed):

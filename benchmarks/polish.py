@@ -23,10 +23,10 @@ from sklearn.decomposition import NMF, MiniBatchNMF
 from sklearn.exceptions import ConvergenceWarning
 
 from provenmf import ANLS, HALS
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.linalg.norms import squared_frobenius_norm, squared_residual_rows
-from provenmf.solvers.alternating.starts import start_factors
-from provenmf.solvers.weights import encode
+from provenmf.methods.alternating.starts import start_factors
+from provenmf.methods.weights import encode
 
 SEED = 0
 clock = time.perf_counter

@@ -16,14 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.datasets.purification import sample_purification, warm_start
 from provenmf.linalg.pseudo_inverse import left_inverse
+from provenmf.methods.purification.decoding import pair_moments
+from provenmf.methods.purification.solver import initial_state
+from provenmf.methods.purification.solver import purification as solve
 from provenmf.reproduce import purification, purification_choices, purification_general
 from provenmf.reproduce.experiment import Settings
-from provenmf.solvers.purification.decoding import pair_moments
-from provenmf.solvers.purification.solver import initial_state
-from provenmf.solvers.purification.solver import purification as solve
 
 
 def seconds(function):

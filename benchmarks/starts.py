@@ -17,8 +17,8 @@ from polish import relative_error
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
-from provenmf.blocks import as_blocks
-from provenmf.solvers.alternating.starts import start_factors
+from provenmf.data import as_blocks
+from provenmf.methods.alternating.starts import start_factors
 
 STARTS = ("cones", "spa", "nndsvd", "nndsvda", "nndsvdar", "random")
 

@@ -14,10 +14,10 @@ import exact
 import numpy as np
 from scipy.optimize import linprog
 
-from provenmf.blocks import as_blocks
-from provenmf.blocks.identity import fingerprint_of
+from provenmf.data import as_blocks
+from provenmf.data.identity import fingerprint_of
 from provenmf.linalg.fingerprint import same_values
-from provenmf.storage import as_dense
+from provenmf.linalg.storage import as_dense
 
 CHECKS, BOUNDS, MEASURES = {}, {}, {}
 SMALL = Fraction(1, 10**9)

@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from provenmf.datasets.separable import dirichlet_mixtures
-from provenmf.estimators import CATALOGUE, make_estimator
+from provenmf.methods import CATALOGUE, make_estimator
 
 FEW_ITERATIONS = ("merit", "hals", "anls", "poisson", "fast_gradient", "and_descent")
 Fit = tuple[str, bool]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from provenmf.metrics.topics import top_words
-from provenmf.records import Certificate
+from provenmf.results import Certificate
 
 N_WORDS = 10
 

@@ -20,7 +20,7 @@ from scipy.io import wavfile
 from scipy.signal import stft
 
 from provenmf import HALS
-from provenmf.guarantees.uniqueness import examine
+from provenmf.certificate.uniqueness import examine
 
 SETS = (
     ("Olivetti", "olivetti/olivetti.npz", lambda z: z["X"], 6),

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from provenmf import SPA, FastAnchor
-from provenmf.blocks.preparation import prepare_cooccurrence
+from provenmf.data.preparation import prepare_cooccurrence
 
 
 def make_corpus(n_documents=2000, n_words=60, n_topics=4, seed=0):

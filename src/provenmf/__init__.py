@@ -10,17 +10,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from provenmf.advisor.automatic import factorize
-    from provenmf.advisor.choose_rank import choose_rank
-    from provenmf.advisor.diagnose import Diagnosis, diagnose
-    from provenmf.advisor.new_rows import conformal_residual
-    from provenmf.advisor.rank_choice import RankChoice
-    from provenmf.advisor.stability import Stability, stability
+    from provenmf.advice.automatic import factorize
+    from provenmf.advice.choose_rank import choose_rank
+    from provenmf.advice.diagnose import Diagnosis, diagnose
+    from provenmf.advice.new_rows import conformal_residual
+    from provenmf.advice.rank_choice import RankChoice
+    from provenmf.advice.stability import Stability, stability
     from provenmf.applications.communities import Communities, find_communities
     from provenmf.applications.parts import Parts, find_parts
     from provenmf.applications.topics import Topics, find_topics
     from provenmf.applications.unmixing import Unmixing, unmix
-    from provenmf.budget import resources
     from provenmf.errors import (
         ClusterLost,
         DegenerateData,
@@ -30,55 +29,52 @@ if TYPE_CHECKING:
         TooLarge,
         UnreadableFile,
     )
-    from provenmf.estimators.and_descent import AND
-    from provenmf.estimators.anls import ANLS
-    from provenmf.estimators.certificate import certify
-    from provenmf.estimators.component_errors import with_error_bars
-    from provenmf.estimators.cones import ConeNMF
-    from provenmf.estimators.fast_anchor import FastAnchor
-    from provenmf.estimators.fast_gradient import FastGradient
-    from provenmf.estimators.hals import HALS
-    from provenmf.estimators.merit import MERIT
-    from provenmf.estimators.poisson import PoissonNMF
-    from provenmf.estimators.purification import Purification
-    from provenmf.estimators.spa import SPA
-    from provenmf.estimators.traits import Traits
-    from provenmf.estimators.xray import XRAY
     from provenmf.io import load
+    from provenmf.methods.alternating.estimator import ANLS, HALS
+    from provenmf.methods.and_descent.estimator import AND
+    from provenmf.methods.certify import certify
+    from provenmf.methods.checkpoint import Checkpoint
+    from provenmf.methods.component_errors import with_error_bars
+    from provenmf.methods.cones.estimator import ConeNMF
+    from provenmf.methods.merit.estimator import MERIT
+    from provenmf.methods.poisson.estimator import PoissonNMF
+    from provenmf.methods.purification.estimator import Purification
+    from provenmf.methods.separable.estimator import SPA, XRAY, FastAnchor, FastGradient
+    from provenmf.methods.traits import Traits
     from provenmf.progress import Progress
-    from provenmf.records import Certificate, Check, ErrorBars, Factorization, StopReason, Trace
-    from provenmf.solvers.checkpoint import Checkpoint
+    from provenmf.resources import resources
+    from provenmf.results import Certificate, Check, ErrorBars, Factorization, StopReason, Trace
 
 __version__ = "0.1.0"
 
 # name -> module that defines it; a test compares this with the imports above
 _PUBLIC = {
-    "AND": "estimators.and_descent",
-    "Purification": "estimators.purification",
-    "ConeNMF": "estimators.cones",
-    "MERIT": "estimators.merit",
-    "SPA": "estimators.spa",
-    "XRAY": "estimators.xray",
-    "FastAnchor": "estimators.fast_anchor",
-    "FastGradient": "estimators.fast_gradient",
-    "HALS": "estimators.hals",
-    "ANLS": "estimators.anls",
-    "PoissonNMF": "estimators.poisson",
-    "factorize": "advisor.automatic",
-    "certify": "estimators.certificate",
-    "with_error_bars": "estimators.component_errors",
-    "Traits": "estimators.traits",
-    "Checkpoint": "solvers.checkpoint",
-    "resources": "budget",
+    "AND": "methods.and_descent.estimator",
+    "Purification": "methods.purification.estimator",
+    "ConeNMF": "methods.cones.estimator",
+    "MERIT": "methods.merit.estimator",
+    "SPA": "methods.separable.estimator",
+    "XRAY": "methods.separable.estimator",
+    "FastAnchor": "methods.separable.estimator",
+    "FastGradient": "methods.separable.estimator",
+    "HALS": "methods.alternating.estimator",
+    "ANLS": "methods.alternating.estimator",
+    "PoissonNMF": "methods.poisson.estimator",
+    "factorize": "advice.automatic",
+    "certify": "methods.certify",
+    "with_error_bars": "methods.component_errors",
+    "Traits": "methods.traits",
+    "Checkpoint": "methods.checkpoint",
+    "resources": "resources",
     "Progress": "progress",
     "load": "io",
-    "diagnose": "advisor.diagnose",
-    "Diagnosis": "advisor.diagnose",
-    "conformal_residual": "advisor.new_rows",
-    "choose_rank": "advisor.choose_rank",
-    "RankChoice": "advisor.rank_choice",
-    "stability": "advisor.stability",
-    "Stability": "advisor.stability",
+    "diagnose": "advice.diagnose",
+    "Diagnosis": "advice.diagnose",
+    "conformal_residual": "advice.new_rows",
+    "choose_rank": "advice.choose_rank",
+    "RankChoice": "advice.rank_choice",
+    "stability": "advice.stability",
+    "Stability": "advice.stability",
     "find_topics": "applications.topics",
     "Topics": "applications.topics",
     "find_communities": "applications.communities",
@@ -87,12 +83,12 @@ _PUBLIC = {
     "Unmixing": "applications.unmixing",
     "find_parts": "applications.parts",
     "Parts": "applications.parts",
-    "Factorization": "records",
-    "Certificate": "records",
-    "Check": "records",
-    "Trace": "records",
-    "ErrorBars": "records",
-    "StopReason": "records",
+    "Factorization": "results",
+    "Certificate": "results",
+    "Check": "results",
+    "Trace": "results",
+    "ErrorBars": "results",
+    "StopReason": "results",
     "ProvenmfError": "errors",
     "ClusterLost": "errors",
     "InvalidInput": "errors",

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import provenmf
 from provenmf.errors import InvalidInput
-from provenmf.estimators import CATALOGUE, estimator_class, make_estimator
+from provenmf.methods import CATALOGUE, estimator_class, make_estimator
 
 METHODS = list(CATALOGUE)
 # Mixtures with weights that sum to one are not Purification's model, and it says so.
@@ -253,7 +253,7 @@ DRAWS = {
 
 def test_random_state_decides_what_is_drawn(method, monkeypatch):
     for name in ("FEW_ROWS", "DICTIONARY"):  # else MERIT tries every row
-        monkeypatch.setattr(f"provenmf.solvers.merit.solver.{name}", 10)
+        monkeypatch.setattr(f"provenmf.methods.merit.solver.{name}", 10)
     if method not in DRAWS:
         assert "random_state" not in make(method).get_params()
         return

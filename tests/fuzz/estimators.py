@@ -16,9 +16,9 @@ from matrices import Rng, draw, fingerprint, stored
 from oracles import check_fit, hold, is_allowed, relative_error, same_twice, saved_equal
 
 from provenmf import AND, Checkpoint, Purification
-from provenmf.estimators import CATALOGUE, estimator_class
-from provenmf.records import StopReason
-from provenmf.solvers.and_descent import sums
+from provenmf.methods import CATALOGUE, estimator_class
+from provenmf.methods.and_descent import sums
+from provenmf.results import StopReason
 
 INITS = ("cones", "spa", "anchors", "merit", "random-rows", "random", "nndsvd", "nndsvda")
 SKIPPED = ("callback", "on_interrupt", "random_state", "verbose", "memory_limit", "n_components")

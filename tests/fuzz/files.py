@@ -28,9 +28,9 @@ from pool import let_it_run
 
 from provenmf import SPA, Checkpoint, find_topics, load
 from provenmf import io as readers
-from provenmf.blocks import as_blocks
 from provenmf.cli.topics import read_stop_words
 from provenmf.cli.unmix import read_truth
+from provenmf.data import as_blocks
 from provenmf.io import child, guarded
 from provenmf.io.columns import read_column
 from provenmf.io.convert import convert
@@ -38,7 +38,7 @@ from provenmf.io.memberships import read_memberships
 from provenmf.io.rasters import write_maps
 from provenmf.io.snapshot import load_snapshot, save_snapshot
 from provenmf.io.sparse_rows import write_sparse_rows
-from provenmf.solvers.checkpoint import Keeper
+from provenmf.methods.checkpoint import Keeper
 
 CHILD_SECONDS = 2  # CPU seconds for a guarded reader; damaged HDF5 files keep it busy for ever
 X = sp.random(12, 6, 0.5, random_state=0, format="csr")

@@ -30,7 +30,7 @@ from provenmf import (
     find_topics,
     unmix,
 )
-from provenmf.estimators import CATALOGUE, make_estimator
+from provenmf.methods import CATALOGUE, make_estimator
 
 # Files that are mapped into memory: a fit looks whether they change, so they must outlive it.
 MAPPED = tempfile.TemporaryDirectory()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.datasets.and_descent import (
     sample_dirichlet,
     sample_fresh_covariance,
@@ -13,11 +13,11 @@ from provenmf.datasets.and_descent import (
     start_nearby,
     topic_components,
 )
-from provenmf.guarantees.and_descent import general_correlation
+from provenmf.methods.and_descent.guarantee import general_correlation
+from provenmf.methods.and_descent.solver import and_descent
+from provenmf.methods.and_descent.stage import StageRule
 from provenmf.metrics.recovery import total_squared_correlation_error, unit_distances
 from provenmf.reproduce.and_courses import PAPER
-from provenmf.solvers.and_descent.solver import and_descent
-from provenmf.solvers.and_descent.stage import StageRule
 
 TOPICS = topic_components(30, 60, random_state=0)
 

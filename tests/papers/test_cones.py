@@ -7,7 +7,7 @@ import pytest
 
 from provenmf import ConeNMF
 from provenmf.datasets.cones import equiangular_axes, paper_cones, sample_cones
-from provenmf.guarantees.cone_model import theorem_5_limit
+from provenmf.methods.cones.guarantee import theorem_5_limit
 
 K, D, ALPHA = 10, 100, 0.3
 

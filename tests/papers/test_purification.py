@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from provenmf import AND, Purification
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.datasets.purification import overlapping_features, sample_purification, warm_start
+from provenmf.methods.purification.decoding import pair_moments, relu_decode
+from provenmf.methods.purification.solver import initial_state
 from provenmf.metrics.matching import match_components
 from provenmf.reproduce import purification, purification_choices, purification_general
 from provenmf.reproduce.experiment import Settings
 from provenmf.reproduce.purification_trials import exact_sample, purify_sample, slope
-from provenmf.solvers.purification.decoding import pair_moments, relu_decode
-from provenmf.solvers.purification.solver import initial_state
 
 K, D, LEVELS = 7, 70, 7
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from provenmf.datasets.separable import dirichlet_mixtures
-from provenmf.estimators import make_estimator
+from provenmf.methods import make_estimator
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # few iterations, and they say so
 seeds = st.integers(0, 2**32 - 1)

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 
 from provenmf import MERIT, SPA, XRAY, ConeNMF, FastAnchor
-from provenmf.blocks import as_blocks
+from provenmf.certificate.fit import Fit
+from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
-from provenmf.guarantees.fit import Fit
 
 METHODS = {
     "SPA": lambda k: SPA(k),

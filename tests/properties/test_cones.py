@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from provenmf import ConeNMF
-from provenmf.blocks import as_blocks
+from provenmf.certificate.fit import Fit
+from provenmf.data import as_blocks
 from provenmf.datasets.cones import equiangular_axes, sample_cones
-from provenmf.guarantees.cones import certify
-from provenmf.guarantees.fit import Fit
-from provenmf.solvers.cones.solver import cones
+from provenmf.methods.cones.guarantee import certify
+from provenmf.methods.cones.solver import cones
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -6,11 +6,11 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.datasets.purification import sample_purification, warm_start
 from provenmf.linalg.pseudo_inverse import left_inverse
-from provenmf.solvers.purification.decoding import relu_decode
-from provenmf.solvers.purification.solver import purification
+from provenmf.methods.purification.decoding import relu_decode
+from provenmf.methods.purification.solver import purification
 
 seeds = st.integers(0, 10_000)
 

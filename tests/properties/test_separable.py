@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures
-from provenmf.solvers.separable.fast_anchor import fast_anchor
-from provenmf.solvers.separable.fast_gradient import fast_gradient
-from provenmf.solvers.separable.spa import spa
-from provenmf.solvers.separable.xray import xray
+from provenmf.methods.separable.fast_anchor import fast_anchor
+from provenmf.methods.separable.fast_gradient import fast_gradient
+from provenmf.methods.separable.spa import spa
+from provenmf.methods.separable.xray import xray
 
 # All of them choose rows without chance; the names are for the reports.
 METHODS = {

@@ -9,16 +9,16 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf import Checkpoint, certify, find_topics
-from provenmf.blocks import as_blocks
-from provenmf.blocks.chunks import Recipe
-from provenmf.blocks.cluster import ClusterBlocks
-from provenmf.blocks.cluster_parts import ClusterParts
-from provenmf.blocks.workers import Workers, are_reached, homes_of
+from provenmf.certificate.uniqueness import ELSEWHERE, EVERYWHERE, NEARBY
+from provenmf.data import as_blocks
+from provenmf.data.chunks import Recipe
+from provenmf.data.cluster import ClusterBlocks
+from provenmf.data.cluster_parts import ClusterParts
+from provenmf.data.workers import Workers, are_reached, homes_of
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.errors import ClusterLost, InvalidInput
-from provenmf.estimators import CATALOGUE, estimator_class, make_estimator
-from provenmf.guarantees.uniqueness import ELSEWHERE, EVERYWHERE, NEARBY
+from provenmf.methods import CATALOGUE, estimator_class, make_estimator
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 da = pytest.importorskip("dask.array")
@@ -98,7 +98,7 @@ def test_passes_on_a_cluster_equal_passes_in_memory(client):
 
 def test_sums_that_come_with_rows_are_added_up_on_the_workers(client, monkeypatch):
     """A Gram matrix for each chunk would be more than the data."""
-    monkeypatch.setattr("provenmf.blocks.cluster.FOLDED", 2)
+    monkeypatch.setattr("provenmf.data.cluster.FOLDED", 2)
     matrix = np.random.default_rng(0).random((200, 8))
     rows = np.zeros(200)
     blocks = as_blocks(da.from_array(matrix, chunks=(7, 8)))
@@ -124,7 +124,7 @@ def test_sums_do_not_depend_on_the_number_of_workers(client, chunk_rows, monkeyp
     X = da.from_array(np.random.default_rng(0).random((200, 8)), chunks=(chunk_rows, 8))
 
     def found(tasks):
-        monkeypatch.setattr("provenmf.blocks.cluster.TASKS_PER_THREAD", tasks)
+        monkeypatch.setattr("provenmf.data.cluster.TASKS_PER_THREAD", tasks)
         blocks = as_blocks(X)
         kept = blocks.keep(lambda b: b[:, :2])
         total = blocks.map_reduce(lambda b, p: (b.T @ b, b.T @ p), kept)
@@ -165,7 +165,7 @@ def test_weights_stay_on_the_workers(client, method, monkeypatch):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_large_weights_stay_on_the_workers_until_they_are_read(client, method, monkeypatch):
-    monkeypatch.setattr("provenmf.estimators.memory.LEFT_ON_WORKERS", 0)
+    monkeypatch.setattr("provenmf.methods.memory.LEFT_ON_WORKERS", 0)
     far = make(method, certify=False).fit(chunked(data().astype(np.float32))).factorization_
     assert "weights" not in vars(far)
     assert far.n_rows == 60 and "60 rows" in repr(far)
@@ -195,9 +195,9 @@ def test_a_certificate_leaves_large_weights_on_the_workers(
     client, method, options, scale, monkeypatch
 ):
     """All statements are those of memory, and no array (rows, components) comes for them."""
-    monkeypatch.setattr("provenmf.estimators.memory.LEFT_ON_WORKERS", 0)
-    monkeypatch.setattr("provenmf.guarantees.uniqueness.MOST_ENTRIES", 0)
-    monkeypatch.setattr("provenmf.guarantees.decay.AT_ONCE", 2)
+    monkeypatch.setattr("provenmf.methods.memory.LEFT_ON_WORKERS", 0)
+    monkeypatch.setattr("provenmf.certificate.uniqueness.MOST_ENTRIES", 0)
+    monkeypatch.setattr("provenmf.certificate.decay.AT_ONCE", 2)
     X, (near, far) = scale * data(), (make(method, **options) for _ in range(2))
     shapes = all_that_comes(monkeypatch)
     far._remember = partial(remembered, far, shapes)
@@ -206,15 +206,15 @@ def test_a_certificate_leaves_large_weights_on_the_workers(
     chunks = {27, 33}
     assert not [shape for shape in shapes if len(shape) > 1 and shape[0] in chunks and shape[1] > 2]
     monkeypatch.undo()
-    monkeypatch.setattr("provenmf.guarantees.uniqueness.MOST_ENTRIES", 0)
+    monkeypatch.setattr("provenmf.certificate.uniqueness.MOST_ENTRIES", 0)
     assert_same_certificate(near.fit(X).certificate_, far.certificate_)
     assert far.certificate_.verdict == near.certificate_.verdict
 
 
 @pytest.mark.parametrize("method", ["hals", "spa", "and_descent"])
 def test_certificates_of_data_in_single_precision(client, method, monkeypatch):
-    monkeypatch.setattr("provenmf.estimators.memory.LEFT_ON_WORKERS", 0)
-    monkeypatch.setattr("provenmf.guarantees.uniqueness.MOST_ENTRIES", 0)
+    monkeypatch.setattr("provenmf.methods.memory.LEFT_ON_WORKERS", 0)
+    monkeypatch.setattr("provenmf.certificate.uniqueness.MOST_ENTRIES", 0)
     X = data().astype(np.float32)
     near, far = make(method).fit(X), make(method).fit(chunked(X))
     assert not far.factorization_.weights_are_here
@@ -262,7 +262,7 @@ def assert_same_certificate(near, far, rel=1e-5):
 
 
 def test_what_needs_all_weights_says_that_they_are_on_the_workers(client, monkeypatch):
-    monkeypatch.setattr("provenmf.estimators.memory.LEFT_ON_WORKERS", 0)
+    monkeypatch.setattr("provenmf.methods.memory.LEFT_ON_WORKERS", 0)
     far = make("hals").fit(chunked(data()))
     checks = {check.name: check for check in far.certificate_.checks}
     for name in (EVERYWHERE, NEARBY):
@@ -273,7 +273,7 @@ def test_what_needs_all_weights_says_that_they_are_on_the_workers(client, monkey
 
 
 def test_weights_left_on_a_cluster_that_is_gone_are_named(monkeypatch):
-    monkeypatch.setattr("provenmf.estimators.memory.LEFT_ON_WORKERS", 0)
+    monkeypatch.setattr("provenmf.methods.memory.LEFT_ON_WORKERS", 0)
     with (
         distributed.LocalCluster(
             n_workers=1, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
@@ -294,7 +294,7 @@ def test_a_fit_on_a_cluster_goes_on_from_a_checkpoint(client, tmp_path):
 
 
 def test_arrays_on_the_workers_are_sent_again_only_if_they_changed(client, monkeypatch):
-    monkeypatch.setattr("provenmf.blocks.cluster_parts.WORTH_KEEPING", 1)
+    monkeypatch.setattr("provenmf.data.cluster_parts.WORTH_KEEPING", 1)
     X = np.random.default_rng(0).random((50, 4))
     blocks = as_blocks(da.from_array(X, chunks=(20, 4)))
     weights = blocks.map_rows(lambda block: block[:, :2] + 1)
@@ -310,10 +310,10 @@ def test_arrays_on_the_workers_are_sent_again_only_if_they_changed(client, monke
 @pytest.mark.parametrize("method", ["spa", "hals", "cones"])
 def test_chunks_that_do_not_fit_are_made_again_in_each_pass(client, method, small, monkeypatch):
     """By the tasks that need them, one at a time; or by tasks of their own, if that says a lot."""
-    monkeypatch.setattr("provenmf.blocks.workers.SHARE", 0.0)
-    monkeypatch.setattr("provenmf.blocks.cluster.TASKS_THAT_READ", 0)
+    monkeypatch.setattr("provenmf.data.workers.SHARE", 0.0)
+    monkeypatch.setattr("provenmf.data.cluster.TASKS_THAT_READ", 0)
     if not small:
-        monkeypatch.setattr("provenmf.blocks.chunks.RECIPE_BYTES", 0)
+        monkeypatch.setattr("provenmf.data.chunks.RECIPE_BYTES", 0)
     blocks = as_blocks(chunked(data()))
     assert all(isinstance(chunk, Recipe) for chunk in blocks._chunks) == small
     assert len(blocks._layout.members) == (1 if small else 4)
@@ -324,7 +324,7 @@ def test_chunks_that_do_not_fit_are_made_again_in_each_pass(client, method, smal
 
 def test_chunks_stay_where_they_are(client, monkeypatch):
     """Those of two workers that alternate too; sums do not depend on it."""
-    monkeypatch.setattr("provenmf.blocks.cluster.TASKS_PER_THREAD", 1)
+    monkeypatch.setattr("provenmf.data.cluster.TASKS_PER_THREAD", 1)
     workers = sorted(client.scheduler_info()["workers"])
     rows = np.random.default_rng(0).random((7, 5, 4))
 
@@ -365,7 +365,7 @@ def test_workers_get_their_share_of_the_chunks():
 
 def test_merit_on_a_cluster_is_merit_in_memory(client, monkeypatch):
     """Rows and pairs stay on the workers; the client sees the dictionary."""
-    monkeypatch.setattr("provenmf.solvers.merit.solver.SEARCH_ROWS", 1000)
+    monkeypatch.setattr("provenmf.methods.merit.solver.SEARCH_ROWS", 1000)
     X = dirichlet_mixtures(1200, 12, 4, snr=15, random_state=0).data
     array = da.from_array(X, chunks=(500, 12))
     near, far = make("merit", certify=False).fit(X), make("merit", certify=False).fit(array)
@@ -381,7 +381,7 @@ def test_topics_on_a_cluster_are_topics_in_memory(client, monkeypatch):
     corpus = topic_corpus(1100, 200, 3, word_concentration=0.1, random_state=0)
     rows = da.from_array(corpus.counts.toarray(), chunks=((300, 500, 100, 200), 200))
     rows = rows.map_blocks(sp.csr_array, meta=sp.csr_array((0, 0)))
-    monkeypatch.setattr("provenmf.estimators.memory.MOST_GATHERED", 0.0)
+    monkeypatch.setattr("provenmf.methods.memory.MOST_GATHERED", 0.0)
     kept = []
     keep = ClusterBlocks.keep
     monkeypatch.setattr(ClusterBlocks, "keep", lambda *given: kept.append(keep(*given)) or kept[-1])

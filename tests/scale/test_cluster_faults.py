@@ -5,13 +5,13 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf import HALS, SPA, Checkpoint, ClusterLost, InvalidInput
-from provenmf.estimators import make_estimator
+from provenmf.methods import make_estimator
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 
-from provenmf.blocks.on_workers import aligned  # noqa: E402
+from provenmf.data.on_workers import aligned  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*max_iter")
 
@@ -147,9 +147,11 @@ def test_chunks_that_split_columns_are_joined_with_a_word():
 
 
 def test_what_comes_to_this_process_is_said_before_the_start(client, monkeypatch):
-    monkeypatch.setattr("provenmf.estimators.memory.HINT", 100.0)
+    monkeypatch.setattr("provenmf.methods.memory.HINT", 100.0)
     started = []
-    monkeypatch.setattr("provenmf.estimators.spa.spa", lambda *_, **__: started.append(1) or 1 / 0)
+    monkeypatch.setattr(
+        "provenmf.methods.separable.estimator.spa", lambda *_, **__: started.append(1) or 1 / 0
+    )
     with (
         pytest.warns(RuntimeWarning, match="SPA brings weights and lengths of 60 rows to this"),
         pytest.raises(ZeroDivisionError),

@@ -9,8 +9,8 @@ import pytest
 
 import provenmf
 from provenmf.errors import Message, MissingExtra, ProvenmfError
-from provenmf.estimators import CATALOGUE
-from provenmf.estimators.docstrings import completed
+from provenmf.methods import CATALOGUE
+from provenmf.methods.docstrings import completed
 
 NAMES = [name for name in provenmf.__all__ if name != "__version__"]
 FUNCTIONS = [name for name in NAMES if inspect.isfunction(getattr(provenmf, name))]

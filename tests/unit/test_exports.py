@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from provenmf.errors import InvalidInput, MissingExtra
-from provenmf.records import as_answer
-from provenmf.records.exports import unique_names
+from provenmf.results import as_answer
+from provenmf.results.exports import unique_names
 
 
 def test_anndata_has_weights_components_and_names(results):

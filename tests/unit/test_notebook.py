@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from provenmf import factorize, find_topics
-from provenmf.records import Certificate
+from provenmf.results import Certificate
 
 
 def test_the_verdict_comes_first():

@@ -9,10 +9,10 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf import HALS, SPA, certify, choose_rank, diagnose, find_parts, stability
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
-from provenmf.estimators import CATALOGUE, make_estimator
 from provenmf.io.arrays import numbers
+from provenmf.methods import CATALOGUE, make_estimator
 
 X = np.random.default_rng(0).integers(1, 50, (20, 6)).astype(float)
 ODD = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import provenmf
-from provenmf.estimators import CATALOGUE
+from provenmf.methods import CATALOGUE
 
 SOURCE = ast.parse(Path(provenmf.__file__).read_text())
 

@@ -8,9 +8,9 @@ import pytest
 import provenmf
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io import save
-from provenmf.records import Certificate, Check, Estimate, Factorization, Trace
-from provenmf.records.certificate import rounded_down, rounded_up
-from provenmf.records.states import FastGradientState, MeritState
+from provenmf.results import Certificate, Check, Estimate, Factorization, Trace
+from provenmf.results.certificate import rounded_down, rounded_up
+from provenmf.results.states import FastGradientState, MeritState
 
 
 @pytest.fixture

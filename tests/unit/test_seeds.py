@@ -6,7 +6,7 @@ import pytest
 from provenmf import HALS, choose_rank, stability
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.errors import InvalidInput
-from provenmf.seeds import generator
+from provenmf.resources import generator
 
 X = np.random.default_rng(0).random((12, 4))
 USES = {

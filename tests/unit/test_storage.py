@@ -2,7 +2,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from provenmf.linalg.norms import row_sums
-from provenmf.storage import as_dense, stored_values
+from provenmf.linalg.storage import as_dense, stored_values
 
 DENSE = np.array([[0.0, 2.0, -1.0], [0.0, 0.0, 0.0]])
 SPARSE = sp.csr_array(DENSE)

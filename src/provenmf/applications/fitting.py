@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from provenmf.advisor.rank import settled_number
-from provenmf.blocks import as_blocks
+from provenmf.advice.rank import settled_number
+from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
-from provenmf.estimators import estimator_class, make_estimator
-from provenmf.estimators.memory import announce_gathering
-from provenmf.estimators.xray import XRAY, SignedXRAY
-from provenmf.records import Factorization
+from provenmf.methods import estimator_class, make_estimator
+from provenmf.methods.memory import announce_gathering
+from provenmf.methods.separable.estimator import XRAY, SignedXRAY
+from provenmf.results import Factorization
 
 
 def fit_matrix(

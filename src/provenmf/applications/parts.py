@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from provenmf.applications.fitting import at_hand, check_number, fit_matrix, for_real_data
 from provenmf.errors import InvalidInput
-from provenmf.estimators.encoding import weights_of
 from provenmf.io.images import as_images, read_images
-from provenmf.records.answers import Answer, ReadOptions, Words
-from provenmf.records.names import names_of_largest
-from provenmf.records.shapes import Shape
+from provenmf.methods.encoding import weights_of
+from provenmf.results.answers import Answer, ReadOptions, Words
+from provenmf.results.names import names_of_largest
+from provenmf.results.shapes import Shape
 
 N_EXAMPLES = 3
 

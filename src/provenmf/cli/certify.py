@@ -32,10 +32,10 @@ def certify(
       provenmf certify samson-result.npz samson.npz --json
     """
     from provenmf.cli.fit import read_data
-    from provenmf.estimators.certificate import certify as certify_result
     from provenmf.io import load
     from provenmf.io.strict_json import strict_json
-    from provenmf.records.answers import Answer, ReadOptions
+    from provenmf.methods.certify import certify as certify_result
+    from provenmf.results.answers import Answer, ReadOptions
 
     saved = load(result)
     with Progress(f"Certifying {result.name}"):

@@ -26,7 +26,7 @@ def command_checkpoint(command: str, options: Mapping[str, Any]) -> Iterator[Non
         yield
         return
     import provenmf
-    from provenmf.solvers.checkpoint import Checkpoint, Keeper, checkpointing
+    from provenmf.methods.checkpoint import Checkpoint, Keeper, checkpointing
 
     identity = {
         "command": command,

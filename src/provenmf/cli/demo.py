@@ -15,7 +15,7 @@ from provenmf.cli.target import make_folder, numbered
 from provenmf.progress import Progress
 
 if TYPE_CHECKING:
-    from provenmf.records import Answer, Factorization
+    from provenmf.results import Answer, Factorization
 
 FOLDER = Path("demo-result")
 

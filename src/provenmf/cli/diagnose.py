@@ -34,8 +34,8 @@ def diagnose(
       provenmf diagnose table.csv
       provenmf diagnose counts.npz -k 10 --methods spa,merit
     """
-    from provenmf.advisor.diagnose import advised_methods
-    from provenmf.advisor.diagnose import diagnose as diagnose_matrix
+    from provenmf.advice.diagnose import advised_methods
+    from provenmf.advice.diagnose import diagnose as diagnose_matrix
     from provenmf.cli.fit import read_data
     from provenmf.cli.outcome import text_width
     from provenmf.io.strict_json import strict_json

@@ -15,7 +15,7 @@ from provenmf.cli.target import plan
 
 if TYPE_CHECKING:
     from provenmf.io import Table
-    from provenmf.records import Factorization
+    from provenmf.results import Factorization
 
 
 def fit(
@@ -74,9 +74,9 @@ def fit(
       provenmf fit big.npy -k 20 --method spa --no-report --json
     """
     from provenmf import Checkpoint, factorize, resources
-    from provenmf.blocks import Blocks
-    from provenmf.estimators import estimator_class
+    from provenmf.data import Blocks
     from provenmf.io import read_table
+    from provenmf.methods import estimator_class
 
     target = plan(output, data, with_report=not no_report, tables=csv, frames=frame, force=force)
     missing = method == "auto" or estimator_class(method).traits.missing_values
@@ -110,7 +110,7 @@ def fit(
 
 def described(result: Factorization, table: Table, *, transposed: bool) -> Factorization:
     """The result with the names of the table, and a hint if its columns may be the data points."""
-    from provenmf.advisor.diagnose import turned_note
+    from provenmf.advice.diagnose import turned_note
 
     names: dict[str, Any] = table.names
     hint = turned_note(table.matrix.shape)
@@ -138,7 +138,7 @@ def read_data(
 
     With `missing`, empty cells of a table are NaN.
     """
-    from provenmf.blocks import as_blocks
+    from provenmf.data import as_blocks
     from provenmf.io import Table, read_table
     from provenmf.io.sparse_rows import open_sparse_rows
 

@@ -29,7 +29,7 @@ def label(
       provenmf label samson-result.npz 1=soil "2=deep water"
     """
     from provenmf.io import load
-    from provenmf.records import as_answer
+    from provenmf.results import as_answer
 
     answer = as_answer(load(result)).labelled(parsed(names))
     answer.save(result)

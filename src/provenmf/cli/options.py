@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from provenmf.budget import threads_of
 from provenmf.errors import InvalidInput
-from provenmf.estimators import CATALOGUE
-from provenmf.parallel import available_threads
+from provenmf.methods import CATALOGUE
+from provenmf.resources import available_threads, threads_of
 
 
 def at_least_one(number: int | None) -> int | None:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import pandas
     from rich.console import Console
 
-    from provenmf.records import Answer, Factorization
-    from provenmf.records.origin import Origin
+    from provenmf.results import Answer, Factorization
+    from provenmf.results.origin import Origin
 
 
 INTERRUPTED = 130  # what shells call the exit after Ctrl-C
@@ -72,7 +72,7 @@ def _write_what_follows(
 
 def origin_of(data: Path | None) -> Origin:
     """File, command and time of what is being made."""
-    from provenmf.records.origin import Origin
+    from provenmf.results.origin import Origin
 
     file = "" if data is None else data.resolve().name
     program = Path(sys.argv[0]).name
@@ -83,7 +83,7 @@ def origin_of(data: Path | None) -> Origin:
 
 def with_origin(result: Factorization | Answer, data: Path | None = None) -> Factorization | Answer:
     """The result, knowing file, command and time."""
-    from provenmf.records import Answer
+    from provenmf.results import Answer
 
     origin = origin_of(data)
     if isinstance(result, Answer):
@@ -110,7 +110,7 @@ def _write_report(result: Factorization | Answer, target: Target) -> dict[str, s
 def write_tables(result: Factorization | Answer, folder: Path, ending: str = ".csv") -> list[Path]:
     """Each table of an answer as a CSV or Parquet file."""
     from provenmf.io import write_aside
-    from provenmf.records import as_answer
+    from provenmf.results import as_answer
 
     written = []
     for name, table in as_answer(result).tables().items():
@@ -136,7 +136,7 @@ def _encodable(value: Any) -> Any:
 
 def as_dict(result: Factorization | Answer) -> dict[str, Any]:
     """The outcome for machines."""
-    from provenmf.records import as_answer
+    from provenmf.results import as_answer
 
     answer = as_answer(result)
     fit = answer.factorization
@@ -160,8 +160,8 @@ def as_dict(result: Factorization | Answer) -> dict[str, Any]:
 
 def show(result: Factorization | Answer, screen: Console) -> None:
     """What was found and what is guaranteed, for people."""
-    from provenmf.records import StopReason, as_answer
     from provenmf.report.scores import score_rows
+    from provenmf.results import StopReason, as_answer
 
     answer = as_answer(result)
     for line in component_lines(answer, screen.width):

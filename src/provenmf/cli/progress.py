@@ -43,7 +43,7 @@ class Fitting:
 def fitting(path: Path, method: str, rank: int | None, max_iter: int | None) -> Iterator[Fitting]:
     """Progress of a method on a file, and the options to give it."""
     from provenmf.errors import InvalidInput
-    from provenmf.estimators import estimator_class
+    from provenmf.methods import estimator_class
 
     # The automatic choice begins with HALS, the only one of its methods that takes long.
     estimator = estimator_class("hals" if method == "auto" else method)

@@ -13,7 +13,7 @@ from provenmf.errors import InvalidInput
 from provenmf.progress import Progress
 
 if TYPE_CHECKING:
-    from provenmf.advisor.rank_choice import RankChoice
+    from provenmf.advice.rank_choice import RankChoice
 
 LONGEST_RANK = 6  # digits
 
@@ -118,7 +118,7 @@ def _check_page(output: Path, force: bool) -> None:
 def write_page(found: RankChoice, data: Path, path: Path) -> None:
     """The table and the curves as one HTML file."""
     from provenmf import __version__
-    from provenmf.advisor.rank_choice import FLOOR
+    from provenmf.advice.rank_choice import FLOOR
     from provenmf.cli.outcome import origin_of
     from provenmf.io import write_aside
     from provenmf.report.elements import Chart, Element, Paragraph, Tab, Table

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from provenmf.datasets.sample import Sample
 from provenmf.errors import InvalidInput, UnreadableFile
-from provenmf.seeds import generator
+from provenmf.resources import generator
 
 Array = NDArray[np.float64]
 Seed = int | np.random.Generator | None

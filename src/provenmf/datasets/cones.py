@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from provenmf.datasets.sample import Sample
 from provenmf.errors import InvalidInput
-from provenmf.seeds import generator
+from provenmf.resources import generator
 
 Spread = Literal["plane", "random"]
 

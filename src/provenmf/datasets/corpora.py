@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput
-from provenmf.seeds import generator
+from provenmf.resources import generator
 
 Floats = NDArray[np.float64]
 

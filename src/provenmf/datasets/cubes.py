@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput
-from provenmf.seeds import generator
+from provenmf.resources import generator
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput
-from provenmf.seeds import generator
+from provenmf.resources import generator
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from provenmf.datasets.sample import Sample
 from provenmf.errors import InvalidInput
 from provenmf.linalg.mixing import symmetric_norm
 from provenmf.linalg.pseudo_inverse import PseudoInverse, left_inverse
-from provenmf.seeds import generator
+from provenmf.resources import generator
 
 Values = Literal["binary", "uniform"]
 Noise = Literal["decoding", "features", "unbiased"]

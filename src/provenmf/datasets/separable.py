@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.datasets.sample import Sample
-from provenmf.seeds import generator
+from provenmf.resources import generator
 
 
 def middle_points(

@@ -16,9 +16,9 @@ from provenmf.io.files import existing, parsing
 from provenmf.io.hdf5 import member
 from provenmf.io.optional import optional
 from provenmf.io.output import check_target
-from provenmf.records.answers import Answer, as_answer
-from provenmf.records.exports import KEY, summary
-from provenmf.records.factorization import Factorization
+from provenmf.results.answers import Answer, as_answer
+from provenmf.results.exports import KEY, summary
+from provenmf.results.factorization import Factorization
 
 # How AnnData marks its own encodings.
 ARRAY = {"encoding-type": "array", "encoding-version": "0.2.0"}

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput
-from provenmf.storage import (
+from provenmf.linalg.storage import (
     NUMBERS,
     check_scale,
     largest_of,

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from provenmf.errors import InvalidInput, MissingExtra, TooLarge
 from provenmf.io.limits import unlimited
-from provenmf.storage import NUMBERS
+from provenmf.linalg.storage import NUMBERS
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ from provenmf.io.output import check_target, write_aside
 from provenmf.io.row_order import rows_in_order
 from provenmf.io.sparse_rows import open_sparse_rows, write_sparse_rows
 from provenmf.io.text_tables import text_tables
-from provenmf.storage import NUMBERS, float_type, wide_type
+from provenmf.linalg.storage import NUMBERS, float_type, wide_type
 
 TARGETS = (".npz", ".npy")
 CHUNK_BYTES = 16 * 2**20

@@ -17,7 +17,7 @@ from provenmf.io.matrices import choose_array, read_mat
 from provenmf.io.notes import counted
 from provenmf.io.numpy_files import read_npy, read_npz
 from provenmf.io.optional import optional
-from provenmf.storage import check_scale, largest_of
+from provenmf.linalg.storage import check_scale, largest_of
 
 # Names under which the files in circulation keep the cube and the size of its image.
 CUBE_KEYS = ("Y", "V", "cube", "X", "data")

@@ -16,8 +16,8 @@ from provenmf.io.numpy_files import read_npz
 from provenmf.io.output import write_aside
 from provenmf.io.strict_json import exact_json, from_exact_json
 from provenmf.io.version_one import upgraded
-from provenmf.records import Factorization
-from provenmf.records.answers import ANSWERS, Answer
+from provenmf.results import Factorization
+from provenmf.results.answers import ANSWERS, Answer
 
 FORMAT = "provenmf-factorization"
 FORMAT_VERSION = 2

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput
 from provenmf.io.typed_values import checked, is_mapping
-from provenmf.records import Certificate, MethodState
-from provenmf.records.shapes import Shape
+from provenmf.results import Certificate, MethodState
+from provenmf.results.shapes import Shape
 
 Plain = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]

@@ -20,7 +20,7 @@ from provenmf.io.limits import check_sparse_shape, check_unfolded
 from provenmf.io.matrix_market import Entries
 from provenmf.io.optional import optional
 from provenmf.io.row_order import rows_in_order
-from provenmf.storage import own_rows
+from provenmf.linalg.storage import own_rows
 
 DEEPEST_LINKS = 16
 PIECE_ENTRIES = 2**21

@@ -16,7 +16,7 @@ from provenmf.io.limits import check_unfolded
 from provenmf.io.matrices import choose_array, read_mat
 from provenmf.io.numpy_files import read_npy, read_npz
 from provenmf.io.optional import optional
-from provenmf.storage import check_scale, largest_of
+from provenmf.linalg.storage import check_scale, largest_of
 
 PICTURE_ENDINGS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".pgm"})
 IMAGE_KEYS = ("X", "images", "data")

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from provenmf.io import hdf5
 from provenmf.io.limits import check_sparse_shape
-from provenmf.storage import own_rows
+from provenmf.linalg.storage import own_rows
 
 
 def read_mat(path: Path) -> list[tuple[str, Any]]:

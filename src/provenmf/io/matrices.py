@@ -27,7 +27,7 @@ from provenmf.io.optional import optional
 from provenmf.io.sparse_rows import stored_names
 from provenmf.io.tables import Table
 from provenmf.io.text_tables import text_tables
-from provenmf.storage import NUMBERS
+from provenmf.linalg.storage import NUMBERS
 
 
 def read_matrix(path: str | Path, key: str | None = None) -> Any:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput
 from provenmf.io.matrices import read_table
-from provenmf.storage import as_dense
+from provenmf.linalg.storage import as_dense
 
 
 def read_memberships(

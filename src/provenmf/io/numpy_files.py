@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from provenmf.errors import UnreadableFile
 from provenmf.io.files import check_format, parsing
 from provenmf.io.limits import check_sparse_shape, check_unfolded
-from provenmf.storage import own_rows
+from provenmf.linalg.storage import own_rows
 
 # Most characters of a header: numpy evaluates it as Python, which must not take long.
 LONGEST_HEADER = 10_000

@@ -28,7 +28,7 @@ from provenmf.io.files import check_format, parsing
 from provenmf.io.limits import check_sparse_shape
 from provenmf.io.numpy_files import npy_header, read_npy_member
 from provenmf.io.output import write_aside
-from provenmf.storage import NUMBERS, wide_type
+from provenmf.linalg.storage import NUMBERS, wide_type
 
 PARTS = ("indptr", "indices", "data")
 POINTERS_READ = 2**20

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.records import states
+from provenmf.results import states
 
 Plain = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]

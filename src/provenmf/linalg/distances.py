@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from provenmf.linalg.nnls import nonnegative_least_squares, simplex_least_squares
 from provenmf.linalg.norms import squared_residual_rows
-from provenmf.storage import Matrix
+from provenmf.linalg.storage import Matrix
 
 Model = Literal["hull", "hull and 0", "cone"]
 

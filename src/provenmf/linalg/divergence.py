@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.storage import Matrix
+from provenmf.linalg.storage import Matrix
 
 Floats = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky
 
 from provenmf.errors import InvalidInput
-from provenmf.parallel import for_row_slices
+from provenmf.resources import for_row_slices
 
 Array = NDArray[np.floating]
 
@@ -126,7 +126,7 @@ def _pivot_or_descend(
     floor: float,
 ) -> None:
     """Solve rows in place; the method for hard rows is compiled only where there are any."""
-    from provenmf.kernels.least_squares.active_set import (
+    from provenmf.linalg.active_set import (
         descend_rows_in_place,
         pivot_rows_in_place,
     )

@@ -12,8 +12,128 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.linalg.active_set import solve_rows_in_place
+from provenmf.linalg.compiled import njit
 from provenmf.linalg.penalties import Penalty
-from provenmf.parallel import available_threads, for_row_slices
+from provenmf.resources import available_threads, for_row_slices
+
+# Rows of a factor from the observed entries alone: every row has normal equations of its own.
+#
+# Entries of a row are those between its two ``pointers``: their columns ``indices`` and their
+# values.
+# ``features`` (d, k) are the components, transposed. The first ``known`` coordinates of a row stay
+# as
+# they are, ``l1`` and ``l2`` are penalties beside half the sum of squares.
+
+Floats = NDArray[np.floating]
+Ints = NDArray[np.integer]
+kernel = njit(cache=True, nogil=True, error_model="numpy")
+reordering_kernel = njit(
+    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
+)
+
+
+@reordering_kernel
+def normal_equations_in_place(
+    indices: Ints, values: Floats, features: Floats, gram: Floats, cross: Floats
+) -> None:
+    """Sums of f f' and of x f over the entries of one row, in double precision."""
+    k = len(cross)
+    gram[:] = 0.0
+    cross[:] = 0.0
+    for p in range(len(indices)):
+        feature = features[indices[p]]
+        value = values[p]
+        for a in range(k):
+            cross[a] += value * feature[a]
+            left = feature[a]
+            if left != 0.0:
+                for b in range(a + 1):
+                    gram[a, b] += left * feature[b]
+    for a in range(k):
+        for b in range(a):
+            gram[b, a] = gram[a, b]
+
+
+@kernel
+def descend_observed_rows_in_place(
+    pointers: Ints,
+    indices: Ints,
+    values: Floats,
+    features: Floats,
+    rows: Floats,
+    known: int,
+    l1: float,
+    l2: float,
+    sweeps: int,
+) -> None:
+    """Some sweeps over the coordinates of each row; one without an observed value stays."""
+    n, k = rows.shape
+    gram, cross = np.empty((k, k)), np.empty(k)
+    for r in range(n):
+        here = slice(pointers[r], pointers[r + 1])
+        normal_equations_in_place(indices[here], values[here], features, gram, cross)
+        for _ in range(sweeps):
+            for j in range(known, k):
+                curvature = gram[j, j] + l2
+                if curvature > 0.0:
+                    descent = cross[j] - l1 - l2 * rows[r, j]
+                    for i in range(k):
+                        descent -= gram[j, i] * rows[r, i]
+                    rows[r, j] = max(rows[r, j] + descent / curvature, 0.0)
+
+
+@kernel
+def solve_observed_rows_in_place(
+    pointers: Ints,
+    indices: Ints,
+    values: Floats,
+    features: Floats,
+    rows: Floats,
+    known: int,
+    l1: float,
+    l2: float,
+    rounding: float,
+) -> None:
+    """The best rows; positive entries of ``rows`` are the first guess of the support."""
+    n, k = rows.shape
+    free = k - known
+    gram, cross = np.empty((k, k)), np.empty(k)
+    scaled, right = np.empty((free, free)), np.empty((1, free))
+    answer, sizes = np.empty((1, free)), np.empty(free)
+    for r in range(n):
+        here = slice(pointers[r], pointers[r + 1])
+        normal_equations_in_place(indices[here], values[here], features, gram, cross)
+        for j in range(free):
+            size = np.sqrt(gram[known + j, known + j] + l2)
+            sizes[j] = size if size > 0.0 else 1.0
+        for j in range(free):
+            target = cross[known + j] - l1
+            for i in range(known):
+                target -= gram[known + j, i] * rows[r, i]
+            right[0, j] = target / sizes[j]
+            answer[0, j] = rows[r, known + j]
+            for i in range(free):
+                entry = gram[known + j, known + i] + (l2 if i == j else 0.0)
+                scaled[j, i] = entry / (sizes[j] * sizes[i])
+        solve_rows_in_place(scaled, right, answer, False, free * rounding, rounding)
+        for j in range(free):
+            rows[r, known + j] = answer[0, j] / sizes[j]
+
+
+@reordering_kernel
+def residual_entries_in_place(
+    pointers: Ints, indices: Ints, values: Floats, features: Floats, rows: Floats, out: Floats
+) -> None:
+    """out = value - row @ feature at every entry."""
+    n, k = rows.shape
+    for r in range(n):
+        for p in range(pointers[r], pointers[r + 1]):
+            fitted = 0.0
+            for j in range(k):
+                fitted += rows[r, j] * features[indices[p], j]
+            out[p] = values[p] - fitted
+
 
 Array = NDArray[np.floating]
 ROUNDING = float(np.finfo(np.float64).eps)
@@ -26,7 +146,7 @@ def best_observed_rows(
 
     `features` (d, k); the first `known` entries of each row stay as in `start`.
     """
-    from provenmf.kernels.alternating.observed import solve_observed_rows_in_place
+    from provenmf.linalg.observed import solve_observed_rows_in_place
 
     settings = (known, penalty.l1, penalty.l2, ROUNDING)
     return _in_threads(solve_observed_rows_in_place, entries, features, start, *settings)
@@ -41,7 +161,7 @@ def better_observed_rows(
     sweeps: int,
 ) -> Array:
     """The same, improved by some sweeps of coordinate descent from `start`."""
-    from provenmf.kernels.alternating.observed import descend_observed_rows_in_place
+    from provenmf.linalg.observed import descend_observed_rows_in_place
 
     settings = (known, penalty.l1, penalty.l2, sweeps)
     return _in_threads(descend_observed_rows_in_place, entries, features, start, *settings)
@@ -49,7 +169,7 @@ def better_observed_rows(
 
 def residual_entries(entries: sp.csr_array, rows: Array, features: Array) -> sp.csr_array:
     """x_ij - w_i f_j at every observed entry, in double precision."""
-    from provenmf.kernels.alternating.observed import residual_entries_in_place
+    from provenmf.linalg.observed import residual_entries_in_place
 
     left = np.empty(entries.nnz)
     _in_threads(residual_entries_in_place, entries, features, rows, left)

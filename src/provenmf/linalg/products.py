@@ -13,8 +13,45 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.parallel import available_threads, for_row_slices
-from provenmf.storage import Matrix, is_sparse
+from provenmf.linalg.compiled import njit
+from provenmf.linalg.storage import Matrix, is_sparse
+from provenmf.resources import available_threads, for_row_slices
+
+# Products of a CSR matrix with a narrow dense one, row range by row range.
+
+Floats = NDArray[np.floating]
+Ints = NDArray[np.integer]
+
+
+@njit(cache=True, nogil=True)
+def multiply_rows_in_place(
+    pointers: Ints, columns: Ints, values: Floats, right: Floats, start: int, stop: int, out: Floats
+) -> None:
+    """out[r] = (row r of the CSR matrix) @ right, for r in start .. stop-1."""
+    k = right.shape[1]
+    for r in range(start, stop):
+        target = out[r]
+        for j in range(k):
+            target[j] = 0.0
+        for p in range(pointers[r], pointers[r + 1]):
+            value, source = values[p], right[columns[p]]
+            for j in range(k):
+                target[j] += value * source[j]
+
+
+@njit(cache=True, nogil=True)
+def add_transposed_product_in_place(
+    pointers: Ints, columns: Ints, values: Floats, left: Floats, start: int, stop: int, out: Floats
+) -> None:
+    """out += (rows start .. stop-1 of the CSR matrix)' @ left[start:stop]."""
+    k = left.shape[1]
+    for r in range(start, stop):
+        source = left[r]
+        for p in range(pointers[r], pointers[r + 1]):
+            value, target = values[p], out[columns[p]]
+            for j in range(k):
+                target[j] += value * source[j]
+
 
 # Below this many multiplications the threads cost more than they save.
 SMALL_WORK = 200_000
@@ -24,7 +61,7 @@ def product(block: Matrix, right: NDArray[np.floating]) -> NDArray[Any]:
     """block (n, d) @ right (d, k), dense, in the block's precision."""
     if not _worth_threads(block, right):
         return np.asarray(block @ right)
-    from provenmf.kernels.least_squares.sparse_products import multiply_rows_in_place
+    from provenmf.linalg.products import multiply_rows_in_place
 
     out = np.empty((block.shape[0], right.shape[1]), dtype=block.dtype)
     parts = block.indptr, block.indices, block.data, _plain(right, block.dtype)
@@ -40,7 +77,7 @@ def transposed_product(block: Matrix, left: NDArray[np.floating]) -> NDArray[Any
     """block' (d, n) @ left (n, k), dense, in the block's precision."""
     if not _worth_threads(block, left):
         return np.ascontiguousarray(block.T @ left)
-    from provenmf.kernels.least_squares.sparse_products import add_transposed_product_in_place
+    from provenmf.linalg.products import add_transposed_product_in_place
 
     threads = available_threads()
     sums = np.zeros((threads, block.shape[1], left.shape[1]), dtype=block.dtype)

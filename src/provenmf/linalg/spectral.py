@@ -13,7 +13,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from provenmf.linalg.krylov import block_krylov
 from provenmf.linalg.norms import power_of_two
-from provenmf.storage import Matrix, as_dense
+from provenmf.linalg.storage import Matrix, as_dense
 
 # Up to this size a full decomposition takes well under a second and cannot miss an eigenvalue.
 DENSE_SIZE = 1000

@@ -11,10 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
+from provenmf.linalg.storage import Matrix
 from provenmf.metrics.matching import best_assignment
-from provenmf.storage import Matrix
 
 # What c_v adds to the probability of a pair, so that pairs that never occur have a score.
 CV_SMOOTHING = 1e-12

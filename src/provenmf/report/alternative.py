@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from provenmf.guarantees.ambiguity import other_factors
-from provenmf.records import Factorization
+from provenmf.certificate.ambiguity import other_factors
 from provenmf.report import figures
 from provenmf.report.elements import Chart, Element
 from provenmf.report.matrix import evenly
+from provenmf.results import Factorization
 
 TURNS = "components_turn_by_degrees"
 POINTS = 500  # of a component; more cannot be told apart on a screen

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from provenmf.records import Certificate, Check, in_digits
-from provenmf.records.verdict import FROM_FILE, is_good_news
 from provenmf.report.certificate_words import meaning, proved
 from provenmf.report.elements import Element, Paragraph, Statement, Statements, Table
+from provenmf.results import Certificate, Check, in_digits
+from provenmf.results.verdict import FROM_FILE, is_good_news
 
 
 def headline(certificate: Certificate) -> list[str]:

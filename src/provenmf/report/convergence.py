@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.estimators import CATALOGUE
-from provenmf.records import Factorization
+from provenmf.methods import CATALOGUE
 from provenmf.report import figures
 from provenmf.report.elements import Chart, ChartGrid, Element, Paragraph, Table
+from provenmf.results import Factorization
 
 
 def convergence(result: Factorization) -> list[Element]:

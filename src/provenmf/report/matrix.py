@@ -7,10 +7,10 @@ from functools import singledispatch
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.records.answers import Answer
-from provenmf.records.names import plural
 from provenmf.report import figures
 from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Paragraph
+from provenmf.results.answers import Answer
+from provenmf.results.names import plural
 
 COLUMNS = 12
 ROWS_IN_MAP = 200

@@ -12,9 +12,6 @@ from typing import Any
 
 from provenmf.errors import MissingExtra
 from provenmf.io import write_aside
-from provenmf.records import Answer, Factorization, as_answer
-from provenmf.records.origin import Origin
-from provenmf.records.verdict import is_good_news, statements
 
 # Sections with pictures of their own register themselves with `found`.
 from provenmf.report import communities, parts, topics, unmixing  # noqa: F401
@@ -25,6 +22,9 @@ from provenmf.report.elements import Chart, ChartGrid, Paragraph, Tab, TopicMap
 from provenmf.report.figures import COLOURS, SCALE
 from provenmf.report.matrix import found
 from provenmf.report.scores import notes, scores
+from provenmf.results import Answer, Factorization, as_answer
+from provenmf.results.origin import Origin
+from provenmf.results.verdict import is_good_news, statements
 
 # The page's programs, in the order in which they need each other.
 SCRIPTS = ("drawing", "charts", "saving", "names", "topic_map", "page")

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from provenmf.applications.parts import Parts
 from provenmf.errors import InvalidInput, MissingExtra
-from provenmf.records import Answer, Factorization, as_answer
 from provenmf.report.convergence import convergence
 from provenmf.report.elements import Cards, Chart, ChartGrid, Element, TopicMap
 from provenmf.report.figures import Bars, Curve, Figure, Lines, Map
 from provenmf.report.matrix import found
+from provenmf.results import Answer, Factorization, as_answer
 
 if TYPE_CHECKING:
-    from provenmf.records.plotting import Backend
+    from provenmf.results.plotting import Backend
 
 # Several panels stand in rows of so many.
 ABREAST = 3

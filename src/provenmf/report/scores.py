@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from provenmf.records import Answer
 from provenmf.report.elements import Element, Paragraph, Table
+from provenmf.results import Answer
 
 
 def score_rows(answer: Answer) -> list[tuple[str, str]]:

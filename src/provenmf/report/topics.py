@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from provenmf.applications.topics import Topics
 from provenmf.metrics.matching import cosine_table
-from provenmf.records.error_bars import ErrorBars
 from provenmf.report import figures, matrix
 from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Example, Paragraph
 from provenmf.report.topic_groups import by_group
 from provenmf.report.topic_map import topic_map
+from provenmf.results.error_bars import ErrorBars
 
 WORDS = 12
 SEARCHED = 100

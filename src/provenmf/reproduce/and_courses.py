@@ -22,17 +22,17 @@ from scipy.special import psi
 from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.exceptions import ConvergenceWarning
 
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.linalg.nnls import nonnegative_least_squares
-from provenmf.metrics.recovery import total_correlation_error, total_squared_correlation_error
-from provenmf.solvers.and_descent.stage import (
+from provenmf.methods.and_descent.stage import (
     StageRule,
     first_state,
     next_state,
     pass_over,
     row_scales_and_length,
 )
-from provenmf.solvers.weights import encode
+from provenmf.methods.weights import encode
+from provenmf.metrics.recovery import total_correlation_error, total_squared_correlation_error
 
 Array = NDArray[np.float64]
 Sequence = Callable[[Array, Array], Iterator[NDArray[np.floating]]]

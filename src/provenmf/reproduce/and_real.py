@@ -12,7 +12,7 @@ from sklearn.decomposition import NMF, LatentDirichletAllocation
 from provenmf.applications.fitting import for_real_data
 from provenmf.applications.topics import find_topics
 from provenmf.applications.topics.tf_idf import document_frequency
-from provenmf.estimators import make_estimator
+from provenmf.methods import make_estimator
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence
 from provenmf.reproduce import published
 from provenmf.reproduce.experiment import Experiment, Options, Outcome, Row, Settings

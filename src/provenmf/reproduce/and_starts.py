@@ -11,9 +11,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.datasets.and_descent import sample_dirichlet
 from provenmf.datasets.sample import Sample
+from provenmf.methods.separable.spa import spa
+from provenmf.methods.separable.vertices import average_vertices
+from provenmf.methods.weights import encode
 from provenmf.metrics.recovery import total_correlation_error
 from provenmf.reproduce.and_courses import Point, and_stages
 from provenmf.reproduce.and_trials import (
@@ -28,9 +31,6 @@ from provenmf.reproduce.and_trials import (
     topics,
 )
 from provenmf.reproduce.experiment import Figure, Outcome, Row, Settings
-from provenmf.solvers.separable.spa import spa
-from provenmf.solvers.separable.vertices import average_vertices
-from provenmf.solvers.weights import encode
 
 SECONDS = math.inf  # courses end by their number of passes, however busy the machine is
 IN_SPAN = (0.5, 1.0, 1.5, 2.0)

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.datasets.cones import paper_cones
 from provenmf.datasets.sample import Sample
-from provenmf.estimators.cones import ConeNMF
-from provenmf.guarantees.cone_model import theorem_5_bound, theorem_5_limit
+from provenmf.methods.cones.estimator import ConeNMF
+from provenmf.methods.cones.guarantee import theorem_5_bound, theorem_5_limit
+from provenmf.methods.cones.solver import cones, nearest_component_weights
 from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Row, Series, Settings
-from provenmf.solvers.cones.solver import cones, nearest_component_weights
 
 ALPHA = 0.3
 Factors = tuple[NDArray[np.floating], NDArray[np.floating]]

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.datasets.sample import Sample
 from provenmf.datasets.separable import dirichlet_mixtures, middle_points
-from provenmf.estimators import make_estimator
+from provenmf.methods import make_estimator
+from provenmf.methods.weights import encode
 from provenmf.metrics.separable import (
     mean_removed_spectral_angle,
     relative_approximation,
@@ -21,7 +22,6 @@ from provenmf.metrics.separable import (
 )
 from provenmf.reproduce.experiment import Options, Settings
 from provenmf.reproduce.memory import high_water_mark
-from provenmf.solvers.weights import encode
 
 # The iteration as the authors ran it: their λ, 100 steps whatever the gap, no grouping.
 OPEN_LOOP: Options = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.datasets.purification import (
     adversarial_noise,
     overlapping_features,
@@ -14,10 +14,10 @@ from provenmf.datasets.purification import (
     warm_start,
 )
 from provenmf.linalg.pseudo_inverse import PseudoInverse, left_inverse
+from provenmf.methods.purification.decoding import relu_decode
+from provenmf.methods.weights import encode
 from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Row, Series, Settings
 from provenmf.reproduce.purification_trials import exact_sample, purify_sample
-from provenmf.solvers.purification.decoding import relu_decode
-from provenmf.solvers.weights import encode
 
 PAPER = "Li16"
 KINDS: tuple[PseudoInverse, ...] = ("min-inf", "moore-penrose")

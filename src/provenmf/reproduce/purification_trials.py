@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.datasets.purification import noisy_sample, orthogonal_array_weights
 from provenmf.datasets.sample import Sample
 from provenmf.linalg.mixing import mixing_of
 from provenmf.linalg.norms import largest_row_sum
-from provenmf.records import Trace
-from provenmf.solvers.purification.solver import purification
+from provenmf.methods.purification.solver import purification
+from provenmf.results import Trace
 
 
 class Trial(NamedTuple):

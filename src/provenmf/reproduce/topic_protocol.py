@@ -23,11 +23,11 @@ from sklearn.decomposition import LatentDirichletAllocation
 from provenmf.applications.fitting import fit_matrix
 from provenmf.applications.topics import Topics, find_topics
 from provenmf.applications.topics.anchor_words import topics_from_anchors, word_problem
+from provenmf.applications.topics.corpus_counts import WordCounts
 from provenmf.applications.topics.document_weights import least_squares_weights
 from provenmf.linalg.scaling import unit_rows
 from provenmf.metrics.clustering import clustering_accuracy
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence
-from provenmf.solvers.topics.counts import WordCounts
 
 N_TOP_WORDS = 20
 MEASURES = ("Coherence", "SimCount", "ClustAcc")

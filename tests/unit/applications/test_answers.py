@@ -15,15 +15,15 @@ from provenmf import applications, load
 from provenmf.applications import count_words, find_communities, find_parts, find_topics, unmix
 from provenmf.cli.outcome import as_dict
 from provenmf.errors import InvalidInput, MissingExtra
-from provenmf.estimators import methods
-from provenmf.estimators.certificate import certify
 from provenmf.io import Corpus
 from provenmf.io.cubes import as_cube
-from provenmf.records import Answer, Factorization, as_answer
-from provenmf.records.answers import ANSWERS, Words
-from provenmf.records.origin import Origin
-from provenmf.records.shapes import Shape
+from provenmf.methods import methods
+from provenmf.methods.certify import certify
 from provenmf.report import render
+from provenmf.results import Answer, Factorization, as_answer
+from provenmf.results.answers import ANSWERS, Words
+from provenmf.results.origin import Origin
+from provenmf.results.shapes import Shape
 
 
 @pytest.mark.parametrize("name", applications.__all__)

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 import provenmf.io.convert
 import provenmf.io.row_order
 from provenmf import load
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.io import read_matrix, read_table
 
 pytest.importorskip("h5py")

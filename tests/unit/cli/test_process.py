@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from provenmf.__main__ import main as start
-from provenmf.estimators import CATALOGUE
 from provenmf.io import load
+from provenmf.methods import CATALOGUE
 
 
 def test_help_imports_nothing_heavy():

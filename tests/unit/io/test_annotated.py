@@ -7,7 +7,7 @@ import pytest
 
 from provenmf.errors import InvalidInput
 from provenmf.io.annotated import write_h5ad
-from provenmf.records import Factorization
+from provenmf.results import Factorization
 
 h5py = pytest.importorskip("h5py", reason="h5ad files are HDF5")
 

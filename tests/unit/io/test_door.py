@@ -14,7 +14,7 @@ import scipy.io
 import scipy.sparse as sp
 from PIL import Image
 
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput, TooLarge, UnreadableFile
 from provenmf.io import limits as limits_of_files
 from provenmf.io import read_cube, read_graph, read_images, read_matrix, read_texts, unlimited

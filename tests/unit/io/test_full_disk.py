@@ -71,7 +71,7 @@ def test_results_conversions_and_temporary_files(tmp_path):
     (tmp_path / "rows.npz").write_bytes(b"this too")
     code = """
 from provenmf import ProvenmfError, factorize
-from provenmf.blocks.parts import LocalParts
+from provenmf.data.parts import LocalParts
 from provenmf.io.convert import convert
 result = factorize(folder / "X.npy", 3, method="spa", certify=False)
 fill_the_disk(2000)

@@ -12,7 +12,7 @@ from provenmf.errors import InvalidInput
 from provenmf.io import load, write_aside
 from provenmf.io.output import check_writable
 from provenmf.io.strict_json import exact_json, from_exact_json, strict_json
-from provenmf.records import Factorization
+from provenmf.results import Factorization
 
 ODD = {"a": [1.5, math.inf, (-math.inf, "x")], "b": {"c": math.nan}, "d": np.float64("nan")}
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX files")

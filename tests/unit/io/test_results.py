@@ -13,10 +13,10 @@ import provenmf
 from provenmf.applications import Communities, Parts, Topics, Unmixing
 from provenmf.cli.outcome import as_dict
 from provenmf.errors import InvalidInput, UnreadableFile
-from provenmf.estimators.certificate import certify
-from provenmf.records import Factorization, as_answer
+from provenmf.methods.certify import certify
 from provenmf.report.convergence import convergence
 from provenmf.report.page import found
+from provenmf.results import Factorization, as_answer
 
 OLD = Path(__file__).parent / "version_one"
 

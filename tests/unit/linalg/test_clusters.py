@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf.linalg.clusters import (
+from provenmf.methods.cones.clusters import (
     cluster_order,
     combine_rows,
     gram_products,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from provenmf.linalg.minimum_norm import minimum_norm_weights
+from provenmf.methods.cones.enclosing_cones import minimum_norm_weights
 
 
 def shortest_by_a_general_solver(points):

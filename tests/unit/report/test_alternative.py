@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from provenmf import certify
-from provenmf.records import Factorization
 from provenmf.report.alternative import other_parts
 from provenmf.report.page import render
+from provenmf.results import Factorization
 
 
 def certified(weights, components):

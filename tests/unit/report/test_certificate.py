@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from provenmf.estimators import CATALOGUE, make_estimator
-from provenmf.records import Certificate, Check
+from provenmf.methods import CATALOGUE, make_estimator
 from provenmf.report.certificate import certificate_elements, headline, margin
 from provenmf.report.certificate_words import meaning, proved
 from provenmf.report.elements import Statements
+from provenmf.results import Certificate, Check
 
 
 def test_the_headline_is_the_verdict():

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from provenmf.errors import InvalidInput
-from provenmf.records import Factorization
 from provenmf.report import render, write
 from provenmf.report.matrix import brightest_of
 from provenmf.report.page import script_json
+from provenmf.results import Factorization
 
 
 def test_script_word_is_text_in_every_kind(results):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from provenmf.errors import InvalidInput
-from provenmf.records import as_answer
 from provenmf.report.plots import charts
+from provenmf.results import as_answer
 
 go = pytest.importorskip("plotly.graph_objects")
 matplotlib = pytest.importorskip("matplotlib")

@@ -18,7 +18,7 @@ from provenmf.applications.communities.node_vertices import (
 )
 from provenmf.linalg.nnls import simplex_least_squares
 from provenmf.linalg.scaling import rows_to_sum_one
-from provenmf.records.error_bars import ErrorBars
+from provenmf.results.error_bars import ErrorBars
 
 HowMemberships = Literal["scaled", "simplex", "floored"]
 ROUNDING = 1e-12

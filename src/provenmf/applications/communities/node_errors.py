@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from provenmf.applications.communities.node_vertices import corner_lengths, point_covariances
-from provenmf.records.error_bars import CONFIDENCE, ErrorBars
+from provenmf.results.error_bars import CONFIDENCE, ErrorBars
 
 Floats = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.linalg.nnls import simplex_least_squares
-from provenmf.solvers.separable.clouds import averaged_with_covariances
+from provenmf.methods.separable.clouds import averaged_with_covariances
 
 Floats = NDArray[np.float64]
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.applications.communities.embedding import Embedding
-from provenmf.blocks import as_blocks
-from provenmf.solvers.separable.spa import spa
+from provenmf.data import as_blocks
+from provenmf.methods.separable.spa import spa
 
 LEAST_WEIGHT = 0.02
 

@@ -40,15 +40,15 @@ from provenmf.applications.communities.memberships import (
 from provenmf.applications.communities.node_vertices import number_of_communities
 from provenmf.applications.communities.nodes import node_plane, node_points
 from provenmf.applications.fitting import at_hand, fit_matrix, found_fewer, simplex_weights
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
-from provenmf.estimators import methods
-from provenmf.estimators.provenance import versions
 from provenmf.io.graphs import as_graph
-from provenmf.records import Factorization
-from provenmf.records.factorization import with_estimates
-from provenmf.solvers.separable.geo_nmf import geo_nmf
-from provenmf.solvers.weights import encode
+from provenmf.methods import methods
+from provenmf.methods.provenance import versions
+from provenmf.methods.separable.geo_nmf import geo_nmf
+from provenmf.methods.weights import encode
+from provenmf.results import Factorization
+from provenmf.results.factorization import with_estimates
 
 # Rows of an embedding may be negative, and pure nodes are rows.
 METHODS = (*methods(anchors=True, negative_data=True), "geo_nmf", "spoc")

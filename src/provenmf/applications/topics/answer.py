@@ -29,10 +29,10 @@ from provenmf.applications.topics.ways import TopicSettings
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Counts, TextFile
 from provenmf.linalg.scaling import rows_to_sum_one
-from provenmf.parallel import computed_once
-from provenmf.records.answers import Answer, ReadOptions, Words, shares
-from provenmf.records.names import stored_or_numbered
-from provenmf.records.shapes import NOT_SAVED, Shape
+from provenmf.resources import computed_once
+from provenmf.results.answers import Answer, ReadOptions, Words, shares
+from provenmf.results.names import stored_or_numbered
+from provenmf.results.shapes import NOT_SAVED, Shape
 
 if TYPE_CHECKING:
     import pandas

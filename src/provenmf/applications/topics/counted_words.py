@@ -12,16 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.applications.topics.anchor_words import turn_to_diagonal
-from provenmf.blocks.disk import BLOCK_BYTES, PART_BYTES
-from provenmf.budget import block_bytes, room_for_parts
-from provenmf.errors import InvalidInput
-from provenmf.estimators.memory import check_budget
-from provenmf.io.notes import counted
-from provenmf.parallel import available_threads
-from provenmf.solvers.topics.coordinates import topic_spectrum
-from provenmf.solvers.topics.counts import WordCounts
-from provenmf.solvers.topics.crossing import FOLDS
-from provenmf.solvers.topics.spectrum import (
+from provenmf.applications.topics.coordinates import topic_spectrum
+from provenmf.applications.topics.corpus_counts import WordCounts
+from provenmf.applications.topics.crossing import FOLDS
+from provenmf.applications.topics.spectrum import (
     EXTRA,
     MOST_REPEATS,
     MOST_TOPICS,
@@ -30,12 +24,17 @@ from provenmf.solvers.topics.spectrum import (
     number_of_topics,
     word_spectrum,
 )
-from provenmf.solvers.topics.words import (
+from provenmf.applications.topics.word_points import (
     WordPoints,
     anchor_candidates,
     cautious_points,
     word_points,
 )
+from provenmf.data.disk import BLOCK_BYTES, PART_BYTES
+from provenmf.errors import InvalidInput
+from provenmf.io.notes import counted
+from provenmf.methods.memory import check_budget
+from provenmf.resources import available_threads, block_bytes, room_for_parts
 
 GAP = 1.1  # by which the last topic's eigenvalue exceeds the next where topics stand out
 MOST_REDRAWN = 5_000_000  # entries of counts, beyond which no words are drawn at random

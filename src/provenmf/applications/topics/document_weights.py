@@ -7,13 +7,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.applications.topics.corpus_counts import WordCounts
+from provenmf.applications.topics.document_posterior import weights_of_documents
 from provenmf.applications.topics.tf_idf import tf_idf
-from provenmf.blocks import Blocks
-from provenmf.blocks.mapped import MappedBlocks
+from provenmf.data import Blocks
+from provenmf.data.mapped import MappedBlocks
 from provenmf.linalg.scaling import rows_to_sum_one
-from provenmf.solvers.topics.counts import WordCounts
-from provenmf.solvers.topics.documents import weights_of_documents
-from provenmf.solvers.weights import encode
+from provenmf.methods.weights import encode
 
 
 def weights_in(

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from provenmf.applications.fitting import fit_matrix
 from provenmf.applications.topics.answer import Topics
+from provenmf.applications.topics.corpus_counts import WordCounts
 from provenmf.applications.topics.document_weights import weights_in
 from provenmf.applications.topics.given_counts import counts_of_words, whole_matrix
 from provenmf.applications.topics.measures import measured
@@ -25,7 +26,6 @@ from provenmf.applications.topics.tf_idf import unit_documents
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Corpus, Counts, TextFile
 from provenmf.linalg.scaling import rows_to_sum_one
-from provenmf.solvers.topics.counts import WordCounts
 
 Floats = NDArray[np.float64]
 

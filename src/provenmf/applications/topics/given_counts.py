@@ -11,12 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.applications.topics.corpus_counts import ENTRY_BYTES, WordCounts
 from provenmf.applications.topics.counting import WordCounter
 from provenmf.applications.topics.words import count_words, splitting_of, texts_of
-from provenmf.blocks import Blocks, as_blocks, is_outside_memory
-from provenmf.blocks.examined import examined
+from provenmf.data import Blocks, as_blocks, is_outside_memory
+from provenmf.data.examined import examined
 from provenmf.errors import InvalidInput
-from provenmf.estimators.memory import announce_gathering
 from provenmf.io.files import existing
 from provenmf.io.notes import counted
 from provenmf.io.sparse_rows import open_sparse_rows
@@ -29,8 +29,8 @@ from provenmf.io.texts import (
     read_counts,
     read_vocabulary,
 )
-from provenmf.solvers.topics.counts import ENTRY_BYTES, WordCounts
-from provenmf.storage import check_scale
+from provenmf.linalg.storage import check_scale
+from provenmf.methods.memory import announce_gathering
 
 # A file with one of these endings holds counts, not texts.
 COUNT_ENDINGS = (".npz", ".npy", ".mtx", ".mat", ".h5ad", ".mtx.gz")

@@ -9,12 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.applications.topics.corpus_counts import WordCounts
+from provenmf.applications.topics.document_posterior import topics_of
 from provenmf.io.texts import TextFile
+from provenmf.linalg.storage import Matrix
 from provenmf.metrics.topics import coherences, relevance, similarity_count, top_words
-from provenmf.records.answers import shares
-from provenmf.solvers.topics.counts import WordCounts
-from provenmf.solvers.topics.documents import topics_of
-from provenmf.storage import Matrix
+from provenmf.results.answers import shares
 
 N_TOP_WORDS = 20
 N_EXAMPLES = 3

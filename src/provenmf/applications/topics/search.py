@@ -26,20 +26,20 @@ from numpy.typing import NDArray
 
 from provenmf.applications.fitting import check_number, found_fewer
 from provenmf.applications.topics.answer import Topics
+from provenmf.applications.topics.corpus_counts import WordCounts
 from provenmf.applications.topics.document_weights import weights_in
 from provenmf.applications.topics.given_counts import as_word_counts, usable_words
 from provenmf.applications.topics.measures import measured, pooled_shares
 from provenmf.applications.topics.tf_idf import rarity_of
 from provenmf.applications.topics.topic_errors import topic_error_bars
 from provenmf.applications.topics.ways import WAYS, TopicSettings, checked_weights, way_of
-from provenmf.blocks import Blocks
-from provenmf.blocks.identity import check_unchanged, fingerprint_of
-from provenmf.estimators import estimator_class
+from provenmf.data import Blocks
+from provenmf.data.identity import check_unchanged, fingerprint_of
 from provenmf.io.notes import counted
 from provenmf.io.texts import Counts
-from provenmf.records.factorization import with_estimates
-from provenmf.records.names import numbered
-from provenmf.solvers.topics.counts import WordCounts
+from provenmf.methods import estimator_class
+from provenmf.results.factorization import with_estimates
+from provenmf.results.names import numbered
 
 LONGEST_NAME = 255
 

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.applications.topics.corpus_counts import WordCounts
 from provenmf.applications.topics.given_counts import whole_matrix
 from provenmf.applications.topics.ways import WAYS, Found, TopicSettings, from_counts
-from provenmf.estimators.resampling import error_bars, resampled
-from provenmf.records.error_bars import ErrorBars
-from provenmf.solvers.topics.counts import WordCounts
+from provenmf.methods.resampling import error_bars, resampled
+from provenmf.results.error_bars import ErrorBars
 
 ASSUMES = (
     "documents are drawn independently from one source, every word by itself from its document's "

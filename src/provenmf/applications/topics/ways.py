@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from provenmf.applications.fitting import fit_matrix, for_real_data, simplex_weights
 from provenmf.applications.topics.anchor_words import topics_from_anchors, word_problem
+from provenmf.applications.topics.corpus_counts import WordCounts
 from provenmf.applications.topics.counted_words import count_problem, find_number, notes_on_counts
 from provenmf.applications.topics.given_counts import whole_matrix
+from provenmf.applications.topics.refinement import documents_to_judge
+from provenmf.applications.topics.spectral import topics_at
 from provenmf.applications.topics.tf_idf import unit_documents
 from provenmf.errors import InvalidInput
 from provenmf.linalg.scaling import rows_to_sum_one
-from provenmf.records import Factorization
-from provenmf.solvers.topics.counts import WordCounts
-from provenmf.solvers.topics.refine import documents_to_judge
-from provenmf.solvers.topics.solver import topics_at
+from provenmf.results import Factorization
 
 NOT_REFINED = (
     "topics were not refined by the documents' weights, because that did not make held-out "

@@ -18,8 +18,8 @@ from provenmf.applications.unmixing.pixel_points import (
 from provenmf.errors import InvalidInput
 from provenmf.io.cubes import Cube, as_cube, read_cube
 from provenmf.metrics.unmixing import Agreement
-from provenmf.records.answers import Answer, ReadOptions, Words, shares
-from provenmf.records.shapes import Shape
+from provenmf.results.answers import Answer, ReadOptions, Words, shares
+from provenmf.results.shapes import Shape
 
 if TYPE_CHECKING:
     import xarray

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.applications.unmixing.independent_bands import independent_bands, number_of_copies
-from provenmf.blocks import as_blocks
-from provenmf.solvers.separable.vertices import average_vertices, lean_of_members
+from provenmf.data import as_blocks
+from provenmf.methods.separable.vertices import average_vertices, lean_of_members
 
 Floats = NDArray[np.float64]
 

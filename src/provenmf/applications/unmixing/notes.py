@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from provenmf.applications.fitting import found_fewer
 from provenmf.applications.unmixing.band_noise import Spectra
 from provenmf.applications.unmixing.pixel_points import PixelProblem
-from provenmf.records import Factorization
+from provenmf.results import Factorization
 
 UNKNOWN_NOISE = (
     "the noise is unknown, because there are fewer than two pixels for each band or the bands "

@@ -20,8 +20,8 @@ from provenmf.applications.unmixing.pixel_points import (
     endmembers_of,
     pixel_problem,
 )
-from provenmf.estimators.resampling import error_bars, resampled
-from provenmf.records.error_bars import ErrorBars
+from provenmf.methods.resampling import error_bars, resampled
+from provenmf.results.error_bars import ErrorBars
 
 Floats = NDArray[np.float64]
 

@@ -16,9 +16,9 @@ from provenmf.applications.unmixing.band_noise import (
 from provenmf.applications.unmixing.exchange import exchanged
 from provenmf.applications.unmixing.grouping import Groups, group_rows
 from provenmf.applications.unmixing.pixel_facets import with_corners_beyond
-from provenmf.blocks import as_blocks
-from provenmf.records import Factorization
-from provenmf.solvers.weights import encode
+from provenmf.data import as_blocks
+from provenmf.methods.weights import encode
+from provenmf.results import Factorization
 
 
 @dataclass(frozen=True)

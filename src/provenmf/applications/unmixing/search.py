@@ -54,12 +54,12 @@ from provenmf.applications.unmixing.pixel_points import (
     pixel_problem,
 )
 from provenmf.errors import InvalidInput
-from provenmf.estimators import estimator_class
 from provenmf.io.cubes import Cube, as_cube
+from provenmf.methods import estimator_class
 from provenmf.metrics.unmixing import Agreement, compare_endmembers
-from provenmf.records import Factorization
-from provenmf.records.factorization import with_estimates
-from provenmf.records.names import numbered
+from provenmf.results import Factorization
+from provenmf.results.factorization import with_estimates
+from provenmf.results.names import numbered
 
 
 def unmix(

@@ -14,7 +14,7 @@ from provenmf.applications.topics.edits import (
 from provenmf.applications.topics.tf_idf import unit_documents
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.errors import InvalidInput
-from provenmf.estimators.certificate import certify
+from provenmf.methods.certify import certify
 from provenmf.metrics.topics import match_topics
 
 

@@ -7,12 +7,12 @@ import pytest
 
 from provenmf import load
 from provenmf.applications import find_topics
+from provenmf.applications.topics.corpus_counts import WordCounts
+from provenmf.applications.topics.document_posterior import topics_of
 from provenmf.applications.topics.measures import pooled_shares, top_columns_of
-from provenmf.blocks import as_blocks
+from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.metrics.topics import relevance, top_words
-from provenmf.solvers.topics.counts import WordCounts
-from provenmf.solvers.topics.documents import topics_of
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import scipy.sparse as sp
 
 from provenmf import load
 from provenmf.applications import Topics, count_words, find_topics
+from provenmf.applications.topics import spectral as solver
 from provenmf.applications.topics.anchor_words import topics_from_anchors, word_problem
 from provenmf.applications.topics.tf_idf import tf_idf
 from provenmf.datasets.corpora import topic_corpus
@@ -11,7 +12,6 @@ from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.io import Corpus
 from provenmf.metrics.clustering import clustering_accuracy
 from provenmf.metrics.topics import match_topics
-from provenmf.solvers.topics import solver
 
 SUBJECTS = {
     "sea": "fish boat water wave sailor harbour net storm".split(),

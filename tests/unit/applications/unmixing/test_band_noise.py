@@ -8,7 +8,7 @@ from provenmf.applications import unmix
 from provenmf.applications.unmixing.band_noise import band_noise, counted_materials
 from provenmf.datasets.cubes import mixed_cube
 from provenmf.errors import InvalidInput
-from provenmf.estimators.certificate import certify
+from provenmf.methods.certify import certify
 
 
 def varying_scene(seed=0):

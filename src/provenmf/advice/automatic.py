@@ -1,0 +1,216 @@
+"""Factorize in one call: the number and the method are chosen where they are not given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from provenmf.advice.diagnose import applies
+from provenmf.advice.rank import settled_number
+from provenmf.data import as_blocks
+from provenmf.errors import InvalidInput
+from provenmf.methods import CATALOGUE, estimator_class, make_estimator
+from provenmf.methods.alternating.estimator import PENALTIES
+from provenmf.methods.base import Factorizer
+from provenmf.methods.checkpoint import Checkpoint, inside
+from provenmf.methods.provenance import plain_parameters
+from provenmf.resources import resources
+from provenmf.results import Certificate, Factorization, StopReason
+
+if TYPE_CHECKING:
+    from provenmf.methods import RandomState
+
+
+AUTO = "auto"
+# What every choice is measured against: it fits any nonnegative matrix, with no condition.
+POLISHED = "hals"
+# By which share, and by how much besides, the relative error of another method may exceed that of
+# HALS.
+ALLOWANCE = 1e-3
+ROUNDING = 1e-6
+# Where HALS starts besides its own start, and up to how many entries: each costs a fit.
+OTHER_STARTS = ("nndsvda", "spa")
+SMALL = 10**7
+# Options that all methods have; the others belong to the polished factorization.
+SHARED = ("certify", "on_interrupt", "verbose")
+# Options with which another method would give an answer to another question.
+ONLY_POLISHED = frozenset(["fixed_components", *PENALTIES])
+
+
+def factorize(
+    X: object,
+    n_components: int | str | None = None,
+    *,
+    method: str = AUTO,
+    random_state: RandomState = None,
+    checkpoint: str | Path | Checkpoint | None = None,
+    memory: str | float | None = None,
+    n_jobs: int | None = None,
+    **options: Any,
+) -> Factorization:
+    """Factorize a matrix in one call and return the `Factorization`.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, frame, blocks or path
+        Rows are data points, in memory or on disk.
+    n_components : int, "auto" or None, default=None
+        Number of components. If omitted, it is chosen from the data. If the data are not clear
+        about it, `InvalidInput` is raised and says what they suggest.
+    method : str, default="auto"
+        "auto" uses HALS (for up to 10 million entries, the best of three starts). It uses ConeNMF
+        or SPA instead if all conditions of their theory hold on X and they fit as well. Or the name
+        of a method: "merit", "spa", "cones", "and_descent", …
+    random_state : int, RandomState or None, default=None
+        Random seed. Methods that use no random numbers ignore it.
+    checkpoint : str, Path, Checkpoint or None, default=None
+        Folder from which an interrupted fit can resume; see `HALS.fit`. With "auto", each method
+        has its own subfolder.
+    memory : str, float or None, default=None
+        Memory budget, such as "2GB"; see `resources`.
+    n_jobs : int or None, default=None
+        Number of threads; see `resources`.
+    **options
+        Parameters of the method's estimator; with "auto", those of HALS.
+
+    Returns
+    -------
+    Factorization
+        Weights, components and certificate. Its `notes` say what was chosen and why.
+
+    Raises
+    ------
+    InvalidInput
+        The data cannot be used, or they do not determine the number of components.
+
+    See Also
+    --------
+    diagnose : which method's theory applies to a matrix.
+    find_topics, find_communities, unmix, find_parts : the same for texts, graphs, spectra, images.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import factorize
+    >>> X = np.array([[4.0, 0.0], [0.0, 3.0], [2.0, 1.5], [1.0, 2.25]])
+    >>> result = factorize(X, 2, method="spa")
+    >>> (result.weights @ result.components).round(6).tolist() == X.tolist()
+    True
+    >>> rng = np.random.default_rng(0)
+    >>> result = factorize(rng.random((30, 8)), 3, random_state=0)
+    >>> result.method, result.notes[0][:27]
+    ('hals', 'Method chosen automatically')
+    """
+    notes: tuple[str, ...] = ()
+    _check_options(POLISHED if method.lower() == AUTO else method, method, options)
+    with resources(memory=memory, n_jobs=n_jobs):
+        if n_components is None or n_components == AUTO:
+            n_components, note = settled_number(as_blocks(X))
+            notes = (note,)
+        if method.lower() == AUTO:
+            found = _automatic(_Task(X, n_components, random_state, checkpoint), options)
+        else:
+            estimator = make_estimator(method, n_components, random_state=random_state, **options)
+            found = estimator.fit(X, checkpoint=checkpoint).factorization_
+    return replace(found, notes=(*notes, *found.notes))
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What is to be factorized, by one method after the other."""
+
+    X: object
+    n_components: int | str
+    random_state: RandomState
+    checkpoint: str | Path | Checkpoint | None
+
+    def fitted(self, method: str, folder: str, options: dict[str, Any]) -> Factorizer:
+        """The fit of a method, which keeps its checkpoint in a folder of its own."""
+        estimator = make_estimator(
+            method, self.n_components, random_state=self.random_state, **options
+        )
+        return estimator.fit(self.X, checkpoint=inside(self.checkpoint, folder))
+
+
+def _automatic(task: _Task, options: dict[str, Any]) -> Factorization:
+    """The polished factorization, or that of a method whose theory holds and that fits as well."""
+    polished = _polished(task, options)
+    if options.keys() & ONLY_POLISHED:
+        return _because(polished, "other methods have no fixed components and no penalties")
+    if not options.get("certify", True) or polished.stop_reason is StopReason.INTERRUPTED:
+        return _because(polished, "the conditions of other methods were not checked")
+    tried = []
+    for name in recovery_methods():
+        shared = {option: options[option] for option in SHARED if option in options}
+        try:
+            found = task.fitted(name, name, shared).factorization_
+        except InvalidInput:
+            continue
+        if found.certificate is None or not applies(found.certificate):
+            tried.append(f"not all conditions of {CATALOGUE[name]} are established")
+        elif _error(found.certificate) > _error(polished.certificate) * (1 + ALLOWANCE) + ROUNDING:
+            tried.append(f"{CATALOGUE[name]}, whose theory holds, fits less well")
+        else:
+            return _because(found, "all conditions of its theory hold on these data")
+    return _because(polished, "; ".join(tried) or "it has no conditions")
+
+
+def _polished(task: _Task, options: dict[str, Any]) -> Factorization:
+    """HALS; small data from the other starts too, because one of them may lead to a better fit."""
+    best = task.fitted(POLISHED, POLISHED, options)
+    found = best.factorization_
+    small = len(found.weights) * found.components.shape[1] <= SMALL
+    if not small or "init" in options or found.stop_reason is StopReason.INTERRUPTED:
+        return found
+    start = None
+    for init in OTHER_STARTS:
+        try:
+            quiet = options | {"init": init, "certify": False, "callback": None}
+            other = task.fitted(POLISHED, f"{POLISHED}-{init}", quiet)
+        except InvalidInput:  # missing entries have no singular vectors
+            continue
+        if other.factorization_.stop_reason is StopReason.INTERRUPTED:
+            return found
+        if other.reconstruction_err_ < best.reconstruction_err_ * (1 - ALLOWANCE / 10):
+            best, start = other, init
+    if start is None:
+        return found
+    folder = f"{POLISHED}-{start}-certified"
+    return task.fitted(POLISHED, folder, options | {"init": start}).factorization_
+
+
+def _check_options(stem: str, method: str, options: dict[str, Any]) -> None:
+    """Refuse an option that the method does not have."""
+    unknown = options.keys() - estimator_class(stem)().get_params()
+    if not unknown:
+        return
+    name, owner = min(unknown), estimator_class(stem).__name__
+    begins = ", which method='auto' starts with" if method.lower() == AUTO else ""
+    raise InvalidInput(
+        f"is not an option of {owner}{begins}",
+        argument=name,
+        value=plain_parameters(options)[name],
+        remedy="name the {:method} that it belongs to",
+    )
+
+
+def recovery_methods() -> list[str]:
+    """Methods that establish their own conditions on data, in a few passes over the rows."""
+    traits = {name: estimator_class(name).traits for name in CATALOGUE}
+    advised = [
+        (known.advised, name)
+        for name, known in traits.items()
+        if known.advised is not None and known.finds_number and not known.compares_rows
+    ]
+    return [name for _, name in sorted(advised)]
+
+
+def _because(found: Factorization, reason: str) -> Factorization:
+    note = f"Method chosen automatically: {CATALOGUE[found.method]} ({reason})"
+    return replace(found, notes=(note, *found.notes))
+
+
+def _error(certificate: Certificate | None) -> float:
+    error = None if certificate is None else certificate.measures.get("relative_error")
+    return error if isinstance(error, float) else float("inf")

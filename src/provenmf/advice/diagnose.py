@@ -1,0 +1,341 @@
+"""Which guarantee can apply to this data: try the methods, and compare their certificates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from provenmf.advice.rank import (
+    RankEvidence,
+    agreed_number,
+    objection_to,
+    rank_evidence,
+)
+from provenmf.certificate.uniqueness import ABOUT_PARTS
+from provenmf.data import as_blocks
+from provenmf.errors import InvalidInput
+from provenmf.io.notes import counted
+from provenmf.methods import CATALOGUE, estimator_class
+from provenmf.methods.alternating.estimator import HALS
+from provenmf.results import Certificate
+from provenmf.results.certificate import Measure, finite_or_none
+from provenmf.results.text_table import WIDTH, table_lines
+
+# Data with so many times more columns than rows may be turned.
+WIDE = 5
+# A model explains data nearly as well as any product of its rank up to this factor and this error.
+NEARLY, EXACTLY = 1.5, 1e-3
+# With a larger error a model explains too little to speak of one.
+EXPLAINED = 0.3
+# How often independent weights may be called correlated.
+BY_CHANCE = 0.01
+
+RANK_HEADER = ("evidence", "number", "drop", "clear")
+TABLE_HEADER = ("method", "holds", "fails", "unknown", "error", "floor", "bound")
+TABLE_LEGEND = (
+    "holds, fails, unknown: conditions of the method's theory; error: relative error; floor: least "
+    "error that any factorization of this rank can have; bound: error that the method's theory "
+    "proves on these data"
+)
+WORSE_THAN_ZEROS = "fits worse than all zeros would (error above 1): do not use it here."
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Evidence for the number of components, and a certificate of each method tried.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Rows and columns of the data.
+    rank : tuple of RankEvidence
+        Suggestions for the number of components, with the drop behind each.
+    n_components : int
+        The number that the methods were tried with.
+    agreed : bool
+        Whether at least two clear suggestions agree on it, and the rest looks like noise.
+    certificates : dict
+        Certificate of each method tried, by its name.
+    refusals : dict
+        Methods that do not accept this data, with the reason.
+    recommended : str or None
+        A method with a proved bound or with all its conditions established, if any.
+    polished : Certificate or None
+        Certificate of HALS, which has no conditions; compare the errors of the others with it.
+    uncorrelated : bool or None
+        Whether the weights of HALS are no more correlated than independent ones would be.
+    resembles : str or None
+        Whose model the data resemble. The first method that explains the data nearly as well as
+        any product of this rank can: its error is at most 1.5 times the floor, and at most 0.3.
+        Or, where only HALS and AND do, "purification" if the weights of HALS are uncorrelated,
+        otherwise "and_descent", whose theory allows for correlated weights. This is measured; it
+        does not prove any condition.
+
+    See Also
+    --------
+    diagnose : makes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import diagnose
+    >>> diagnose(np.eye(6) + 0.1, 6, methods="spa").agreed
+    False
+    """
+
+    shape: tuple[int, int]
+    rank: tuple[RankEvidence, ...]
+    n_components: int
+    agreed: bool
+    certificates: dict[str, Certificate]
+    refusals: dict[str, str]
+    polished: Certificate | None = None
+    uncorrelated: bool | None = None
+
+    @property
+    def recommended(self) -> str | None:
+        """The first method whose theory holds here, or None; one component is no advice."""
+        if self.n_components == 1 and not self.agreed:
+            return None
+        return next((m for m, c in self.certificates.items() if applies(c)), None)
+
+    @property
+    def resembles(self) -> str | None:
+        """Whose model the data resemble by errors and weights; that proves nothing."""
+        if self.n_components == 1 and not self.agreed:
+            return None
+        if self._near in (None, "and_descent") and self._hals_is_near:
+            return "purification" if self.uncorrelated else "and_descent"
+        return self._near
+
+    @property
+    def _hals_is_near(self) -> bool:
+        """Whether HALS, which needs no model of the weights, explains the data nearly as well."""
+        return self.polished is not None and _near_the_floor(self.polished)
+
+    @property
+    def _near(self) -> str | None:
+        """The first method whose model explains the data nearly as well as any product can."""
+        return next((m for m, c in self.certificates.items() if _near_the_floor(c)), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "shape": list(self.shape),
+            "rank": [{**vars(item), "drop": finite_or_none(item.drop)} for item in self.rank],
+            "n_components": self.n_components,
+            "agreed": self.agreed,
+            "recommended": self.recommended,
+            "resembles": self.resembles,
+            "certificates": {m: c.to_dict() for m, c in self.certificates.items()},
+            "refusals": self.refusals,
+            "polished": None if self.polished is None else self.polished.to_dict(),
+            "uncorrelated": self.uncorrelated,
+        }
+
+    def text(self, width: int = WIDTH) -> str:
+        """The evidence, the table of methods and the advice, in lines of at most this width."""
+        hint = turned_note(self.shape)
+        lines = [f"{self.shape[0]:,} rows (data points), {self.shape[1]:,} columns"]
+        lines += wrap(hint, width)
+        lines += ["", "Number of components:", *self._rank_lines(width), ""]
+        lines += table_lines(TABLE_HEADER, self._rows(), width)
+        for method, reason in self.refusals.items():
+            lines += wrap(f"{method:14}{reason}", width, subsequent_indent="  ")
+        lines += ["", *wrap(TABLE_LEGEND, width)]
+        for method, certificate in self.certificates.items():
+            if _number(certificate.measures.get("relative_error")) > 1:
+                name = estimator_class(method).__name__
+                lines += wrap(f"{name} {WORSE_THAN_ZEROS}", width)
+        return "\n".join([*lines, "", *wrap(self._advice(), width)])
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _rank_lines(self, width: int) -> list[str]:
+        rows = [
+            (e.source, str(e.n_components), f"{e.drop:.3g}", "yes" if e.is_clear else "no")
+            for e in self.rank
+        ]
+        sure = (
+            "the clear drops agree, and the rest looks like noise"
+            if self.agreed
+            else "the data do not determine it"
+        )
+        table = table_lines(RANK_HEADER, rows, width)
+        return [*table, *wrap(f"used below: {self.n_components} ({sure})", width)]
+
+    def _rows(self) -> list[list[str]]:
+        rows = [_row(method, found) for method, found in self.certificates.items()]
+        return rows + ([] if self.polished is None else [_row("hals", self.polished, False)])
+
+    def _advice(self) -> str:
+        if self.recommended is not None:
+            name = estimator_class(self.recommended).__name__
+            if self.agreed:
+                return f"The theory of {name} applies to these data: use it."
+            return (
+                f"The theory of {name} applies to these data with "
+                f"{counted(self.n_components, 'component')}, a number that the data do not "
+                "determine."
+            )
+        unproved = "No method has all its conditions established on these data."
+        if self.resembles is None:
+            return (
+                f"{unproved} The results may still be good: compare errors with the floor, and "
+                "read the certificates."
+            )
+        name = estimator_class(self.resembles).__name__
+        if self.resembles == self._near:
+            return (
+                f"{unproved} {name} fits the data by its error alone, which is at most "
+                f"{NEARLY:g} times the least error of any factorization of this rank."
+            )
+        how = "uncorrelated" if self.uncorrelated else "correlated"
+        return (
+            f"{unproved} HALS fits them nearly as well as any factorization of this rank can, "
+            f"with {how} weights, as in the model of {name}. Use HALS."
+        )
+
+
+def diagnose(
+    X: object, n_components: int | None = None, *, methods: str | Sequence[str] | None = None
+) -> Diagnosis:
+    """Say how many components the data support and which method's theory applies.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
+        Rows are data points.
+    n_components : int or None, default=None
+        Number of components to try the methods with; None uses the number that the evidence agrees
+        on, or otherwise the suggestion with the largest drop.
+    methods : str, sequence of str or None, default=None
+        The methods to try, in order of preference; None tries those whose certificates can
+        establish their conditions from the data alone.
+
+    Returns
+    -------
+    Diagnosis
+        Prints as a table.
+
+    See Also
+    --------
+    factorize : fits one method.
+
+    Examples
+    --------
+    >>> from provenmf import diagnose
+    >>> from provenmf.datasets.separable import dirichlet_mixtures
+    >>> sample = dirichlet_mixtures(n_rows=100, n_columns=20, n_components=4, random_state=0)
+    >>> found = diagnose(sample.data, methods=["spa"])
+    >>> found.n_components, found.agreed, found.recommended
+    (4, True, 'spa')
+    """
+    names = [methods] if isinstance(methods, str) else methods or advised_methods()
+    estimators = {method: estimator_class(method) for method in names}
+    blocks = as_blocks(X)
+    evidence = rank_evidence(blocks)
+    agreed = agreed_number(evidence)
+    settled = agreed is not None and objection_to(agreed, evidence, blocks) is None
+    if n_components is None:
+        clearest = max(evidence, key=lambda item: (item.drop, item.n_components > 1))
+        n_components = agreed or clearest.n_components
+    certificates, refusals = {}, {}
+    for method, estimator in estimators.items():
+        try:
+            certificates[method] = estimator(n_components=n_components).fit(X).certificate_
+        except InvalidInput as error:
+            refusals[method] = str(error)
+    polished, uncorrelated = _polished(X, n_components) if methods is None else (None, None)
+    return Diagnosis(
+        shape=blocks.shape,
+        rank=tuple(evidence),
+        n_components=n_components,
+        agreed=agreed == n_components and settled,
+        certificates=certificates,
+        refusals=refusals,
+        polished=polished,
+        uncorrelated=uncorrelated,
+    )
+
+
+def _polished(X: object, n_components: int) -> tuple[Certificate | None, bool | None]:
+    """The certificate of HALS, and whether its weights look uncorrelated; nothing if it refuses."""
+    try:
+        found = HALS(n_components, random_state=0).fit(X).factorization_
+    except InvalidInput:
+        return None, None
+    return found.certificate, look_uncorrelated(found.weights)
+
+
+def look_uncorrelated(weights: NDArray[np.floating]) -> bool:
+    """Whether no two columns are more correlated than chance allows, by the normal approximation.
+
+    The correlation of n independent pairs has a standard deviation of 1/√n.
+    """
+    spread = weights.std(axis=0)
+    used = weights[:, spread > 1e-9 * np.abs(weights).max(axis=0, initial=0.0)]
+    n, k = used.shape
+    if k < 2:
+        return True
+    pairs = np.triu_indices(k, 1)
+    largest = float(np.abs(np.corrcoef(used, rowvar=False)[pairs]).max())
+    return largest <= float(norm.isf(BY_CHANCE / (2 * len(pairs[0])))) / math.sqrt(n)
+
+
+def advised_methods() -> list[str]:
+    """The methods that `diagnose` tries by itself, the preferred one first."""
+    places = {stem: estimator_class(stem).traits.advised for stem in CATALOGUE}
+    return sorted((s for s in places if places[s] is not None), key=lambda s: places[s] or 0)
+
+
+def applies(certificate: Certificate) -> bool:
+    """A bound is proved, or every condition of the method is established."""
+    statuses = _statuses(certificate)
+    return bool(certificate.bounds.get("relative_error")) or (
+        bool(statuses) and all(status == "holds" for status in statuses)
+    )
+
+
+def _near_the_floor(certificate: Certificate) -> bool:
+    error = _number(certificate.measures.get("relative_error"))
+    floor = certificate.bounds.get("relative_error_lower_bound")
+    return floor is not None and error <= min(NEARLY * floor + EXACTLY, EXPLAINED)
+
+
+def _statuses(certificate: Certificate) -> list[str]:
+    """Of the method's own conditions; whether parts are unique is not one of them."""
+    return [c.status for c in certificate.checks if c.name not in ABOUT_PARTS]
+
+
+def _row(method: str, certificate: Certificate, conditions: bool = True) -> list[str]:
+    statuses = _statuses(certificate)
+    kinds = ("holds", "fails", "unknown")
+    counts = [str(statuses.count(kind)) if conditions else "-" for kind in kinds]
+    error = _number(certificate.measures.get("relative_error"))
+    floor = certificate.bounds.get("relative_error_lower_bound")
+    bound = certificate.bounds.get("relative_error")
+    proved = ["-" if value is None else f"{value:.3g}" for value in (floor, bound)]
+    return [method, *counts, f"{error:.3g}", *proved]
+
+
+def _number(value: Measure | None) -> float:
+    return value if isinstance(value, float) else float("nan")
+
+
+def turned_note(shape: tuple[int, int]) -> str:
+    """A hint that data points may be the columns; empty if there are more rows than columns."""
+    if shape[1] < WIDE * shape[0]:
+        return ""
+    return (
+        f"There are {shape[1]:,} columns for {shape[0]:,} rows. If the columns are the data "
+        "points, use --transpose (X.T in Python)."
+    )

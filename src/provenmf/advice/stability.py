@@ -1,0 +1,267 @@
+"""Whether the same components come back from other seeds and other samples of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.metrics import silhouette_score
+
+from provenmf.data import Blocks, as_blocks
+from provenmf.errors import InvalidInput
+from provenmf.linalg.scaling import unit_rows
+from provenmf.methods.base import Factorizer
+from provenmf.metrics.matching import match_components
+from provenmf.resources import for_row_slices, generator
+from provenmf.results import Certificate, Estimate, Factorization
+
+Floats = NDArray[np.float64]
+Done = Callable[[int, int], object]
+
+# Cosine from which a component counts as the same one.
+SAME = 0.9
+ASSUMES = "the next resample is drawn like these: a random part of these rows, and another seed"
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """How well components agree over resamples; made by `stability`.
+
+    Attributes
+    ----------
+    factorization : Factorization
+        The fit to all rows, whose components are judged. Its certificate has the estimate
+        `agreement_of_components_over_resamples`, and keeps it when it is saved.
+    agreement : array (k,)
+        Median cosine between a component and its counterpart in a resample; 1 is the same.
+    lowest : array (k,)
+        The smallest of these cosines.
+    consensus : array (k, d)
+        Median of all counterparts of a component, each of unit length, at the scale of the
+        component.
+    silhouette : float or None
+        Mean silhouette of all components of all resamples in their groups, as in cNMF (Kotliar et
+        al. 2019); None for one component.
+    n_resamples : int
+        Number of resamples.
+    share : float
+        Share of the rows in each resample.
+
+    See Also
+    --------
+    stability : makes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import SPA, stability
+    >>> X = np.vstack([np.eye(3)] * 10)
+    >>> stability(SPA(3), X, n_resamples=3).agreement.round(6).tolist()
+    [1.0, 1.0, 1.0]
+    """
+
+    factorization: Factorization
+    agreement: Floats
+    lowest: Floats
+    consensus: Floats
+    silhouette: float | None
+    n_resamples: int
+    share: float
+
+    @property
+    def is_stable(self) -> NDArray[np.bool_]:
+        """Which components come back with a median cosine of at least 0.9."""
+        return self.agreement >= SAME
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "agreement": self.agreement.tolist(),
+            "lowest": self.lowest.tolist(),
+            "silhouette": self.silhouette,
+            "n_resamples": self.n_resamples,
+            "share": self.share,
+        }
+
+    def _verdict(self) -> str:
+        found = int(self.is_stable.sum())
+        return (
+            f"{found} of {len(self.agreement)} components are stable: {self.n_resamples} resamples "
+            f"of {self.share:.0%} of the rows find them again (median cosine {SAME} or more)."
+        )
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        return [
+            (f"Component {i}", f"{median:.3f}", f"{least:.3f}")
+            for i, (median, least) in enumerate(zip(self.agreement, self.lowest), 1)
+        ]
+
+    def __str__(self) -> str:
+        lines = [self._verdict(), "", f"{'':14}{'agreement':>10}{'lowest':>10}"]
+        return "\n".join(lines + [f"{a:14}{b:>10}{c:>10}" for a, b, c in self._rows()])
+
+    def __repr__(self) -> str:
+        return f"Stability({self._verdict()})"
+
+    def _repr_html_(self) -> str:
+        """The verdict and a table, for notebooks."""
+        head = "<tr><th></th><th>agreement</th><th>lowest</th></tr>"
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
+            for row in self._rows()
+        )
+        return f"<div><p>{escape(self._verdict())}</p><table>{head}{body}</table></div>"
+
+
+def stability(
+    estimator: Factorizer,
+    X: object,
+    *,
+    n_resamples: int = 20,
+    share: float = 0.8,
+    random_state: int | None = 0,
+    progress: Done | None = None,
+) -> Stability:
+    """Fit other samples of the rows with other seeds, and see which components come back.
+
+    The components of every resample are matched one to one with those of the fit to all rows, by
+    the largest sum of cosines.
+
+    Parameters
+    ----------
+    estimator : Factorizer
+        Any estimator of this package; it is cloned, not changed.
+    X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
+        Rows are data points; for HALS and ANLS entries may be NaN.
+    n_resamples : int, default=20
+        Number of fits besides the one to all rows; they run in parallel.
+    share : float, default=0.8
+        Share of the rows in a resample, drawn without replacement.
+    random_state : int or None, default=0
+        Random seed of the samples and of the fits.
+    progress : callable or None, default=None
+        Called as progress(fits done, all fits).
+
+    Returns
+    -------
+    Stability
+        Prints as a table.
+
+    References
+    ----------
+    Kotliar, D. et al., "Identifying gene expression programs of cell-type identity and cellular
+    activity with single-cell RNA-Seq", eLife, 2019 (consensus NMF).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import HALS, stability
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.poisson(9 * rng.gamma(0.3, size=(80, 3)) @ rng.gamma(0.3, size=(3, 20)))
+    >>> found = stability(HALS(3, tol=1e-3), X, n_resamples=5)
+    >>> found.is_stable.tolist()
+    [True, True, True]
+    """
+    for name, value, legal in (
+        ("n_resamples", n_resamples, n_resamples >= 1),
+        ("share", share, 0 < share <= 1),
+    ):
+        if not legal:
+            raise InvalidInput("is out of range", argument=name, value=value)
+    rng = generator(random_state)
+    blocks = as_blocks(X)
+    fitted = _seeded(estimator, rng, certify=True).fit(X)
+    found = resampled(estimator, blocks, n_resamples, share=share, rng=rng, progress=progress)
+    components = fitted.components_.astype(np.float64)
+    cosines, counterparts = matched(components, found)
+    lowest = cosines.min(axis=0)
+    consensus = np.median(unit_rows(counterparts.reshape(-1, components.shape[1])).reshape(
+        counterparts.shape), axis=0)  # fmt: skip
+    scale = np.linalg.norm(components, axis=1, keepdims=True)
+    estimate = Estimate(float(lowest.min()), n_resamples / (n_resamples + 1), ASSUMES)
+    return Stability(
+        factorization=_with_estimate(fitted.factorization_, estimate),
+        agreement=np.median(cosines, axis=0),
+        lowest=lowest,
+        consensus=unit_rows(consensus) * scale,
+        silhouette=silhouette(counterparts),
+        n_resamples=n_resamples,
+        share=share,
+    )
+
+
+def resampled(
+    estimator: Factorizer,
+    blocks: Blocks,
+    n_resamples: int,
+    *,
+    share: float,
+    rng: np.random.Generator,
+    progress: Done | None = None,
+) -> list[Floats]:
+    """Components (k, d) of fits to random parts of the rows, each with a seed of its own."""
+    size = max(1, round(share * blocks.n_rows))
+    jobs = [
+        (
+            np.sort(rng.choice(blocks.n_rows, size, replace=False)),
+            _seeded(estimator, rng, certify=False),
+        )
+        for _ in range(n_resamples)
+    ]
+    found: dict[int, Floats] = {}
+
+    def fit(which: slice) -> None:
+        rows, job = jobs[which.start]
+        found[which.start] = job.fit(blocks.take(rows)).components_.astype(np.float64)
+        if progress is not None:
+            progress(len(found), n_resamples)
+
+    for_row_slices(fit, n_resamples, slice_rows=1)
+    return [found[number] for number in range(n_resamples)]
+
+
+def matched(components: Floats, found: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Cosines (m, k) of components with their counterparts in m fits, and these (m, k, d).
+
+    A component without a counterpart, where a fit has fewer, has cosine and counterpart zero.
+    """
+    cosines = np.zeros((len(found), len(components)))
+    counterparts = np.zeros((len(found), *components.shape))
+    for number, others in enumerate(found):
+        matching = match_components(others, components)
+        cosines[number, matching.true_rows] = matching.cosines
+        counterparts[number, matching.true_rows] = others[matching.found_rows]
+    return cosines, counterparts
+
+
+def silhouette(counterparts: Floats) -> float | None:
+    """Mean silhouette of unit vectors in the groups of their components."""
+    m, k, d = counterparts.shape
+    points = unit_rows(counterparts.reshape(-1, d))
+    groups = np.tile(np.arange(k), m)
+    kept = points.any(axis=1)
+    if k < 2 or m < 2 or len(np.unique(groups[kept])) < 2:
+        return None
+    return float(silhouette_score(points[kept], groups[kept]))
+
+
+def _seeded(estimator: Factorizer, rng: np.random.Generator, *, certify: bool) -> Factorizer:
+    fresh: Factorizer = clone(estimator)
+    options: dict[str, Any] = {"certify": certify}
+    if "random_state" in fresh.get_params(deep=False):
+        options["random_state"] = int(rng.integers(np.iinfo(np.int32).max))
+    fresh.set_params(**options)
+    return fresh
+
+
+def _with_estimate(factorization: Factorization, estimate: Estimate) -> Factorization:
+    said = Certificate(
+        factorization.method, estimates={"agreement_of_components_over_resamples": estimate}
+    )
+    known = factorization.certificate
+    return replace(factorization, certificate=said if known is None else known.join(said))

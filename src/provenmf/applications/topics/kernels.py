@@ -1,0 +1,320 @@
+"""Topic weights of documents, one document at a time."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.linalg.compiled import inner_njit, njit
+
+Floats = NDArray[np.floating]
+Doubles = NDArray[np.float64]
+Ints = NDArray[np.integer]
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+inner = inner_njit(error_model="numpy", fastmath=FAST)
+# For what is called in one place: it compiles faster there than by itself.
+inlined = inner_njit(error_model="numpy", fastmath=FAST, inline="always")
+
+# Rounds with all topics. Not a plain 6, for which numba compiles a function of its own.
+FIRST_ROUNDS = np.int64(6)
+LANES = np.int64(32)  # four vectors of eight single-precision numbers
+NEGLIGIBLE = 0.02  # occurrences; a topic that holds fewer after these rounds is left out
+
+
+@inner
+def digamma_exponential(x: float) -> float:
+    """exp(psi(x)) for x > 0: four steps of the recurrence, then the asymptotic series.
+
+    The sum 1/x + … + 1/(x + 3) is p'(x) / p(x) with p = x (x + 1) (x + 2) (x + 3): one division.
+    """
+    shift = 0.0
+    if x < 4.0:
+        shift = (6.0 + x * (22.0 + x * (18.0 + 4.0 * x))) / (x * (6.0 + x * (11.0 + x * (6.0 + x))))
+        x += 4.0
+    inverse = 1.0 / (x * x)
+    series = inverse * (1 / 12 - inverse * (1 / 120 - inverse * (1 / 252 - inverse / 240)))
+    return float(x * np.exp(-0.5 / x - series - shift))
+
+
+@inner
+def padded(k: int) -> int:
+    """So many columns that loops over them leave no rest, which would run one number at a time."""
+    return int(-(-k // LANES) * LANES)
+
+
+@inlined
+def gathered(words: Floats, rows: Ints, store: Floats) -> Floats:
+    """Rows of words, with zeros up to the padded width, written into the store."""
+    n, k, width = len(rows), words.shape[1], padded(words.shape[1])
+    part = store[: n * width].reshape((n, width))
+    for i in range(n):
+        row = words[rows[i]]
+        for j in range(k):
+            part[i, j] = row[j]
+        for j in range(k, width):
+            part[i, j] = 0.0
+    return part
+
+
+@inlined
+def narrowed_in_place(part: Floats, topics: Ints, store: Floats) -> Floats:
+    """The given columns, increasing, of what was gathered in the store: moved to its front."""
+    n, k, width = len(part), len(topics), padded(len(topics))
+    narrow = store[: n * width].reshape((n, width))
+    for i in range(n):
+        for j in range(k):
+            narrow[i, j] = part[i, topics[j]]
+        for j in range(k, width):
+            narrow[i, j] = 0.0
+    return narrow
+
+
+@inner
+def share_out_in_place(
+    words: Floats, counts: Floats, rounds: int, tol: float, prior: Doubles, gamma: Doubles
+) -> None:
+    """Rounds of gamma = prior + occurrences shared out by exp(psi(gamma)) words, at most so many.
+
+    words (different words, topics) are the probabilities of one document's words in the topics;
+    columns beyond the topics are zero. They and the counts have one precision, as the sums do.
+    """
+    (n, width), k = words.shape, len(gamma)
+    ease, shared = np.zeros(width, words.dtype), np.empty(width, words.dtype)
+    zero = words.dtype.type(0)  # a plain 0.0 would make sums doubles, twice as slow
+    length = 0.0
+    for i in range(n):
+        length += counts[i]
+    for _ in range(rounds):
+        for j in range(k):
+            ease[j] = digamma_exponential(gamma[j])
+        for j in range(width):
+            shared[j] = zero
+        for i in range(n):
+            norm = zero
+            for j in range(width):
+                norm += ease[j] * words[i, j]
+            if norm > zero:
+                factor = counts[i] / norm
+                for j in range(width):
+                    shared[j] += factor * words[i, j]
+        change = 0.0
+        for j in range(k):
+            new = prior[j] + ease[j] * shared[j]
+            change += abs(new - gamma[j])
+            gamma[j] = new
+        if change <= tol * length:
+            return
+
+
+@kernel
+def infer_rows_in_place(
+    pointers: Ints,
+    columns: Ints,
+    values: Floats,
+    words: Floats,
+    priors: Doubles,
+    first_shares: Doubles,
+    rounds: int,
+    tol: float,
+    start: int,
+    stop: int,
+    out: Floats,
+) -> None:
+    """Write the parameters of documents start .. stop-1 into out; words[w] is p(w | topic).
+
+    priors and first_shares, where the rounds start, have a row for each document, or one for all.
+    Loops and no array expressions, which would take three more seconds to compile.
+    """
+    k = words.shape[1]
+    longest = 0
+    for row in range(start, stop):
+        longest = max(longest, pointers[row + 1] - pointers[row])
+    store = np.zeros(longest * padded(k), words.dtype)
+    chosen = np.empty(k, dtype=np.int64)
+    few_prior, few_gamma, gamma = np.empty(k), np.empty(k), np.empty(k)
+    for row in range(start, stop):
+        first, n = pointers[row], pointers[row + 1] - pointers[row]
+        own, counts = columns[first : first + n], values[first : first + n]
+        length = 0.0
+        for i in range(n):
+            length += counts[i]
+        prior = priors[min(row, len(priors) - 1)]
+        for j in range(k):
+            gamma[j] = prior[j] + length * first_shares[min(row, len(first_shares) - 1), j]
+        part = gathered(words, own, store)
+        share_out_in_place(part, counts, FIRST_ROUNDS, tol, prior, gamma)
+        m = 0
+        for j in range(k):
+            if gamma[j] - prior[j] > NEGLIGIBLE:
+                chosen[m], few_prior[m], few_gamma[m] = j, prior[j], gamma[j]
+                m += 1
+            out[row, j] = prior[j]
+        if m > 0:
+            part = narrowed_in_place(part, chosen[:m], store)
+            share_out_in_place(part, counts, rounds, tol, few_prior[:m], few_gamma[:m])
+            for j in range(m):
+                out[row, chosen[j]] = few_gamma[j]
+
+
+# Topic weights of documents with the weights integrated out, one document at a time.
+
+
+@inner
+def assign_in_place(
+    words: Floats, counts: Floats, prior: Floats, rounds: int, tol: float, q: Floats, held: Floats
+) -> None:
+    """Rounds over one document's words: q[i] ∝ words[i] (prior + held − one occurrence's q[i]).
+
+    q (different words, topics) holds the probabilities of topics of an occurrence of each word,
+    held = Σ counts q. An entry below one is less than an occurrence, and is taken out whole.
+    """
+    n, width = words.shape
+    zero, one = words.dtype.type(0), words.dtype.type(1)
+    length = 0.0
+    for i in range(n):
+        length += counts[i]
+    new = np.empty(width, words.dtype)
+    for _ in range(rounds):
+        change = 0.0
+        for i in range(n):
+            own, shares, out = min(counts[i], one), q[i], words[i]
+            norm = zero
+            for j in range(width):
+                new[j] = out[j] * max(prior[j] + held[j] - own * shares[j], zero)
+                norm += new[j]
+            if norm > zero:
+                factor, moved = one / norm, zero
+                for j in range(width):
+                    step = new[j] * factor - shares[j]
+                    moved += abs(step)
+                    held[j] += counts[i] * step
+                    shares[j] += step
+                change += counts[i] * moved
+        if change <= tol * length:
+            return
+
+
+@kernel
+def collapsed_rows_in_place(
+    pointers: Ints,
+    columns: Ints,
+    values: Floats,
+    words: Floats,
+    prior: Floats,
+    rounds: int,
+    tol: float,
+    start: int,
+    stop: int,
+    out: Floats,
+) -> None:
+    """Write prior + expected occurrences of documents start .. stop-1; words[w] is p(w | topic).
+
+    All floats but tol have one precision. Words start with topics in proportion to words[w].
+    """
+    k = words.shape[1]
+    width = int(-(-k // LANES) * LANES)
+    longest = 0
+    for row in range(start, stop):
+        longest = max(longest, pointers[row + 1] - pointers[row])
+    part, q = np.zeros((longest, width), words.dtype), np.zeros((longest, width), words.dtype)
+    wide, held = np.zeros(width, words.dtype), np.zeros(width, words.dtype)
+    for j in range(k):
+        wide[j] = prior[j]
+    for row in range(start, stop):
+        first, n = pointers[row], pointers[row + 1] - pointers[row]
+        for j in range(width):
+            held[j] = 0.0
+        for i in range(n):
+            own, norm = words[columns[first + i]], words.dtype.type(0)
+            for j in range(k):
+                part[i, j] = own[j]
+                norm += own[j]
+            for j in range(k):
+                q[i, j] = own[j] / norm if norm > 0 else words.dtype.type(0)
+                held[j] += values[first + i] * q[i, j]
+        assign_in_place(part[:n], values[first : first + n], wide, rounds, tol, q[:n], held)
+        for j in range(k):
+            out[row, j] = wide[j] + held[j]
+
+
+# Occurrences of words in folds, and their shares of topics, one block of documents at a time.
+
+
+@njit(cache=True, nogil=True)
+def number_folds_in_place(
+    pointers: Ints, columns: Ints, documents: Ints, n_folds: int, folds: NDArray[np.int8]
+) -> None:
+    """Give each entry a fold at random, the same wherever the entry is stored.
+
+    A hash of its document's number and its word decides: odd multipliers and shifts, as in
+    splitmix64.
+    """
+    for row in range(len(pointers) - 1):
+        own = np.uint64(documents[row]) * np.uint64(0x9E3779B97F4A7C15)
+        for p in range(pointers[row], pointers[row + 1]):
+            mixed = own + np.uint64(columns[p] + 1) * np.uint64(0xBF58476D1CE4E5B9)
+            mixed ^= mixed >> np.uint64(30)
+            mixed *= np.uint64(0x94D049BB133111EB)
+            mixed ^= mixed >> np.uint64(31)
+            mixed *= np.uint64(0xD6E8FEB86659FD93)
+            folds[p] = np.int64((mixed >> np.uint64(33)) % np.uint64(n_folds))
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "arcp"})
+def add_shared_in_place(
+    pointers: Ints,
+    columns: Ints,
+    values: Floats,
+    folds: NDArray[np.int8],
+    evidence: Floats,
+    ease: Floats,
+    start: int,
+    stop: int,
+    out: Floats,
+) -> None:
+    """out[w] += Σ c / (ease[w] · z) z over the entries of word w, z the evidence of its fold.
+
+    Rows start .. stop-1. evidence (documents, folds, width), ease and out (words, width) have
+    columns of zeros beyond the topics, and one precision.
+    """
+    width = ease.shape[1]
+    zero = ease.dtype.type(0)
+    for row in range(start, stop):
+        for p in range(pointers[row], pointers[row + 1]):
+            z, own, target = evidence[row, folds[p]], ease[columns[p]], out[columns[p]]
+            norm = zero
+            for j in range(width):
+                norm += own[j] * z[j]
+            if norm > zero:
+                factor = values[p] / norm
+                for j in range(width):
+                    target[j] += factor * z[j]
+
+
+# Words drawn at random for the documents of a corpus, the same in every pass and storage.
+
+
+@njit(cache=True, nogil=True)
+def draw_words_in_place(
+    ends: Ints, documents: Ints, cumulated: NDArray[np.float64], guide: Ints, words: Ints
+) -> None:
+    """words[ends[d]:ends[d + 1]] are drawn with the cumulated frequencies.
+
+    A hash of the document's number and the place in it gives a number u between 0 and 1, as in
+    splitmix64; the word is the first whose cumulated frequency exceeds u. guide[i] is that word
+    for u = i / len(guide), so that few have to be looked at.
+    """
+    steps, last = len(guide), len(cumulated) - 1
+    for row in range(len(ends) - 1):
+        own = np.uint64(documents[row] + 1) * np.uint64(0x9E3779B97F4A7C15)
+        for place in range(ends[row], ends[row + 1]):
+            mixed = own + np.uint64(place - ends[row]) * np.uint64(0xD1342543DE82EF95)
+            mixed ^= mixed >> np.uint64(30)
+            mixed *= np.uint64(0xBF58476D1CE4E5B9)
+            mixed ^= mixed >> np.uint64(27)
+            mixed *= np.uint64(0x94D049BB133111EB)
+            mixed ^= mixed >> np.uint64(31)
+            u = np.float64(mixed >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+            word = guide[int(u * steps)]
+            while word < last and cumulated[word] <= u:
+                word += 1
+            words[place] = word

@@ -1,0 +1,96 @@
+"""What is true of any factorization with no assumption at all.
+
+For data X (n, d), weights W (n, k) and components C (k, d):
+relative error ‖X − WC‖_F / ‖X‖_F; the least relative error of *any* rank-k product, from the
+singular values (Eckart & Young 1936), sqrt(Σ_{i>k} σ_i²)/‖X‖_F; the gap between the two; and
+how far the weights are from the best weights of these components.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.certificate.fit import Fit
+from provenmf.data import RowArray
+from provenmf.data.rows import total
+from provenmf.linalg.scaling import inverse_where_positive
+from provenmf.results import Certificate, Check, Measure
+
+Floats = NDArray[np.float64]
+
+
+def certify(fit: Fit) -> Certificate:
+    """Assumption-free statements about one factorization."""
+    if fit.norm == 0:
+        return Certificate(fit.method, measures={"error": fit.error * fit.unit})
+    measures: dict[str, Measure] = {
+        "relative_error": fit.relative_error,
+        "weights_optimality_residual": weights_residual(fit) / fit.norm,
+    }
+    checks = nonnegativity(fit)
+    lower = fit.rank_bound.relative_error
+    if lower is None:
+        note = f"{fit.rank_bound.reason}: the singular values were not computed"
+        check = Check("distance to the best rank-k error", "Eckart-Young", "unknown", note=note)
+        return Certificate(fit.method, checks=(*checks, check), measures=measures)
+    bounds = {
+        "relative_error_lower_bound": lower,
+        "relative_error_gap": max(fit.relative_error - lower, 0.0) + fit.error_rounding,
+    }
+    return Certificate(fit.method, checks, bounds, measures)
+
+
+def nonnegativity(fit: Fit) -> tuple[Check, ...]:
+    """Weights below zero are no weights; said only where there are some."""
+    lowest = fit.lowest_weight
+    if lowest >= 0:
+        return ()
+    words = "Some weights are negative, so this is not a nonnegative factorization."
+    name, theorem = "weights not negative", "definition"
+    return (Check(name, theorem, "fails", lowest, 0.0, direction=">=", in_words=words),)
+
+
+def weights_residual(fit: Fit) -> float:
+    """How far the weights are from optimal for these components, in the units of ‖X‖_F.
+
+    nonnegative: see `projected_residual`, zero exactly at the least-squares weights.
+    simplex: sqrt of the sum of the rows' Frank-Wolfe gaps ⟨g, w⟩ − min_j g_j, which bounds
+    ½‖X − WC‖² − min over the simplex.
+    """
+    if fit.constraint != "simplex":
+        return projected_residual(fit.weight_rows, fit.components_gram, fit.cross)
+    gram = fit.components_gram
+
+    def gaps(weights: Floats, cross: Floats) -> float:
+        gradient = weights @ gram - cross
+        gap = np.einsum("ij,ij->i", gradient, weights) - gradient.min(axis=1)
+        return float(np.maximum(gap, 0.0).sum())
+
+    return math.sqrt(total(gaps, fit.weight_rows, fit.cross))
+
+
+def projected_residual(factor: RowArray, gram: Floats, cross: RowArray) -> float:
+    """How far a nonnegative factor F (m, k) is from minimising ½‖Y − FA‖², in the units of Y.
+
+    `gram` is AAᵀ, `cross` is YAᵀ. The rows of A are brought to unit length first, so that a
+    component that is long in one factor and short in the other counts like any other. One step
+    of projected gradient descent of length 1/L, L = ‖AAᵀ‖₂, then moves F by ‖F − F⁺‖; the
+    residual is √L times that, and zero exactly at a minimum.
+    """
+    sizes = np.sqrt(np.maximum(np.diag(gram), 0.0))
+    inverse = inverse_where_positive(sizes)
+    unit_gram = gram * np.outer(inverse, inverse)
+    largest = float(np.linalg.eigvalsh(unit_gram)[-1])
+    if largest <= 0:
+        return 0.0
+
+    def squared_move(factor: Floats, cross: Floats) -> float:
+        scaled = factor * sizes
+        gradient = scaled @ unit_gram - cross * inverse
+        moved = (scaled - np.maximum(scaled - gradient / largest, 0.0)).ravel(order="K")
+        return float(moved @ moved)
+
+    return math.sqrt(largest) * math.sqrt(total(squared_move, factor, cross))

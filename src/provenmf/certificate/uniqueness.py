@@ -1,0 +1,236 @@
+"""Whether other nonnegative parts have the same product as the parts that were found.
+
+All statements are about the factors W (n, k) and H (k, d) as computed, and about their product WH,
+which is the fit and not the data: where the fit has an error, another product may fit as well.
+Zeros are entries that are exactly zero. Up to order and scale of the parts,
+
+- *unique*: WH has no other factorization into k nonnegative parts (guarantees/scattered.py);
+- *component j unique*: every such factorization contains it (`components_in_all`);
+- *locally unique*: none is near (guarantees/rigidity.py), with the distance that is proved;
+- where that fails another factorization was computed (guarantees/ambiguity.py);
+- *bands*: how much of a component another factorization can change (guarantees/outer_bands.py).
+
+Krone21  Krone & Kubjas 2021, Uniqueness of nonnegative matrix factorizations by rigidity theory
+Huang14  Huang, Sidiropoulos & Swami 2014, Non-negative matrix factorization revisited
+Gillis23 Gillis & Rajkó 2023, Partial identifiability for nonnegative matrix factorization
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.certificate.ambiguity import explore
+from provenmf.certificate.fit import Fit
+from provenmf.certificate.moves import Ambiguity
+from provenmf.certificate.outer_bands import change_at_most
+from provenmf.certificate.rigidity import Array, Entries, Isolation, search
+from provenmf.certificate.scattered import fewest_zeros, scattered_scaling
+from provenmf.data import RowArray
+from provenmf.data.parts import Parts
+from provenmf.data.rows import total
+from provenmf.linalg.least_stretch import has_independent_rows
+from provenmf.results import Certificate, Check, Measure
+from provenmf.results.certificate import rounded_down, rounded_up
+
+# The checks here, which are about the parts and are no condition of any method.
+EVERYWHERE, NEARBY = "no other parts, same product", "no other parts nearby"
+ZEROS = "zeros that scattering needs"
+ABOUT_PARTS = (EVERYWHERE, NEARBY, ZEROS)
+MOST_COMPONENTS = 30
+MOST_IN_A_FIT = 12  # with more components the programs take longer than many a fit
+MOST_BANDS_IN_A_FIT = 6
+MOST_ENTRIES = 5_000_000
+# Entries below this, next to others of size one, would not be exact.
+SMALLEST = 1e-290
+ELSEWHERE = (
+    "the weights are on the workers of the cluster, and this needs them here: read "
+    "factorization_.weights, then call provenmf.certify"
+)
+# Parts that are proved to move by no more than this are called unique.
+RESOLUTION = 1e-6
+NEARLY = "The parts are unique nearby: small changes of them cannot give the same product."
+# Another factorization is shown only if its parts differ by more than this angle, in degrees.
+NOTICEABLE = 1e-3
+# A bound is not mentioned if it lets more than this share of a component change.
+WORTH_SAYING = 0.9
+
+
+@dataclass(frozen=True)
+class Uniqueness:
+    """What was established; `isolation` and `ambiguity` exclude each other."""
+
+    everywhere: bool = False
+    in_all: int = 0
+    isolation: Isolation | None = None
+    ambiguity: Ambiguity | None = None
+    bands: Array | None = None
+    reason: str = ""
+
+
+def certify(fit: Fit, *, thorough: bool = True) -> Certificate:
+    """Whether the parts are unique, locally unique, or can be moved and how far.
+
+    Without `thorough` only for up to MOST_IN_A_FIT components, and bands for fewer still.
+    """
+    weights, components = fit.given_rows, fit.factorization.components
+    if thorough or fit.n_components <= MOST_IN_A_FIT:
+        found = examine(
+            weights, components, bands=thorough or len(components) <= MOST_BANDS_IN_A_FIT
+        )
+    else:
+        note = f"not tried in a fit beyond {MOST_IN_A_FIT} components: provenmf.certify tries it"
+        found = Uniqueness(reason=note)
+    bounds: dict[str, float] = {}
+    measures: dict[str, Measure] = {}
+    if found.in_all:
+        bounds["components_proved_unique"] = float(found.in_all)
+    if found.isolation is not None:
+        bounds["mixing_of_any_other_factorization"] = found.isolation.reach
+    if found.ambiguity is not None:
+        measures["components_turn_by_degrees"] = tuple(found.ambiguity.degrees.tolist())
+    if found.bands is not None:
+        bounds["share_of_any_component_that_can_change"] = float(found.bands.max())
+        measures["components_change_by_at_most"] = tuple(found.bands.tolist())
+    checks: tuple[Check, ...] = (_check_everywhere(found, fit.n_components), _check_nearby(found))
+    if fit.n_components > 1:
+        checks = (*checks, _check_zeros(weights, components))
+    return Certificate(fit.method, checks=checks, bounds=bounds, measures=measures)
+
+
+def _check_everywhere(found: Uniqueness, k: int) -> Check:
+    name, theorem = EVERYWHERE, "Huang14"
+    if found.everywhere:
+        words = f"The parts are unique: no other {k} nonnegative parts have the same product."
+        return Check(name, theorem, "holds", in_words=words if k > 1 else "")
+    if found.ambiguity is not None:
+        return Check(name, theorem, "fails", note="another factorization was computed")
+    note = found.reason or "factors are not seen to be sufficiently scattered"
+    return Check(name, theorem, "unknown", note=note)
+
+
+def _check_zeros(weights: RowArray, components: NDArray[np.floating]) -> Check:
+    fewest, where = fewest_zeros(weights, components)
+    return Check(
+        ZEROS,
+        "Huang14",
+        "holds" if fewest >= len(components) - 1 else "fails",
+        value=fewest,
+        threshold=len(components) - 1,
+        note=f"fewest zeros of a component: {where}; necessary for factors to be sufficiently "
+        "scattered, which is sufficient for the parts to be unique",
+        direction=">=",
+    )
+
+
+def _check_nearby(found: Uniqueness) -> Check:
+    name, theorem = NEARBY, "Krone21"
+    if found.isolation is not None:
+        reach = found.isolation.reach
+        least = rounded_down(reach, 2)
+        note = f"any other factorization of the product mixes the parts by at least {least}"
+        if found.isolation.freedom > 0:
+            note += f", or by at most {rounded_up(found.isolation.freedom, 1)}"
+        words = "" if found.everywhere else NEARLY
+        return Check(name, theorem, "holds", reach, 0.0, note=note, direction=">=", in_words=words)
+    if found.ambiguity is not None:
+        largest = float(found.ambiguity.degrees.max())
+        words = (
+            "The parts are not unique: others with the same product exist, and one part can turn "
+            f"by at least {rounded_down(largest, 2)} degrees.{_kept(found.bands)}"
+        )
+        note = f"with the same product a component was turned by {rounded_down(largest, 3)} degrees"
+        return Check(name, theorem, "fails", note=note, in_words=words)
+    if found.everywhere:
+        return Check(name, theorem, "holds", note="there are none at all")
+    return Check(name, theorem, "unknown", note=found.reason or "not settled")
+
+
+def _kept(bands: Array | None) -> str:
+    """What stays of the parts whatever the others are; nothing if that may be little."""
+    if bands is None or bands.max() > WORTH_SAYING:
+        return ""
+    kept = rounded_down(100 * (1 - float(bands.max())) * (1 - 1e-12), 2)
+    return f" Each of the others agrees with one of these parts in at least {kept} % of its mass."
+
+
+def examine(
+    weights: RowArray, components: NDArray[np.floating], *, bands: bool = True
+) -> Uniqueness:
+    """All that is established about the factorizations of weights @ components."""
+    reason = _beyond(weights, components)
+    if reason:
+        return Uniqueness(reason=reason)
+    if isinstance(weights, Parts):
+        return Uniqueness(reason=ELSEWHERE)
+    entries = Entries(weights, components)
+    if entries.k == 1:
+        return Uniqueness(everywhere=True, in_all=1)
+    positive = entries.values[entries.values > 0]
+    if np.count_nonzero(weights) + np.count_nonzero(components) > len(positive) or (
+        positive.min() < SMALLEST
+    ):
+        return Uniqueness(reason="entries differ by more than 290 orders of magnitude")
+    if not all(has_independent_rows(f, entries.k) for f in (entries.weights.T, entries.components)):
+        return Uniqueness(reason="weights or components are not seen to be independent")
+    found = _settled(entries)
+    changed = change_at_most(entries) if bands and not found.everywhere else None
+    return found if changed is None or changed.max() >= 1 else replace(found, bands=changed)
+
+
+def _settled(entries: Entries) -> Uniqueness:
+    """Unique, locally unique or not, of factors of full rank."""
+    in_all = components_in_all(entries)
+    everywhere = in_all == entries.k
+    everywhere = everywhere or scattered_scaling(entries.factors) is not None
+    found = search(entries, entries.zeros)
+    if found.isolation is not None or everywhere:
+        return Uniqueness(everywhere, entries.k if everywhere else in_all, found.isolation)
+    ambiguity = explore(entries) if found.direction is not None else None
+    if ambiguity is not None and ambiguity.degrees.max() >= NOTICEABLE:
+        return Uniqueness(in_all=in_all, ambiguity=ambiguity)
+    almost = search(entries, entries.up_to(RESOLUTION)).isolation
+    if almost is not None and almost.freedom <= RESOLUTION:
+        return Uniqueness(in_all=in_all, isolation=almost)
+    return Uniqueness(in_all=in_all, reason=found.reason or "parts may move; not seen how")
+
+
+def _beyond(weights: RowArray, components: NDArray[np.floating]) -> str:
+    """Why nothing can be said; empty if something can."""
+    k = len(components)
+    size, infinite, negative, used = total(_counted, weights)
+    if infinite or not np.isfinite(components).all():
+        return "some entries are not finite"
+    if negative or (components < 0).any():
+        return "only for factors without negative entries"
+    if not (used.all() and components.any(axis=1).all()):
+        return "a component is zero or has no weight"
+    if k > MOST_COMPONENTS or size + components.size > MOST_ENTRIES:
+        return f"not tried beyond {MOST_COMPONENTS} components or {MOST_ENTRIES:.0e} entries"
+    return ""
+
+
+def _counted(weights: NDArray[np.floating]) -> tuple[int, int, int, NDArray[np.int64]]:
+    """How many entries there are, not finite, negative, and of each column not zero."""
+    infinite = int(np.count_nonzero(~np.isfinite(weights)))
+    negative = int(np.count_nonzero(weights < 0))
+    return weights.size, infinite, negative, np.count_nonzero(weights, axis=0)
+
+
+def components_in_all(entries: Entries) -> int:
+    """How many components every factorization of the product contains, up to scale.
+
+    Gillis23 calls for a selective window and a zero region of full rank. Some row of W has a weight
+    on component j only, so that H_j is a row of the product and a sum of parts; the columns where
+    H_j is zero have rank k − 1, so that nonnegative rows in the row space of the product that are
+    zero there are multiples of H_j, which the parts must be.
+    """
+    used = entries.weights > 0
+    pure = used[used.sum(axis=1) == 1].any(axis=0)
+    count = 0
+    for component in np.flatnonzero(pure):
+        zero = entries.components[:, entries.plain[component] == 0]
+        count += has_independent_rows(np.delete(zero, component, axis=0), entries.k - 1)
+    return count

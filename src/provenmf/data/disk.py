@@ -1,0 +1,168 @@
+"""A dense matrix on disk: `.npy` files, memory maps, HDF5 and zarr arrays, read block by block."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.data.base import Block, Blocks, Progress
+from provenmf.errors import InvalidInput, ProvenmfError, UnreadableFile
+from provenmf.io.array_files import ArrayFile, FileState
+from provenmf.io.files import existing
+from provenmf.linalg.storage import float_type
+from provenmf.resources import block_bytes, room_for_parts
+
+BLOCK_BYTES = 64 * 2**20
+NEIGHBOURS = 16  # rows no farther apart are read together
+PART_BYTES = 512 * 2**20  # what passes keep of rows on disk stays in memory up to this
+
+
+class ArrayBlocks(Blocks):
+    """Rows of anything with a shape, a dtype and slicing by rows, such as an HDF5 data set."""
+
+    def __init__(
+        self, source: Any, *, block_rows: int | None = None, progress: Progress | None = None
+    ) -> None:
+        if getattr(source, "shape", None) is None or not hasattr(source, "dtype"):
+            raise InvalidInput(f"X is {source!r:.100}: give an array that is in it, such as X['a']")
+        dtype = np.dtype(source.dtype)
+        if len(source.shape) != 2:
+            raise InvalidInput(f"X has shape {tuple(source.shape)}: store it as a matrix")
+        n_rows, n_columns = (int(length) for length in source.shape)
+        if block_rows is None:
+            block_rows = max(1, block_bytes(BLOCK_BYTES) // max(1, n_columns * dtype.itemsize))
+        self._source = source
+        super().__init__((n_rows, n_columns), float_type(dtype), block_rows, progress)
+        self.room_for_parts = room_for_parts(PART_BYTES)
+
+    def read(self, start: int, stop: int) -> Block:
+        """Rows start … stop−1, read into memory."""
+        try:
+            rows = self._source[start:stop]
+        except (ProvenmfError, MemoryError):
+            raise
+        except Exception as error:  # of h5py or zarr, about bytes that they cannot unpack
+            words = " ".join(f"{type(error).__name__}: {error}".split())
+            raise UnreadableFile(
+                f"rows {start} to {stop - 1} of X cannot be read ({words:.200}): the file may be "
+                "damaged, write it again"
+            ) from error
+        return np.ascontiguousarray(rows, dtype=self.dtype)
+
+    def in_order(self) -> Iterator[tuple[int, int, Block]]:
+        """All blocks; the next one is read while one is worked on."""
+        return read_ahead(self)
+
+    def take(self, rows: NDArray[np.intp]) -> Block:
+        """The given rows; neighbours are read together, up to a block of them."""
+        rows = np.asarray(rows)
+        out = np.empty((len(rows), self.n_columns), dtype=self.dtype)
+        order = np.argsort(rows, kind="stable")
+        for here in np.split(order, group_starts(rows[order], self.block_rows)):
+            if len(here):
+                first = int(rows[here[0]])
+                out[here] = self.read(first, int(rows[here[-1]]) + 1)[rows[here] - first]
+        return out
+
+    def in_double_precision(self) -> ArrayBlocks:
+        """The same source, converted as it is read."""
+        wider = copy.copy(self)
+        wider.dtype = np.dtype(np.float64)
+        return wider
+
+
+def group_starts(rows: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+    """Where the second and later groups of ascending rows begin: after a gap, or `most` rows on."""
+    gaps = np.flatnonzero(np.diff(rows) > NEIGHBOURS) + 1
+    starts: list[int] = []
+    for start, stop in zip([0, *gaps.tolist()], [*gaps.tolist(), len(rows)]):
+        if start:
+            starts.append(start)
+        while start < stop and rows[stop - 1] - rows[start] >= most:
+            start += int(np.searchsorted(rows[start:stop], rows[start] + most))
+            starts.append(start)
+    return np.array(starts, dtype=np.intp)
+
+
+def read_ahead(blocks: Blocks) -> Iterator[tuple[int, int, Block]]:
+    """All blocks in order, read by a thread of its own that is one block ahead."""
+    ranges = list(blocks.ranges())
+    if len(ranges) == 1:
+        yield *ranges[0], blocks.read(*ranges[0])
+        return
+    with ThreadPoolExecutor(1, thread_name_prefix="provenmf-reading") as reader:
+        coming = reader.submit(blocks.read, *ranges[0])
+        for place, following in zip(ranges, [*ranges[1:], None]):
+            block = coming.result()
+            if following is not None:
+                coming = reader.submit(blocks.read, *following)
+            yield *place, block
+
+
+class _Hdf5Rows:
+    """Rows of an HDF5 data set whose file nobody else may change."""
+
+    def __init__(self, dataset: Any) -> None:
+        self._dataset, self.shape, self.dtype = dataset, dataset.shape, dataset.dtype
+        writing = dataset.file.mode != "r"  # by whoever opened it, whose writes are buffered
+        self._state = None if writing else FileState(Path(dataset.file.filename))
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        if self._state is not None:
+            self._state.check()
+        return np.asarray(self._dataset[rows])
+
+
+def from_hdf5(dataset: Any, **options: Any) -> ArrayBlocks:
+    """Blocks of an h5py data set."""
+    if not dataset or not hasattr(dataset, "shape"):  # one whose file is closed is False
+        raise InvalidInput(f"X is {dataset!r:.100}: give a data set of an open file: file['X']")
+    return ArrayBlocks(dataset if dataset.shape is None else _Hdf5Rows(dataset), **options)
+
+
+class _Mapped:
+    """A memory map that is not simply a whole file; it may have changes of its own."""
+
+    def __init__(self, path: Path, mapped: np.memmap[Any, Any]) -> None:
+        self.shape, self.dtype = mapped.shape, mapped.dtype
+        self._mapped, self._state = mapped, FileState(path)
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        self._state.check()
+        return np.asarray(self._mapped[rows])
+
+
+def open_npy(path: str | Path, **options: Any) -> ArrayBlocks:
+    """Blocks of a two-dimensional `.npy` file in row order (C order)."""
+    path = existing(path)
+    if not path.is_file():
+        raise UnreadableFile(f"{path} is a folder: give an .npy file")
+    try:
+        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # the header is arbitrary text, which fails in many ways
+        if "mmap length" in str(error):
+            raise UnreadableFile(
+                f"{path} is shorter than its header says: it is truncated; write it again"
+            ) from error
+        # NumPy's own words advise to unpickle, which would run what the file says.
+        raise UnreadableFile(
+            f"{path} is not a .npy matrix of plain numbers: save it again with numpy.save, "
+            "without Python objects"
+        ) from error
+    return from_memmap(mapped, **options)
+
+
+def from_memmap(mapped: np.memmap[Any, Any], **options: Any) -> ArrayBlocks:
+    """Blocks of a memory map; one of a whole file is read without mapping it."""
+    if not mapped.filename:  # computed from a map, and in memory
+        return ArrayBlocks(mapped, **options)
+    whole = not isinstance(mapped.base, np.memmap) and mapped.flags.forc
+    shared = mapped.mode != "c"  # changes of a private map are in this process only
+    source = ArrayFile if mapped.ndim == 2 and whole and shared else _Mapped
+    return ArrayBlocks(source(Path(str(mapped.filename)), mapped), **options)

@@ -1,1 +1,0 @@
-"""Sweeps over the coordinates of one factor."""

@@ -1,1 +1,0 @@
-"""Products with the rows of each cluster."""

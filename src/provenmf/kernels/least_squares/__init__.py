@@ -1,1 +1,0 @@
-"""Small constrained least-squares problems, many at once, and the products behind them."""

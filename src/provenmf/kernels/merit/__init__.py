@@ -1,1 +1,0 @@
-"""Sparse mixtures of rows: search, pairwise steps, dual ascent."""

@@ -1,1 +1,0 @@
-"""Newton steps on rows of a Poisson regression with nonnegative weights."""

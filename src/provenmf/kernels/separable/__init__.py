@@ -1,1 +1,0 @@
-"""Projections of FastGradient."""

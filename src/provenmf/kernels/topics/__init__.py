@@ -1,1 +1,0 @@
-"""Loops over documents and their words."""

@@ -1,0 +1,405 @@
+"""What HALS and ANLS share as scikit-learn estimators: parameters, start, certificate."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from provenmf.certificate.fit import Fit
+from provenmf.data import Block, Blocks, RowArray, as_blocks, at_safe_scale, is_outside_memory
+from provenmf.data.observed import ObservedBlocks, observed_entries
+from provenmf.errors import DegenerateData, InvalidInput, warn_user
+from provenmf.linalg.penalties import Penalties
+from provenmf.methods.alternating import guarantee as stationarity
+from provenmf.methods.alternating import observed_guarantee as observed
+from provenmf.methods.alternating.anls import anls
+from provenmf.methods.alternating.hals import hals
+from provenmf.methods.alternating.known import checked_known
+from provenmf.methods.alternating.observed_guarantee import ObservedFit
+from provenmf.methods.alternating.starts import Init
+from provenmf.methods.base import Factorizer
+from provenmf.methods.checkpoint import Checkpoint
+from provenmf.methods.interruption import OnInterrupt
+from provenmf.methods.parameters import AT_LEAST_ONE, NOT_NEGATIVE
+from provenmf.methods.run import Callback
+from provenmf.methods.traits import Traits
+from provenmf.methods.weights import encode, encoder
+from provenmf.results import Certificate, Factorization, Solution
+
+PENALTIES = ("l1_weights", "l2_weights", "l1_components", "l2_components")
+
+
+class AlternatingFactorizer(Factorizer):
+    """Updates weights and components in turn to minimize 1/2 ||X - weights @ components||_F^2.
+
+    With penalties the objective is
+
+        1/(2 n d) ||X - WC||_F^2 + 1/n (l1_weights ||W||_1 + 1/2 l2_weights ||W||_F^2)
+                                 + 1/d (l1_components ||C||_1 + 1/2 l2_components ||C||_F^2).
+
+    Entries that are NaN, or False in the `mask` given to `fit`, are missing; the sum of squares
+    does not include them.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None, default=None
+        Number of components; None takes what the start finds (init "cones" or "spa", or an array).
+    init : str, array (k, d) or pair of arrays (n, k), (k, d), default="cones"
+        Initialization: "cones", "spa" (or "anchors"), "merit", "random-rows", "random", "nndsvd",
+        "nndsvda", "nndsvdar", given components, or given weights and components.
+    coarse : bool, default=True
+        With a named start and large data, first solve a sample of rows and columns and extend its
+        solution.
+    fixed_components : array (m, d) or None, default=None
+        Known components, at most `n_components`. They come first among the components and stay
+        fixed (in the precision of the data); only the others are fitted.
+    l1_weights, l2_weights, l1_components, l2_components : float, default=0.0
+        Penalties in the objective above. Their effect does not depend on the number of rows:
+        repeating all rows changes no component. Penalize both factors or none, since a penalty on
+        one alone would only move scale to the other. With all components fixed, penalize the
+        weights alone.
+    max_iter : int, default=500
+        Maximum number of iterations on the whole data; one updates weights and components.
+    tol : float, default=0.0001
+        Stop when ten iterations lower the relative error by less than this fraction of it.
+    random_state, certify, verbose, callback, on_interrupt
+        As in every estimator.
+
+    Attributes
+    ----------
+    components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
+        As in every estimator. The relative errors of `trace_` never increase.
+    """
+
+    def __init_subclass__(cls) -> None:
+        """Let the help of HALS and ANLS list the parameters that they share."""
+        super().__init_subclass__()
+        shared = inspect.cleandoc(AlternatingFactorizer.__doc__ or "")
+        own, _, more = inspect.cleandoc(cls.__doc__ or "").partition("See Also\n")
+        if shared:  # python -OO drops docstrings
+            parameters = shared[shared.index("Parameters\n") :]
+            cls.__doc__ = f"{own}{parameters}\n\nSee Also\n{more}"
+
+    traits = Traits(random="always", missing_values=True)
+    _solver: ClassVar[Callable[..., Solution]]
+    _parameter_constraints: ClassVar[dict[str, object]] = {
+        **Factorizer._parameter_constraints,
+        "init": [str, "array-like"],
+        "coarse": ["boolean"],
+        "fixed_components": ["array-like", None],
+        **dict.fromkeys(PENALTIES, [NOT_NEGATIVE]),
+        "max_iter": [AT_LEAST_ONE],
+        "tol": [NOT_NEGATIVE],
+    }
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        init: Init = "cones",
+        coarse: bool = True,
+        fixed_components: NDArray[np.floating] | None = None,
+        l1_weights: float = 0.0,
+        l2_weights: float = 0.0,
+        l1_components: float = 0.0,
+        l2_components: float = 0.0,
+        max_iter: int = 500,
+        tol: float = 1e-4,
+        random_state: int | np.random.RandomState | None = None,
+        certify: bool = True,
+        verbose: int = 0,
+        callback: Callback | None = None,
+        on_interrupt: OnInterrupt = "raise",
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.coarse = coarse
+        self.fixed_components = fixed_components
+        self.l1_weights = l1_weights
+        self.l2_weights = l2_weights
+        self.l1_components = l1_components
+        self.l2_components = l2_components
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.certify = certify
+        self.verbose = verbose
+        self.callback = callback
+        self.on_interrupt = on_interrupt
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        mask: Any = None,
+        *,
+        checkpoint: str | Path | Checkpoint | None = None,
+    ) -> AlternatingFactorizer:
+        """Factorize X.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
+            Rows are data points. NaN in dense data is a missing entry; data on disk with missing
+            entries are read into memory.
+        y : None
+            Ignored.
+        mask : array or sparse matrix of shape (n_rows, n_columns), "stored" or None, default=None
+            True where an entry is observed; the others are missing, whatever X has there. "stored"
+            takes the stored entries of sparse data as the observed ones, as with ratings.
+        checkpoint : str, Path, Checkpoint or None, default=None
+            Folder in which the state of the iterations is saved every 30 seconds, or a
+            `Checkpoint` with another interval. If the fit is killed, call it again with the same
+            folder, data and parameters: it resumes and returns the same result as without the
+            interruption. You may ask for more iterations (`max_iter`). Other data or parameters
+            are refused.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        self._factorized(self._blocks(X, reset=True, mask=mask), checkpoint)
+        return self
+
+    def fit_transform(
+        self,
+        X: Any,
+        y: Any = None,
+        mask: Any = None,
+        *,
+        checkpoint: str | Path | Checkpoint | None = None,
+    ) -> NDArray[Any]:
+        """Factorize X and return the weights.
+
+        Parameters
+        ----------
+        X, y, mask, checkpoint
+            As for `fit`.
+
+        Returns
+        -------
+        array (n_rows, n_components)
+        """
+        self.fit(X, mask=mask, checkpoint=checkpoint)
+        return self.factorization_.weights
+
+    def transform(self, X: Any, mask: Any = None) -> NDArray[Any]:
+        """Find the weights of rows for the components found by `fit`.
+
+        Each row is solved on its own observed entries; one that has none gets weights of zero.
+
+        Parameters
+        ----------
+        X, mask
+            As for `fit`, with as many columns as its data.
+
+        Returns
+        -------
+        array (n_rows, n_components)
+        """
+        check_is_fitted(self)
+        return self._transformed(self._blocks(X, reset=False, mask=mask))
+
+    def score(self, X: Any, y: Any = None, mask: Any = None) -> float:
+        """How well the components explain rows: minus the mean squared residual of an entry.
+
+        As in every estimator, with the mean over the observed entries.
+
+        Parameters
+        ----------
+        X, y, mask
+            As for `fit`, with as many columns as its data.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        return self._score(self._blocks(X, reset=False, mask=mask))
+
+    def _blocks(self, X: Any, *, reset: bool, mask: Any = None) -> Blocks:
+        """Validate X and see it as blocks of rows, or as observed entries if some are missing."""
+        if isinstance(X, ObservedBlocks):
+            return X
+        outside = is_outside_memory(X) or isinstance(X, Blocks)
+        if outside and mask is None:
+            return super()._blocks(X, reset=reset)
+        matrix = as_blocks(X).everything() if outside else X
+        matrix = self._validated(matrix, reset=reset)
+        entries = observed_entries(matrix, mask)
+        if entries is None:
+            return at_safe_scale(as_blocks(self._checked(matrix)))
+        blocks = ObservedBlocks(self._checked(entries))
+        if reset:
+            _warn_of_empty_columns(blocks)
+        return at_safe_scale(blocks)
+
+    @property
+    def _penalties(self) -> Penalties:
+        return Penalties(**{name: float(getattr(self, name)) for name in PENALTIES})
+
+    @property
+    def _weights_are_least_squares(self) -> bool:
+        return not self._penalties.on_weights(1)
+
+    def _gathered_bytes(self, blocks: Blocks) -> float:
+        from_singular_vectors = isinstance(self.init, str) and self.init.startswith("nndsvd")
+        return 8.0 * blocks.stored_entries if from_singular_vectors else 0.0
+
+    def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+        wanted = self._number_wanted(blocks.n_rows)
+        known = self.fixed_components
+        if known is not None:
+            known = checked_known(known, blocks.n_columns, wanted)
+        all_known = known is not None and len(known) == wanted
+        _check_both_penalised(self._penalties, all_known=all_known)
+        return type(self)._solver(
+            blocks,
+            wanted,
+            init=self.init,
+            coarse=self.coarse,
+            penalties=self._penalties,
+            known=known,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            rng=rng,
+            callback=self.callback,
+            verbose=self.verbose,
+        )
+
+    def _encoder(self, blocks: Blocks, components: NDArray[Any]) -> Callable[[Block], NDArray[Any]]:
+        penalty = self._penalties.on_weights(blocks.n_columns)
+        return encoder(components, blocks.dtype, penalty=penalty)
+
+    def _encode(self, blocks: Blocks, components: NDArray[Any]) -> NDArray[Any]:
+        if isinstance(blocks, ObservedBlocks):
+            penalty = self._penalties.on_weights(blocks.n_columns)
+            return encode(blocks, components, penalty=penalty)
+        return super()._encode(blocks, components)
+
+    def _final_weights(self, blocks: Blocks, solution: Solution) -> RowArray:
+        if isinstance(blocks, ObservedBlocks):
+            return self._encode(blocks, solution.components)
+        return super()._final_weights(blocks, solution)
+
+    def _measured(
+        self,
+        blocks: Blocks,
+        factorization: Factorization,
+        rows: RowArray | None = None,
+        *,
+        products: bool = True,
+    ) -> Fit:
+        if isinstance(blocks, ObservedBlocks):
+            return ObservedFit(blocks, factorization, products=False)
+        return super()._measured(blocks, factorization, rows, products=products)
+
+    def _statements(self, fit: Fit, *, thorough: bool = False) -> Certificate:
+        if isinstance(fit, ObservedFit):
+            return observed.certify(fit, self._penalties, thorough=thorough)
+        return super()._statements(fit, thorough=thorough)
+
+    def _certify(self, fit: Fit) -> Certificate:
+        return stationarity.certify(fit, self._penalties)
+
+
+def _warn_of_empty_columns(blocks: ObservedBlocks) -> None:
+    empty = int(np.count_nonzero(np.diff(blocks.by_column.indptr) == 0))
+    if empty:
+        columns = "1 column has" if empty == 1 else f"{empty} columns have"
+        warn_user(
+            DegenerateData(
+                f"{columns} no observed entry: what the components have there says nothing; leave "
+                "such columns out"
+            )
+        )
+
+
+def _check_both_penalised(penalties: Penalties, *, all_known: bool) -> None:
+    """Refuse a penalty on one factor alone: its scale would go to the other one."""
+    on_weights, on_components = bool(penalties.on_weights(1)), bool(penalties.on_components(1))
+    if on_weights == on_components or (all_known and not on_components):
+        return
+    one, other = ("weights", "components") if on_weights else ("components", "weights")
+    raise InvalidInput(
+        f"only the {one} are penalised, so that they would shrink and the {other} grow for ever: "
+        f"set l1_{other} or l2_{other} too"
+    )
+
+
+# Hierarchical alternating least squares as a scikit-learn estimator.
+
+
+class HALS(AlternatingFactorizer):
+    """Accelerated hierarchical alternating least squares (Gillis & Glineur 2012).
+
+    Sweeps over the columns of each factor in turn, with extrapolation (Ang & Gillis 2019). There is
+    no bound on the error; `certificate_` says how close the result is to a stationary point.
+
+    See Also
+    --------
+    ANLS : solves for each factor exactly.
+    PoissonNMF : for counts.
+    sklearn.decomposition.NMF : the same objective by coordinate descent.
+
+    References
+    ----------
+    Gillis, N. and Glineur, F., "Accelerated multiplicative updates and hierarchical ALS algorithms
+    for nonnegative matrix factorization", Neural Computation, 2012.
+
+    Ang, A. M. S. and Gillis, N., "Accelerating nonnegative matrix factorization algorithms using
+    extrapolation", Neural Computation, 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import HALS
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((60, 3)) @ rng.random((3, 20))
+    >>> model = HALS(n_components=3, random_state=0).fit(X)
+    >>> bool(model.certificate_.measures["relative_error"] < 0.05)
+    True
+    """
+
+    _method = "hals"
+    _solver = staticmethod(hals)
+
+
+# Alternating nonnegative least squares as a scikit-learn estimator.
+
+
+class ANLS(AlternatingFactorizer):
+    """Alternating nonnegative least squares, block principal pivoting (Kim & Park 2011).
+
+    Solves for each factor exactly in turn, with extrapolation (Ang & Gillis 2019). There is no
+    bound on the error; `certificate_` says how close the result is to a stationary point.
+
+    See Also
+    --------
+    HALS : cheaper iterations.
+
+    References
+    ----------
+    Kim, J. and Park, H., "Fast nonnegative matrix factorization: an active-set-like method and
+    comparisons", SIAM Journal on Scientific Computing, 2011.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import ANLS
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((60, 3)) @ rng.random((3, 20))
+    >>> model = ANLS(n_components=3, random_state=0).fit(X)
+    >>> bool(model.certificate_.measures["relative_error"] < 0.05)
+    True
+    """
+
+    _method = "anls"
+    _solver = staticmethod(anls)

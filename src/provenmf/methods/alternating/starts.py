@@ -1,0 +1,222 @@
+"""Where an alternating method may start.
+
+    name                     components                                   weights
+    "cones"                  cone NMF (Liu & Tan 2017)                    -
+    "spa" or "anchors"       successive projection                        -
+    "merit"                  MERIT (Nguyen, Fu & Wu 2021)                 -
+    "random-rows"            distinct nonzero rows of the data            -
+    "random"                 absolute normal entries, of the data's mean  the same
+    "nndsvd", "nndsvda", "nndsvdar"   from the SVD (Boutsidis & Gallopoulos 2008)   the same
+
+Where the weights are missing, an alternating method begins with them; `start_factors` fills them
+in with least squares, so that its result can be given to scikit-learn's NMF (init="custom").
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.data import Blocks
+from provenmf.errors import DegenerateData, InvalidInput
+from provenmf.io.arrays import numbers
+from provenmf.linalg.norms import absolute_row_sums
+from provenmf.linalg.storage import as_dense
+from provenmf.methods.weights import encode
+
+Name = Literal[
+    "cones", "spa", "anchors", "merit", "random-rows", "random", "nndsvd", "nndsvda", "nndsvdar"
+]
+Init = Name | NDArray[np.floating] | tuple[NDArray[np.floating], NDArray[np.floating]]
+Pair = tuple[NDArray[np.floating] | None, NDArray[np.floating]]
+
+NAMES = get_args(Name)
+START_TOL = 1e-2  # residual of the cones' directions, enough for a start
+FINDS_NUMBER = ("cones", "spa", "anchors")
+
+
+def start_components(
+    blocks: Blocks, n_components: int | None, init: Init, rng: np.random.Generator
+) -> NDArray[np.floating]:
+    """Components (k, d) to start from, in the data's precision; an array may have any sign."""
+    return start_pair(blocks, n_components, init, rng, signed=True)[1]
+
+
+def start_factors(
+    blocks: Blocks, n_components: int | None, init: Init, rng: np.random.Generator
+) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    """Weights (n, k) and components (k, d) to start from, for instance scikit-learn's NMF."""
+    weights, components = start_pair(blocks, n_components, init, rng)
+    return encode(blocks, components) if weights is None else weights, components
+
+
+def start_pair(
+    blocks: Blocks,
+    n_components: int | None,
+    init: Init,
+    rng: np.random.Generator,
+    *,
+    signed: bool = False,
+) -> Pair:
+    """Weights, if the start has any, and components."""
+    if isinstance(init, str):
+        weights, components = _named_start(blocks, n_components, init, rng)
+    elif isinstance(init, tuple) and len(init) == 2:
+        weights, components = (numbers(factor, "init") for factor in init)
+    else:
+        weights, components = None, numbers(init, "init")
+    _check_start(blocks, n_components, weights, components, signed)
+    dtype = blocks.dtype
+    return weights if weights is None else weights.astype(dtype), components.astype(dtype)
+
+
+def _named_start(
+    blocks: Blocks, n_components: int | None, init: str, rng: np.random.Generator
+) -> Pair:
+    if init not in NAMES:
+        raise InvalidInput(
+            "is unknown",
+            argument="init",
+            value=init,
+            remedy=f"choose one of {', '.join(NAMES)} or an array",
+        )
+    if n_components is None and init not in FINDS_NUMBER:
+        raise InvalidInput(
+            f"needs a start that finds the number, which init={init!r} does not",
+            argument="n_components",
+            value=None,
+            remedy=f"choose one of {', '.join(FINDS_NUMBER)} or give {{argument}}",
+        )
+    if init in ("random", "nndsvd", "nndsvda", "nndsvdar"):
+        assert n_components is not None
+        if init == "random":
+            return _random(blocks, n_components, rng)
+        pairs = min(n_components, *blocks.shape)
+        weights, components = _from_singular_vectors(blocks, pairs, init, rng)
+        if pairs == n_components:
+            return weights, components
+        return None, filled_up(blocks, components, n_components, rng)
+    components = _MADE_OF_ROWS[init](blocks, n_components, rng)
+    return None, filled_up(blocks, components, n_components, rng)
+
+
+def _cones(
+    blocks: Blocks, n_components: int | None, rng: np.random.Generator
+) -> NDArray[np.floating]:
+    from provenmf.methods.cones.solver import cones
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateData)  # too few components are filled up here
+        return cones(blocks, n_components, tol=START_TOL, rng=rng).components
+
+
+def _spa(
+    blocks: Blocks, n_components: int | None, rng: np.random.Generator
+) -> NDArray[np.floating]:
+    from provenmf.methods.separable.spa import spa
+
+    return spa(blocks, n_components).components
+
+
+def _merit(
+    blocks: Blocks, n_components: int | None, rng: np.random.Generator
+) -> NDArray[np.floating]:
+    from provenmf.methods.merit.solver import merit
+
+    return merit(blocks, n_components, rng=rng).components
+
+
+def _random_rows(
+    blocks: Blocks, n_components: int | None, rng: np.random.Generator
+) -> NDArray[np.floating]:
+    """No row at all: they are added where too few components are found."""
+    return np.empty((0, blocks.n_columns), dtype=blocks.dtype)
+
+
+_MADE_OF_ROWS: dict[str, Callable[..., NDArray[np.floating]]] = {
+    "cones": _cones,
+    "spa": _spa,
+    "anchors": _spa,
+    "merit": _merit,
+    "random-rows": _random_rows,
+}
+
+
+def filled_up(
+    blocks: Blocks,
+    components: NDArray[np.floating],
+    n_components: int | None,
+    rng: np.random.Generator,
+) -> NDArray[np.floating]:
+    """Add random rows of the data where fewer components were found than asked for."""
+    missing = 0 if n_components is None else n_components - len(components)
+    if missing <= 0:
+        return components
+    nonzero = np.flatnonzero(blocks.map_rows(absolute_row_sums))
+    candidates = nonzero if len(nonzero) else np.arange(blocks.n_rows)
+    rows = rng.choice(candidates, missing, replace=missing > len(candidates))
+    return np.vstack([components, as_dense(blocks.take(np.sort(rows)))])
+
+
+def _random(blocks: Blocks, k: int, rng: np.random.Generator) -> Pair:
+    """As scikit-learn draws it: absolute normal entries whose product has the data's mean."""
+    mean = blocks.map_reduce(lambda block: float(block.sum())) / (blocks.n_rows * blocks.n_columns)
+    scale = np.sqrt(max(mean, 0.0) / k)
+    components = scale * np.abs(rng.standard_normal((k, blocks.n_columns)))
+    return scale * np.abs(rng.standard_normal((blocks.n_rows, k))), components
+
+
+def _from_singular_vectors(blocks: Blocks, k: int, name: str, rng: np.random.Generator) -> Pair:
+    """Nonnegative double SVD: the larger of the two signed parts of each singular pair."""
+    from sklearn.utils.extmath import randomized_svd
+
+    # In double precision: where singular values are equal, rounding chooses the vectors.
+    matrix = blocks.everything().astype(np.float64, copy=False)
+    seed = int(rng.integers(np.iinfo(np.int32).max))
+    left, values, right = randomized_svd(matrix, k, random_state=seed)
+    weights, components = np.zeros((blocks.n_rows, k)), np.zeros((k, blocks.n_columns))
+    for j in range(k):
+        parts = [(np.maximum(s * left[:, j], 0), np.maximum(s * right[j], 0)) for s in (1, -1)]
+        if j == 0:  # the leading pair of a nonnegative matrix has one sign
+            parts = [(np.abs(left[:, 0]), np.abs(right[0]))]
+        masses = [np.linalg.norm(u) * np.linalg.norm(v) for u, v in parts]
+        best = int(np.argmax(masses))
+        u, v = parts[best]
+        if masses[best] > 0:
+            scale = np.sqrt(values[j] * masses[best])
+            weights[:, j] = scale * u / np.linalg.norm(u)
+            components[j] = scale * v / np.linalg.norm(v)
+    for factor in (weights, components):
+        factor[factor < 1e-6] = 0.0
+        if name == "nndsvda":
+            factor[factor == 0] = matrix.mean()
+        elif name == "nndsvdar":
+            zero = factor == 0
+            factor[zero] = matrix.mean() / 100 * np.abs(rng.standard_normal(zero.sum()))
+    return weights, components
+
+
+def _check_start(
+    blocks: Blocks,
+    n_components: int | None,
+    weights: NDArray[np.floating] | None,
+    components: NDArray[np.floating],
+    signed: bool,
+) -> None:
+    k = n_components if n_components is not None else len(components)
+    for name, factor, shape in (
+        ("components", components, (k, blocks.n_columns)),
+        ("weights", weights, (blocks.n_rows, k)),
+    ):
+        if factor is None:
+            continue
+        if factor.shape != shape:
+            raise InvalidInput(f"the start's {name} have shape {factor.shape}; {shape} is needed")
+        if not np.isfinite(factor).all():
+            raise InvalidInput(f"the start's {name} have NaN or infinite entries: fill them")
+        if not signed and (factor < 0).any():
+            raise InvalidInput(f"the start's {name} have negative entries: clip them at zero")

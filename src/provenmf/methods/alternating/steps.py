@@ -1,0 +1,323 @@
+"""One half of an iteration: better weights, or better components, on all data or observed entries.
+
+What HALS and ANLS do with a row is a `RowSolver`. Here the row's normal equations are formed, with
+penalties (`linalg.penalties`) and with components that are known and stay as they are. Data without
+missing entries share one Gram matrix over all rows (`AllEntries`); with missing entries every row
+has its own (`ObservedEntries`).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from provenmf.data import Blocks
+from provenmf.data.base import RowArray
+from provenmf.data.observed import ObservedBlocks
+from provenmf.data.parts import Parts
+from provenmf.linalg.norms import squared_frobenius_norm, squared_residual_rows
+from provenmf.linalg.observed import residual_entries
+from provenmf.linalg.penalties import Penalties, Penalty
+from provenmf.linalg.products import product, transposed_product
+from provenmf.methods.weights import encode, encoder
+from provenmf.resources import available_threads, for_row_slices
+
+Array = NDArray[np.floating]
+# Squared errors below this many units of the data's precision lost too many digits in products:
+# they are measured on the data.
+CANCELLED = 1e4
+EXTINGUISHED = 1e-3  # a component of which a step leaves less than this share
+
+
+class RowSolver(Protocol):
+    """How a method improves rows of a factor with the other factor fixed."""
+
+    def rows(self, gram: Array, cross: Array, start: Array) -> Array:
+        """(gram (k, k), cross (m, k), start (m, k)) -> better rows (m, k)."""
+
+    def observed_rows(
+        self, entries: sp.csr_array, features: Array, start: Array, known: int, penalty: Penalty
+    ) -> Array:
+        """The same from observed entries (m, d) and features (d, k); `known` columns stay."""
+
+
+class Features(NamedTuple):
+    """New features (d, k), the relative error with them, and what an iteration must not raise.
+
+    `level` is sqrt(2 objective) / ||X||_F: the relative error itself where there is no penalty.
+    """
+
+    features: Array
+    error: float
+    level: float
+
+
+class Steps(ABC):
+    """The data as the alternating loop sees them.
+
+    Parameters
+    ----------
+    blocks : the data.
+    for_weights, for_components : the method.
+    penalties : on both factors.
+    known : how many components, the first ones, are not changed.
+    """
+
+    def __init__(
+        self,
+        blocks: Blocks,
+        for_weights: RowSolver,
+        for_components: RowSolver,
+        *,
+        penalties: Penalties,
+        known: int = 0,
+    ) -> None:
+        self.blocks, self.known = blocks, known
+        self.for_weights, self.for_components = for_weights, for_components
+        self.on_weights = penalties.on_weights(blocks.n_columns)
+        self.on_components = penalties.on_components(blocks.n_rows)
+        self.squared_norm = float(blocks.map_reduce(squared_frobenius_norm))
+
+    @property
+    def penalised(self) -> bool:
+        """Whether the objective is more than the squared error."""
+        return bool(self.on_weights) or bool(self.on_components)
+
+    def best_weights(self, components: Array) -> RowArray:
+        """Weights that minimise the objective for these components."""
+        return encode(self.blocks, components, penalty=self.on_weights)
+
+    def placed(self, weights: RowArray) -> RowArray:
+        """Weights as the steps want them."""
+        assert not isinstance(weights, Parts)
+        return np.ascontiguousarray(weights, dtype=self.blocks.dtype)
+
+    def brought(self, weights: RowArray) -> Array:
+        """Weights as an array, for a checkpoint."""
+        assert not isinstance(weights, Parts)
+        return weights
+
+    def ahead(self, new: RowArray, last: RowArray, length: float) -> RowArray:
+        """A step beyond the new weights."""
+        assert not isinstance(new, Parts) and not isinstance(last, Parts)
+        return look_ahead(new, last, length)
+
+    @abstractmethod
+    def better_weights(self, start: RowArray, features: Array) -> RowArray:
+        """One pass: every row of the weights improved for the given features."""
+
+    @abstractmethod
+    def better_features(self, weights: RowArray, start: Array) -> Features:
+        """One pass: features improved for the given weights, and how good they are."""
+
+    def _penalty_on(self, weights: RowArray) -> float:
+        assert not isinstance(weights, Parts)
+        return self.on_weights.value(weights)
+
+    def _judged(self, squared_error: float, weights: RowArray, features: Array) -> Features:
+        if self.squared_norm == 0.0:
+            return Features(features, 0.0, 0.0)
+        error = math.sqrt(max(squared_error, 0.0) / self.squared_norm)
+        if not self.penalised:
+            return Features(features, error, error)
+        penalty = self._penalty_on(weights) + self.on_components.value(features)
+        return Features(features, error, math.sqrt(error**2 + 2 * penalty / self.squared_norm))
+
+
+def steps_for(
+    blocks: Blocks,
+    for_weights: RowSolver,
+    for_components: RowSolver,
+    *,
+    penalties: Penalties,
+    known: int = 0,
+) -> Steps:
+    """The steps for data with or without missing entries."""
+    kind: type[Steps] = EntriesElsewhere if blocks.elsewhere else AllEntries
+    if isinstance(blocks, ObservedBlocks):
+        kind = ObservedEntries
+    return kind(blocks, for_weights, for_components, penalties=penalties, known=known)
+
+
+class AllEntries(Steps):
+    """Every entry is observed: one Gram matrix for all rows of a factor."""
+
+    def better_weights(self, start: RowArray, features: Array) -> RowArray:
+        """One pass over the rows."""
+        return self.blocks.map_rows(self._improving(features), start)
+
+    def _improving(self, features: Array) -> Callable[[Array, Array], Array]:
+        """(block, rows of the weights) -> better rows."""
+        gram = double(features.T @ features)
+
+        def improved(block: Array, rows: Array) -> Array:
+            normal = self.on_weights.normal_equations(gram, product(block, features))
+            return self.for_weights.rows(*normal, rows)
+
+        return improved
+
+    def _products(self, weights: RowArray) -> tuple[Array, NDArray[np.float64]]:
+        """X' W (d, k) and W' W."""
+        assert not isinstance(weights, Parts)
+        return self._transposed_times(weights), double(weights.T @ weights)
+
+    def better_features(self, weights: RowArray, start: Array) -> Features:
+        """One product with the transposed data."""
+        cross, gram = self._products(weights)
+        features = self._improved(gram, cross, start)
+        explained = 2.0 * np.einsum("ij,ij->", cross, features, dtype=np.float64)
+        explained -= np.vdot(gram, double(features.T @ features))
+        squared_error = self.squared_norm - explained
+        precision = float(np.finfo(self.blocks.dtype).eps)
+        if squared_error < CANCELLED * precision * self.squared_norm:
+            squared_error = self._measured(weights, features)
+        return self._judged(squared_error, weights, features)
+
+    def _measured(self, weights: RowArray, features: Array) -> float:
+        """The squared error from the residual itself: all digits where the fit is nearly exact.
+
+        Without them the order of the sums, which differs between dense and sparse data, would
+        decide when to stop.
+        """
+        components = np.ascontiguousarray(features.T)
+
+        def squared(block: Array, rows: Array) -> float:
+            return float(squared_residual_rows(block, rows, components).sum())
+
+        return float(self.blocks.map_reduce(squared, weights))
+
+    def _improved(self, gram: Array, cross: Array, start: Array) -> Array:
+        known = self.known
+        if known == 0:
+            normal = self.on_components.normal_equations(gram, cross)
+            return self.for_components.rows(*normal, start)
+        features = start.copy()
+        if known < len(gram):
+            rest = cross[:, known:] - (start[:, :known] @ gram[:known, known:]).astype(cross.dtype)
+            normal = self.on_components.normal_equations(gram[known:, known:], rest)
+            free = np.ascontiguousarray(start[:, known:])
+            features[:, known:] = self.for_components.rows(normal[0], normal[1], free)
+        return features
+
+    @property
+    def _transposed_times(self) -> Callable[[Array], Array]:
+        """left (n, k) -> X' @ left (d, k); with a transposed copy of sparse data, for speed."""
+        if not hasattr(self, "_multiply"):
+            self._multiply = _transposed_multiplication(self.blocks)
+        return self._multiply
+
+
+class EntriesElsewhere(AllEntries):
+    """Rows on the workers of a cluster: so are the weights, and sums of products travel."""
+
+    def placed(self, weights: RowArray) -> RowArray:
+        """Weights on the workers."""
+        if isinstance(weights, Parts):
+            return weights
+        dtype = self.blocks.dtype
+        return self.blocks.keep(lambda _, rows: np.ascontiguousarray(rows, dtype=dtype), weights)
+
+    def brought(self, weights: RowArray) -> Array:
+        """Weights as an array of the client."""
+        return weights.rows() if isinstance(weights, Parts) else weights
+
+    def best_weights(self, components: Array) -> RowArray:
+        """Weights that minimise the objective for these components."""
+        dtype = self.blocks.dtype
+        return self.blocks.keep(encoder(components, dtype, penalty=self.on_weights))
+
+    def ahead(self, new: RowArray, last: RowArray, length: float) -> RowArray:
+        """A step beyond the new weights, made on the workers."""
+        assert isinstance(new, Parts) and isinstance(last, Parts)
+        return new.mapped(lambda a, b: look_ahead(a, b, length), last) if length else new
+
+    def better_weights(self, start: RowArray, features: Array) -> RowArray:
+        """One pass over the rows."""
+        return self.blocks.keep(self._improving(features), start)
+
+    def _products(self, weights: RowArray) -> tuple[Array, NDArray[np.float64]]:
+        def of_block(block: Array, rows: Array) -> tuple[Array, NDArray[np.float64]]:
+            return transposed_product(block, rows), double(rows.T @ rows)
+
+        cross, gram = self.blocks.map_reduce(of_block, weights)
+        return cross, gram
+
+    def _penalty_on(self, weights: RowArray) -> float:
+        assert isinstance(weights, Parts)
+        return float(sum(weights.each(self.on_weights.value)))
+
+
+class ObservedEntries(Steps):
+    """Some entries are missing: the sums of every row are over its observed entries."""
+
+    blocks: ObservedBlocks
+
+    def better_weights(self, start: RowArray, features: Array) -> RowArray:
+        """One pass over the rows."""
+        assert not isinstance(start, Parts)
+        return self.for_weights.observed_rows(
+            self.blocks.entries, features, start, 0, self.on_weights
+        )
+
+    def better_features(self, weights: RowArray, start: Array) -> Features:
+        """One pass over the columns."""
+        assert not isinstance(weights, Parts)
+        columns, plain = self.blocks.by_column, np.ascontiguousarray(weights)
+        features = start
+        if self.known < start.shape[1]:
+            features = self.for_components.observed_rows(
+                columns, plain, start, self.known, self.on_components
+            )
+        left = residual_entries(columns, features, plain)
+        return self._judged(squared_frobenius_norm(left), weights, features)
+
+
+def _transposed_multiplication(blocks: Blocks) -> Callable[[Array], Array]:
+    if not (blocks.is_sparse and blocks.in_memory):
+        return lambda left: blocks.map_reduce(transposed_product, left)
+    transposed = sp.csr_array(blocks.everything().T)
+    return lambda left: product(transposed, left)
+
+
+def look_ahead(
+    new: NDArray[np.floating], last: NDArray[np.floating], length: float
+) -> NDArray[np.floating]:
+    """A step of relative length ``length`` beyond ``new`` (AG19, Eq. (4)), kept nonnegative."""
+    if length == 0.0:
+        return new
+    from provenmf.methods.alternating.kernels import look_ahead_in_place
+
+    ahead = np.empty_like(new)
+    for_row_slices(
+        lambda rows: look_ahead_in_place(new[rows], last[rows], length, ahead[rows]),
+        len(new),
+        slice_rows=rows_per_thread(len(new)),
+    )
+    return ahead
+
+
+def features_ahead(new: Array, last: Array, length: float) -> Array:
+    """A step beyond the new features, but none for a component that it would extinguish.
+
+    Where a penalty shrinks a component at once, all of it that the step leaves is rounding, and the
+    weights that follow would be made of that.
+    """
+    ahead = look_ahead(new, last, length)
+    extinguished = ahead.max(axis=0) <= EXTINGUISHED * new.max(axis=0)
+    return np.where(extinguished, new, ahead) if extinguished.any() else ahead
+
+
+def rows_per_thread(n_rows: int) -> int:
+    """Slices small enough to balance the load, large enough to be worth handing out."""
+    return max(256, -(-n_rows // (4 * available_threads())))
+
+
+def double(matrix: Array) -> NDArray[np.float64]:
+    """In float64, as small matrices are kept whatever the data's precision."""
+    return matrix.astype(np.float64, copy=False)

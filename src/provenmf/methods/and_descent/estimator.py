@@ -1,0 +1,241 @@
+"""AND as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from numbers import Real
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.certificate.fit import Fit
+from provenmf.data import Blocks
+from provenmf.linalg.decoding import real_matrix, require_independent
+from provenmf.methods.alternating.starts import start_components
+from provenmf.methods.and_descent import guarantee
+from provenmf.methods.and_descent.solver import and_descent
+from provenmf.methods.and_descent.stage import Schedule, StageRule, Steps
+from provenmf.methods.and_descent.stream import Stream
+from provenmf.methods.base import Factorizer, check_n_components
+from provenmf.methods.checkpoint import Checkpoint
+from provenmf.methods.interruption import OnInterrupt
+from provenmf.methods.parameters import (
+    AT_LEAST_ONE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Interval,
+    StrOptions,
+)
+from provenmf.methods.run import Callback
+from provenmf.methods.traits import Traits
+from provenmf.results import Certificate, Solution
+
+
+class AND(Factorizer):
+    """Alternating nonnegative gradient descent (Li & Liang 2017).
+
+    Model: each row is a nonnegative combination of the components, whose own entries may have any
+    sign; the weights of a row are sparse or at least uneven, and may be strongly correlated.
+    Started near the true components, AND converges to them, up to order and scale.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None, default=None
+        Number of components; None lets init="spa" or "cones" find the number.
+    init : str or array (k, d), default="spa"
+        Initialization: "spa", rows found by successive projection; "cones", cone NMF;
+        "random-rows", as in the paper's runs on real data; any other start of `HALS`; or given
+        components of any sign.
+    schedule : {"adaptive", "paper"}, default="adaptive"
+        How the threshold falls. "paper": alpha/decay^j in stage j = 1, 2, …. "adaptive": as fast as
+        the decoded weights allow, never below the noise; dead components are restarted.
+    alpha : float, default=0.1
+        First threshold of schedule="paper"; not used by the adaptive one.
+    decay : float, default=1.1
+        Factor by which the threshold falls in each stage of schedule="paper".
+    steps : {"exact", "paper"}, default="exact"
+        Inner update: the limit of the gradient steps, or `inner_steps` of them in closed form.
+    inner_steps : int, default=50
+        T of the paper, for steps="paper".
+    step_size : float or None, default=None
+        η of the paper, on sums over the rows, for steps="paper". None is 0.5/k as in the authors'
+        code, or 1/‖ZᵀZ‖₂ in a stage where 0.5/k would diverge.
+    scale_rows : bool, default=True
+        Divide each row, and each component during the iterations, by the sum of its absolute
+        entries; at the end, components are scaled to the median of the rows' sums. Thresholds are
+        then meaningful for data of any scale, and nonnegative rows are mixtures whose weights sum
+        to one. False uses data and start unchanged, as the paper does.
+    project_start : bool, default=True
+        Project an array given as `init` onto the span of the leading right singular vectors of the
+        data, where the true components lie. Takes four more passes. Not with schedule="paper".
+    max_iter : int, default=200
+        Maximum number of stages; each is one pass over the data.
+    tol : float, default=1e-10
+        Stop when no component moves by more than this share of its length in a stage.
+    forget : float, default=0.5
+        Share of the older sums that `partial_fit` drops with each batch after convergence. It drops
+        more before.
+    random_state, certify, verbose, callback, on_interrupt
+        As in every estimator.
+
+    Attributes
+    ----------
+    components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
+        As in every estimator. `trace_` has per stage: alpha, support, movement, error, watched,
+        restarts, seconds.
+
+    See Also
+    --------
+    Purification : alternating updates for independent weights and adversarial noise.
+    HALS : least squares without a model.
+
+    References
+    ----------
+    Li, Y. and Liang, Y., "Provable alternating gradient descent for non-negative matrix
+    factorization with strong correlations", ICML 2017.
+
+    Examples
+    --------
+    Documents that mix three topics, none of them pure.
+
+    >>> from provenmf import AND
+    >>> from provenmf.datasets.and_descent import sample_dirichlet, topic_components
+    >>> topics = topic_components(n_components=3, n_columns=12, random_state=0)
+    >>> sample = sample_dirichlet(200, topics, random_state=1)
+    >>> model = AND(n_components=3).fit(sample.data)
+    >>> bool(model.reconstruction_err_ < 1e-8)
+    True
+    """
+
+    _method = "and_descent"
+    traits = Traits(
+        negative_data=True,
+        advised=3,
+        # Li17, B.3: from random rows, rows as they are. The default, made for data of its model,
+        # chases the noise of real documents and images (docs/decisions.md).
+        on_real_data={
+            "init": "random-rows",
+            "schedule": "paper",
+            "steps": "paper",
+            "scale_rows": False,
+        },
+    )
+    _parameter_constraints: ClassVar[dict[str, object]] = {
+        **Factorizer._parameter_constraints,
+        "init": [str, "array-like"],
+        "schedule": [StrOptions({"adaptive", "paper"})],
+        "alpha": [POSITIVE],
+        "decay": [Interval(Real, 1, None, closed="left")],
+        "steps": [StrOptions({"exact", "paper"})],
+        "inner_steps": [AT_LEAST_ONE],
+        "step_size": [POSITIVE, None],
+        "scale_rows": ["boolean"],
+        "project_start": ["boolean"],
+        "max_iter": [AT_LEAST_ONE],
+        "tol": [NOT_NEGATIVE],
+        "forget": [Interval(Real, 0, 1, closed="both")],
+    }
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        init: Any = "spa",
+        schedule: Schedule = "adaptive",
+        alpha: float = 0.1,
+        decay: float = 1.1,
+        steps: Steps = "exact",
+        inner_steps: int = 50,
+        step_size: float | None = None,
+        scale_rows: bool = True,
+        project_start: bool = True,
+        max_iter: int = 200,
+        tol: float = 1e-10,
+        forget: float = 0.5,
+        random_state: int | np.random.RandomState | None = None,
+        certify: bool = True,
+        verbose: int = 0,
+        callback: Callback | None = None,
+        on_interrupt: OnInterrupt = "raise",
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.schedule = schedule
+        self.alpha = alpha
+        self.decay = decay
+        self.steps = steps
+        self.inner_steps = inner_steps
+        self.step_size = step_size
+        self.scale_rows = scale_rows
+        self.project_start = project_start
+        self.max_iter = max_iter
+        self.tol = tol
+        self.forget = forget
+        self.random_state = random_state
+        self.certify = certify
+        self.verbose = verbose
+        self.callback = callback
+        self.on_interrupt = on_interrupt
+
+    def _rule(self) -> StageRule:
+        return StageRule(
+            schedule=self.schedule,
+            alpha=self.alpha,
+            decay=self.decay,
+            steps=self.steps,
+            inner_steps=self.inner_steps,
+            step_size=self.step_size,
+            scale_rows=self.scale_rows,
+            project_start=self.project_start and not isinstance(self.init, str),
+        )
+
+    def _start(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[np.floating]:
+        """Components to start from; more of them than rows or columns cannot be independent."""
+        wanted = self._number_wanted(min(blocks.shape), "rows or columns of X")
+        if isinstance(self.init, str):
+            return start_components(blocks, wanted, cast(Any, self.init), rng)
+        init = real_matrix(self.init, "init")
+        check_n_components(len(init), min(blocks.shape), "rows or columns of X")
+        start = start_components(blocks, wanted, init, rng)
+        require_independent(start, "init")
+        return start
+
+    def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+        return and_descent(
+            blocks,
+            self._start(blocks, rng),
+            rule=self._rule(),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            callback=self.callback,
+            verbose=self.verbose,
+        )
+
+    def _certify(self, fit: Fit) -> Certificate:
+        return guarantee.certify(fit)
+
+    def _factorized(self, blocks: Blocks, checkpoint: str | Path | Checkpoint | None) -> None:
+        self.__dict__.pop("_stream", None)
+        super()._factorized(blocks, checkpoint)
+
+    def partial_fit(self, X: object, y: object = None) -> AND:
+        """Do one stage with a batch of rows, together with the sums of earlier batches.
+
+        The first batch also gives the start, so it should have many more rows than components.
+        Sums over older batches are discounted by `forget` with each new batch. There is no
+        certificate, because it would be about the last batch only.
+        """
+        self._validate_params()
+        first = not hasattr(self, "_stream")
+        blocks = self._blocks(X, reset=first)
+        if first:
+            start = self._start(blocks, self._generator())
+            self._stream = Stream(blocks, start, self._rule(), keep=1.0 - self.forget)
+        self._stream.feed(blocks)
+        self._forget()
+        self.components_ = self._stream.components.astype(blocks.dtype, copy=False)
+        self.n_components_ = self.components_.shape[0]
+        self.trace_ = self._stream.trace
+        self.n_iter_ = len(self.trace_)
+        return self

@@ -1,0 +1,385 @@
+"""The estimator that all methods share: validate, solve, encode, certify, remember."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from numbers import Integral
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from provenmf.certificate import any_method
+from provenmf.certificate.fit import Fit
+from provenmf.data import Block, Blocks, RowArray
+from provenmf.data.identity import check_unchanged
+from provenmf.errors import InvalidInput, warn_user
+from provenmf.linalg.storage import as_dense
+from provenmf.methods.checkpoint import Checkpoint, Keeper, checkpointing
+from provenmf.methods.data_checks import ChecksData
+from provenmf.methods.docstrings import completed
+from provenmf.methods.fit_fingerprint import keeper_of
+from provenmf.methods.interruption import Interruption, OnInterrupt, interruption
+from provenmf.methods.memory import check_memory, in_place
+from provenmf.methods.parameters import AT_LEAST_ONE, StrOptions, validate_parameters
+from provenmf.methods.provenance import plain_parameters, versions
+from provenmf.methods.traits import Traits
+from provenmf.methods.weights import Constraint, encoder
+from provenmf.resources import blas_threads_for
+from provenmf.results import Certificate, Factorization, Solution, StopReason
+
+MOST_COMPONENTS = 100  # that are tried where their number is not given
+_OF_ONE_FIT = ("factorization_", "certificate_", "reconstruction_err_", "anchors_", "labels_")
+
+
+class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of all estimators: data (n, d) ≈ weights (n, k) @ components (k, d).
+
+    A subclass names its method and gives `_solve`; `_certify` adds the statements of its paper to
+    those that need no assumption. A parameter `constraint` says what the weights must satisfy.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None
+        Number of components; None and "auto" let the method choose it, if it can.
+    random_state, certify, verbose, callback, on_interrupt
+        As in every estimator.
+
+    Attributes
+    ----------
+    components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
+        As in every estimator.
+    anchors_ : array (k,)
+        Row numbers of the components, where the method chooses rows.
+    labels_ : array (n,)
+        Cluster of each row, where the method finds clusters.
+    """
+
+    _method: ClassVar[str]
+    traits: ClassVar[Traits]
+    _parameter_constraints: ClassVar[dict[str, object]] = {
+        "n_components": [AT_LEAST_ONE, StrOptions({"auto"}), None],
+        "random_state": ["random_state"],
+        "certify": ["boolean"],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
+        "on_interrupt": [StrOptions({"raise", "return"})],
+    }
+
+    def __init_subclass__(cls) -> None:
+        """Let the help of every estimator describe what all of them share."""
+        super().__init_subclass__()
+        cls.__doc__ = completed(cls.__doc__ or "")
+
+    n_components: int | str | None
+    certify: bool
+    on_interrupt: OnInterrupt
+
+    @property
+    def _constraint(self) -> Constraint:
+        """What the weights must satisfy."""
+        return getattr(self, "constraint", "nonnegative")
+
+    @property
+    def _weights_are_least_squares(self) -> bool:
+        """Whether `transform` minimises the error of each row under the constraint."""
+        return True
+
+    def _number_wanted(self, available: int, what: str = "rows") -> int | None:
+        """`n_components` as a number, None where the method is to find it; never too many."""
+        if self.n_components is None or isinstance(self.n_components, str):
+            return None
+        return check_n_components(int(self.n_components), available, what)
+
+    def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+        """Find the components."""
+        raise NotImplementedError  # every method has its own
+
+    def _encoder(self, blocks: Blocks, components: NDArray[Any]) -> Callable[[Block], NDArray[Any]]:
+        """The function that finds the weights of a block's rows for given components."""
+        return encoder(components, blocks.dtype, self._constraint)
+
+    def _encode(self, blocks: Blocks, components: NDArray[Any]) -> NDArray[Any]:
+        """Find the weights of given components: what `transform` does."""
+        return blocks.map_rows(self._encoder(blocks, components))
+
+    def _final_weights(self, blocks: Blocks, solution: Solution) -> RowArray:
+        """The same at the end of a fit, left where the rows are."""
+        return blocks.rows_in_place(self._encoder(blocks, solution.components))
+
+    def _certify(self, fit: Fit) -> Certificate:
+        """Say what the method's theory says about this result."""
+        return Certificate(self._method)
+
+    def fit(
+        self, X: Any, y: Any = None, *, checkpoint: str | Path | Checkpoint | None = None
+    ) -> Factorizer:
+        """Factorize X.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
+            Rows are data points. On disk: the path of an `.npy` file, a memory map, an HDF5, zarr
+            or Dask array.
+        y : None
+            Ignored.
+        checkpoint : str, Path, Checkpoint or None, default=None
+            Folder in which the state of the iterations is saved every 30 seconds, or a
+            `Checkpoint` with another interval. If the fit is killed, call it again with the same
+            folder, data and parameters: it resumes and returns the same result as without the
+            interruption. You may ask for more iterations (`max_iter`). Other data or parameters
+            are refused.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        self._factorized(self._blocks(X, reset=True), checkpoint)
+        return self
+
+    def fit_transform(
+        self, X: Any, y: Any = None, *, checkpoint: str | Path | Checkpoint | None = None
+    ) -> NDArray[Any]:
+        """Factorize X and return the weights.
+
+        Parameters
+        ----------
+        X, y, checkpoint
+            As for `fit`.
+
+        Returns
+        -------
+        array (n_rows, n_components)
+        """
+        self.fit(X, checkpoint=checkpoint)
+        return self.factorization_.weights
+
+    def _factorized(self, blocks: Blocks, checkpoint: str | Path | Checkpoint | None) -> None:
+        """All of a fit but the validation."""
+        self._check_memory(blocks)
+        with (
+            blas_threads_for(blocks.stored_entries),
+            interruption(self.on_interrupt) as pressed,
+            checkpointing(keeper_of(self, blocks, checkpoint)) as keeper,
+        ):
+            rng = self._generator(keeper)
+            self._remember(blocks, self._solve(blocks, rng), pressed)
+            first = blocks.first_seen if keeper is None else keeper.identity["data"]
+            if first is not None:
+                check_unchanged(first, self.factorization_.fingerprint)
+        self._warn_if_cut_short()
+
+    def _gathered_bytes(self, blocks: Blocks) -> float:
+        """Bytes of the data, and of what is as large, that the method holds at once."""
+        return 0.0
+
+    def _check_memory(self, blocks: Blocks) -> None:
+        """Refuse what exceeds the memory, before the start."""
+        wanted = self.n_components
+        k = int(wanted) if isinstance(wanted, Integral) else min(MOST_COMPONENTS, *blocks.shape)
+        gathered = self._gathered_bytes(blocks)
+        check_memory(type(self).__name__, blocks, k, gathered=gathered, certify=self.certify)
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Find the weights of rows for the components found by `fit`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
+            As many columns as the data of `fit`.
+
+        Returns
+        -------
+        array (n_rows, n_components)
+        """
+        check_is_fitted(self)
+        return self._transformed(self._blocks(X, reset=False))
+
+    def _transformed(self, blocks: Blocks) -> NDArray[Any]:
+        with blas_threads_for(blocks.stored_entries):
+            return self._encode(blocks, self.components_)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """How well the components explain rows: minus the mean squared residual of an entry.
+
+        -||X - transform(X) @ components_||_F^2 / (n_rows n_columns), at most 0; higher is better,
+        so model selection in scikit-learn works. The weights are fitted to the rows that are
+        scored, so the score hardly ever falls with more components. To choose their number, use
+        `provenmf.choose_rank`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
+            As many columns as the data of `fit`.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        return self._score(self._blocks(X, reset=False))
+
+    def _score(self, blocks: Blocks) -> float:
+        weights = self._transformed(blocks)
+        found = Factorization(self._method, weights, self.components_)
+        fit = self._measured(blocks, found, products=False)
+        return -((fit.error * fit.unit) ** 2) / fit.entries
+
+    def inverse_transform(self, X: Any) -> NDArray[Any]:
+        """Make data rows from weights: weights @ components.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_rows, n_components)
+            Weights, as from `transform`.
+
+        Returns
+        -------
+        array (n_rows, n_columns)
+        """
+        check_is_fitted(self)
+        weights = as_dense(X)
+        if weights.ndim != 2 or weights.shape[1] != self.n_components_:
+            raise InvalidInput(
+                f"X has shape {weights.shape}: give weights of shape (n, {self.n_components_})"
+            )
+        return np.asarray(weights @ self.components_)
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit found and the next one may not: it would speak of other data."""
+        for name in _OF_ONE_FIT:
+            self.__dict__.pop(name, None)
+
+    def _remember(
+        self, blocks: Blocks, solution: Solution, pressed: Interruption | None = None
+    ) -> None:
+        """End of every fit: weights, certificate, record, fitted attributes."""
+        self._forget()
+        rows = self._final_weights(blocks, solution)
+        weights = in_place(rows, blocks, len(solution.components))
+        factorization = Factorization(
+            method=self._method,
+            weights=weights,
+            components=solution.components,
+            anchors=solution.anchors,
+            labels=solution.labels,
+            trace=solution.trace,
+            stop_reason=solution.stop_reason,
+            parameters=plain_parameters(self.get_params(deep=False)),
+            versions=versions(),
+            state=solution.state,
+            column_names=self._column_names(),
+            notes=(*self._number_note(len(solution.components)), *solution.notes),
+        )
+        fit = self._measured(blocks, factorization, rows, products=self.certify)
+        known: dict[str, Any] = {"weights": weights, "fingerprint": fit.fingerprint}
+        if self.certify:
+            with pressed.dispensable() if pressed else nullcontext():
+                self.certificate_ = known["certificate"] = self._statements(fit)
+        self.factorization_ = factorization = replace(factorization, **known)
+        self.components_ = factorization.components
+        self.n_components_ = factorization.n_components
+        self.trace_ = factorization.trace
+        self.n_iter_ = max(1, len(factorization.trace))
+        self.reconstruction_err_ = fit.error * fit.unit
+        if factorization.anchors is not None:
+            self.anchors_ = factorization.anchors
+        if factorization.labels is not None:
+            self.labels_ = factorization.labels
+
+    def _number_note(self, found: int) -> tuple[str, ...]:
+        """Said where the number of components was not given: nobody chose it silently."""
+        if self.n_components is not None and not isinstance(self.n_components, str):
+            return ()
+        return (
+            f"Number of components not given: {type(self).__name__} took {found}; `provenmf rank` "
+            "(choose_rank in Python) shows the evidence for each number",
+        )
+
+    def _measured(
+        self,
+        blocks: Blocks,
+        factorization: Factorization,
+        rows: RowArray | None = None,
+        *,
+        products: bool = True,
+    ) -> Fit:
+        """The fit as certificates see it; `rows` are its weights where the rows are."""
+        least_squares = self._weights_are_least_squares
+        return Fit(
+            blocks,
+            factorization,
+            self._constraint,
+            rows=rows,
+            least_squares=least_squares,
+            products=products,
+        )
+
+    def _statements(self, fit: Fit, *, thorough: bool = False) -> Certificate:
+        """All that can be said: the method's theory, and what needs none."""
+        return self._certify(fit).join(any_method.certify(fit, thorough=thorough))
+
+    def _warn_if_cut_short(self) -> None:
+        """As scikit-learn does: tell who asked for convergence that it was not reached."""
+        reason = self.factorization_.stop_reason
+        if reason is StopReason.MAX_ITER and getattr(self, "tol", 0.0) > 0:
+            most = getattr(self, "max_iter", None) or len(self.trace_)
+            warn_user(
+                ConvergenceWarning(
+                    f"{type(self).__name__} stopped at max_iter={most}, before it converged: raise "
+                    "max_iter or tol"
+                )
+            )
+
+    def _validate_params(self) -> None:
+        validate_parameters(self, self._parameter_constraints)
+
+    def _column_names(self) -> NDArray[np.str_] | None:
+        """Names of the columns for the record, where X is a frame."""
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else np.array(names, dtype=np.str_)
+
+    def _generator(self, keeper: Keeper | None = None) -> np.random.Generator:
+        """A numpy Generator from scikit-learn's `random_state`, where the method has one.
+
+        A fit that goes on from a checkpoint keeps the seed with which it began.
+        """
+        if not hasattr(self, "random_state"):
+            return np.random.default_rng(0)  # never drawn from
+        state = check_random_state(self.random_state)
+        seed = int(state.randint(np.iinfo(np.int32).max))
+        return np.random.default_rng(seed if keeper is None else keeper.seed(seed))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.traits.missing_values
+        tags.input_tags.positive_only = not self.traits.negative_data
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def check_n_components(n_components: int, available: int, what: str) -> int:
+    """Refuse more components than there are rows (or whatever `what` counts)."""
+    if n_components > available:
+        raise InvalidInput(
+            f"exceeds {available}, the number of {what}",
+            argument="n_components",
+            value=n_components,
+            remedy=f"choose {{argument}} <= {available}",
+        )
+    return n_components

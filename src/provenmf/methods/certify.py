@@ -1,0 +1,122 @@
+"""The certificate of a given result, recomputed from its data; no solver runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from provenmf.certificate.fit import Fit
+from provenmf.errors import InvalidInput
+from provenmf.linalg.fingerprint import same_values
+from provenmf.methods import CATALOGUE, estimator_class
+from provenmf.methods.provenance import current_names
+from provenmf.methods.separable.estimator import SignedXRAY
+from provenmf.results import Answer, Certificate, Check, Factorization, Trace
+
+
+def certify(X: Any, factorization: Factorization | Answer) -> Certificate:
+    """Say what can be believed about a factorization of X, or about an answer found in X.
+
+    Everything is computed from X and the two factors. The rest of the record says what was asked
+    for (method, parameters, which rows are anchors, which cluster a row is in) and is not
+    believed: anchors are compared with the rows, and every row counts, whatever its label. The
+    trace of the run and its own certificate are not looked at.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
+        The matrix that was factorized; rows are data points. For an answer, the documents, graph,
+        cube or images that it was found in.
+    factorization : Factorization or Answer
+        From `factorize`, an estimator, an application or a file.
+
+    Returns
+    -------
+    Certificate
+        Its verdict names data that are not those of the fit.
+
+    Raises
+    ------
+    InvalidInput
+        The shapes do not fit, so that the result does not belong to X, or the factors are no
+        matrices of finite numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import factorize
+    >>> from provenmf.methods.certify import certify
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+    >>> certify(X, factorize(X, 2, method="spa")).checks[-1].name
+    'data that the result names'
+    """
+    if isinstance(factorization, Answer):
+        X, factorization = factorization.matrix_of(X), factorization.factorization
+    if factorization.method not in CATALOGUE:
+        raise InvalidInput(
+            f"there is no certificate for method={factorization.method!r} of this result, only for "
+            f"{', '.join(sorted(CATALOGUE))}"
+        )
+    estimator = estimator_of(factorization)
+    blocks = estimator._blocks(X, reset=True)
+    _check_factors(factorization, blocks.shape)
+    bare = replace(factorization, trace=Trace(), certificate=None)
+    fit = estimator._measured(blocks, bare)
+    recognized = _same_data(fit, factorization.fingerprint)
+    certificate: Certificate = estimator._statements(fit, thorough=True).join(recognized)
+    return certificate
+
+
+def _check_factors(factorization: Factorization, shape: tuple[int, int]) -> None:
+    """Refuse what is no factorization of data of this shape."""
+    for name in ("weights", "components"):
+        factor = getattr(factorization, name)
+        if factor.ndim != 2 or factor.dtype.kind != "f" or not np.isfinite(factor).all():
+            raise InvalidInput(
+                f"the {name} of the result are no matrix of finite numbers: the file is damaged"
+            )
+    weights, components = factorization.weights, factorization.components
+    if shape != (len(weights), components.shape[1]):
+        raise InvalidInput(
+            f"the data are {shape[0]} x {shape[1]}, but the result is of a matrix "
+            f"{len(weights)} x {components.shape[1]}: give the data it was made from"
+        )
+    if weights.shape[1] != len(components) or len(components) == 0:
+        raise InvalidInput(
+            f"the result has {weights.shape[1]} columns of weights for {len(components)} "
+            "components: the file is damaged"
+        )
+
+
+def _same_data(fit: Fit, stored: str) -> Certificate:
+    """Whether these data have the fingerprint that the result names; anyone can edit that."""
+    name, theorem = "data that the result names", "fingerprint"
+    if not stored:
+        note = "the result holds no fingerprint of its data: it was made by version 0.1"
+        return Certificate(fit.method, (Check(name, theorem, "unknown", note=note),))
+    if same_values(stored, fit.fingerprint):
+        return Certificate(fit.method, (Check(name, theorem, "holds"),))
+    words = (
+        "These data are not, digit for digit, those that the result names as its own; all that is "
+        "said here is about these."
+    )
+    return Certificate(fit.method, (Check(name, theorem, "fails", in_words=words),))
+
+
+def estimator_of(factorization: Factorization) -> Any:
+    """The estimator with the parameters of the result, as far as they could be stored.
+
+    Text where the default is none describes what JSON cannot hold, such as an array. XRAY may have
+    seen rows with negative entries, which its certificate can speak of.
+    """
+    method = factorization.method
+    estimator = SignedXRAY() if method == "xray" else estimator_class(method)()
+    defaults = estimator.get_params()
+    stored = {
+        name: value
+        for name, value in current_names(factorization.parameters).items()
+        if name in defaults and (isinstance(defaults[name], str) or not isinstance(value, str))
+    }
+    return estimator.set_params(**stored)

@@ -1,0 +1,136 @@
+"""Smallest circular cones around clusters of nonnegative rows.
+
+The cone with axis u contains a row x if their angle is at most its size angle. For unit vectors
+z_i, max_u min_i ⟨u, z_i⟩ = min over the convex hull of the z_i of the length (minimax), so the
+best axis is the direction of the hull's shortest point p, and for *any* point p of the hull
+
+    arccos ‖p‖  ≤  smallest size angle  ≤  largest angle of a row to p.
+
+The left side says how much a better axis could gain; the right side is measured over all rows,
+rounding allowed for, and is what is claimed. Each pass measures all rows and hands the worst
+ones of each cluster to an exact active-set solver.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from provenmf.data import Block, Blocks
+from provenmf.linalg.angles import angle_at_most
+from provenmf.linalg.scaling import unit_rows
+from provenmf.linalg.storage import as_dense
+from provenmf.methods.cones.clusters import combine_rows, products_with_own_vector
+
+# The point of least length in a convex hull.
+
+
+def minimum_norm_weights(gram: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights w ≥ 0, Σw = 1, of the shortest Σ w_i z_i, from the Gram matrix of the z_i.
+
+    Lawson and Hanson's reduction: for any factor RᵀR of the Gram matrix, the nonnegative least
+    squares solution of [R; 1ᵀ] w = [0; 1] is a multiple of it. The active set is exact.
+    """
+    size = gram.shape[0]
+    values, vectors = np.linalg.eigh(gram)
+    root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+    target = np.zeros(size + 1)
+    target[-1] = 1.0
+    solution, _ = nnls(np.vstack([root, np.ones(size)]), target, maxiter=100 * size)
+    return np.asarray(solution / solution.sum())
+
+
+NEW_ROWS = 32
+
+
+@dataclass(frozen=True)
+class Caps:
+    """Cones around clusters.
+
+    axes : unit vectors (k, d); angles : size angles that surely suffice; least_angles : no axis
+    does better than these. A cluster without rows has a zero axis and zero angles.
+    """
+
+    axes: NDArray[np.float64]
+    angles: NDArray[np.float64]
+    least_angles: NDArray[np.float64]
+
+
+def smallest_caps(
+    blocks: Blocks,
+    labels: NDArray[np.intp],
+    lengths: NDArray[np.float64],
+    n_clusters: int,
+    *,
+    tol: float = 1e-6,
+    max_passes: int = 30,
+) -> Caps:
+    """Enclosing cones of all clusters, each within `tol` radians of the smallest possible.
+
+    Sooner ended by `max_passes`, the cones are still right, only less tight.
+    """
+    members = [np.flatnonzero(labels == k) for k in range(n_clusters)]
+    support = [np.empty(0, dtype=np.intp)] * n_clusters
+    trial = unit_rows(direction_sums(blocks, labels, lengths, n_clusters))
+    axes = trial.copy()
+    angles = np.where([rows.size > 0 for rows in members], np.pi / 2, 0.0)
+    least = np.zeros(n_clusters)
+    open_clusters = np.flatnonzero(angles > 0)
+    for _ in range(max_passes):
+        cosines = cosines_to_own_axis(blocks, labels, lengths, trial)
+        for k in open_clusters:
+            reached = float(angle_at_most(cosines[members[k]].min(), blocks.n_columns))
+            if reached < angles[k]:
+                angles[k], axes[k] = reached, trial[k]
+        open_clusters = open_clusters[angles[open_clusters] - least[open_clusters] > tol]
+        if not open_clusters.size:
+            break
+        for k in open_clusters:
+            worst = members[k][np.argsort(cosines[members[k]], kind="stable")[:NEW_ROWS]]
+            candidates = np.union1d(support[k], worst)
+            weights, trial[k], lower = best_axis(blocks.take(candidates), lengths[candidates])
+            support[k] = candidates[weights > 0]
+            least[k] = max(least[k], lower)
+    return Caps(axes, angles, np.minimum(least, angles))
+
+
+def best_axis(
+    block: Block, lengths: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Hull weights, unit axis, and the least size angle of any cone around these few rows."""
+    gram = as_dense(block.astype(np.float64) @ block.T)
+    weights = minimum_norm_weights(gram / np.outer(lengths, lengths))
+    point = np.asarray((weights / lengths) @ block, dtype=np.float64)
+    length = float(np.linalg.norm(point))
+    return weights, point / length, float(np.arccos(min(1.0, length)))
+
+
+def cosines_to_own_axis(
+    blocks: Blocks,
+    labels: NDArray[np.intp],
+    lengths: NDArray[np.float64],
+    axes: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """One pass: cosine of each row's angle to the axis of its cluster."""
+
+    def products(block: Block, label: NDArray[np.intp]) -> NDArray[np.float64]:
+        return products_with_own_vector(block, label, axes)
+
+    return blocks.map_rows(products, labels) / np.where(lengths > 0, lengths, 1.0)
+
+
+def direction_sums(
+    blocks: Blocks, labels: NDArray[np.intp], lengths: NDArray[np.float64], n_clusters: int
+) -> NDArray[np.float64]:
+    """One pass: the sum of the unit rows of each cluster."""
+    inverse = 1.0 / np.where(lengths > 0, lengths, 1.0)
+
+    def sums(
+        block: Block, label: NDArray[np.intp], factor: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        return combine_rows(block, label, factor, n_clusters)
+
+    return np.asarray(blocks.map_reduce(sums, labels, inverse))

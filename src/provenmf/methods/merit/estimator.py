@@ -1,0 +1,182 @@
+"""MERIT as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from provenmf.certificate.fit import Fit
+from provenmf.data import Blocks
+from provenmf.methods.interruption import OnInterrupt
+from provenmf.methods.merit import guarantee as guarantees
+from provenmf.methods.merit.solver import Step, bytes_at_hand, merit
+from provenmf.methods.parameters import (
+    AT_LEAST_ONE,
+    CONSTRAINT,
+    NOT_NEGATIVE,
+    POSITIVE,
+    StrOptions,
+)
+from provenmf.methods.run import Callback
+from provenmf.methods.separable.estimator import AnchorFactorizer
+from provenmf.methods.traits import Traits
+from provenmf.methods.weights import Constraint
+from provenmf.resources import one_blas_thread
+from provenmf.results import Certificate, Solution
+
+
+class MERIT(AnchorFactorizer):
+    """Separable factorization by convex optimization in linear memory (Nguyen, Fu & Wu 2021).
+
+    Model: a few rows of the data are anchors, and every row is a mixture of them, with nonnegative
+    weights that sum to one, plus noise. All anchors are found at once, by writing every row as a
+    mixture of all rows. Data may be negative, for example after a projection. The anchors are still
+    found; the factors are then those of a simplex-structured factorization rather than of NMF.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None, default=None
+        Number of anchors. None reads the number off the sorted maxima of the mixing weights, where
+        they drop most; its state's number_margin is that drop, and a plot of the sorted
+        row_maxima shows it.
+    step : {"pairwise", "open-loop"}, default="pairwise"
+        "open-loop" is the paper's Algorithm 1 over all rows. "pairwise" moves single rows with an
+        exact line search: after open-loop steps up to 1000 rows; beyond, from anchors found
+        greedily and over some 400 extreme rows, which is faster and right where the paper's is not.
+    lam : float, "auto", "paper" or "authors", default="auto"
+        Weight of the penalty beside half the squared error. "auto" is 1.35 times the mean squared
+        distance of a row to the hull of greedily found anchors; "paper" is
+        ||X - C0 X||_F / n_components; "authors" half of that, as the authors' program acts. 0 is
+        MERIT(0), which always takes open-loop steps.
+    mu : float, default=1e-05
+        Smoothing of the penalty's maximum.
+    init : {"spa"} or None, default=None
+        Start from SPA's mixtures instead of from zero, as the paper does on real data, with step
+        number round(1 / RMSE).
+    max_iter : int or None, default=None
+        Steps and sweeps; None is 100 for open-loop, 1000 for pairwise, which seldom needs 400.
+    tol : float, default=0.001
+        Stop at a duality gap below this fraction of the objective, and end pairwise sweeps once
+        one lowers the objective by less.
+    group_duplicates : float or "auto", default="auto"
+        Rows within this distance count as one when they compete to be anchors; "auto" is a tenth
+        of the typical distance to that hull.
+    constraint : {"simplex", "nonnegative"}, default="simplex"
+        Constraint on the weights.
+    random_state : int, RandomState instance or None, default=None
+        Of the random directions that choose the extreme rows beyond 1000 rows.
+    vertices, row_errors, certify, verbose, callback, on_interrupt
+        As in every estimator.
+
+    Attributes
+    ----------
+    anchors_ : array (k,)
+        Rows of the data that became the components or lie at them, the clearest first.
+    components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
+        As in every estimator.
+
+    See Also
+    --------
+    SPA : finds anchors one at a time, much faster.
+    FastGradient : also solves a convex problem, with n x n memory.
+
+    References
+    ----------
+    Nguyen, T., Fu, X. and Wu, R., "Memory-efficient convex optimization for self-dictionary
+    separable nonnegative matrix factorization: a Frank-Wolfe approach", IEEE Transactions on
+    Signal Processing, 2022.
+
+    Examples
+    --------
+    Noise that hides the anchors from successive projection.
+
+    >>> from provenmf import MERIT
+    >>> from provenmf.datasets.separable import middle_points
+    >>> sample = middle_points(n_components=10, n_columns=50, snr=15, random_state=0)
+    >>> model = MERIT(n_components=10, random_state=0).fit(sample.data)
+    >>> sorted(model.anchors_.tolist()) == sorted(sample.anchors.tolist())
+    True
+    """
+
+    _method = "merit"
+    traits = Traits(
+        negative_data=True,
+        finds_number=True,
+        anchors=True,
+        random="always",
+        compares_rows=True,
+        advised=2,
+    )
+    _parameter_constraints: ClassVar[dict[str, object]] = {
+        **AnchorFactorizer._parameter_constraints,
+        "step": [StrOptions({"pairwise", "open-loop"})],
+        "lam": [NOT_NEGATIVE, StrOptions({"auto", "paper", "authors"})],
+        "mu": [POSITIVE],
+        "init": [StrOptions({"spa"}), None],
+        "max_iter": [AT_LEAST_ONE, None],
+        "tol": [NOT_NEGATIVE],
+        "group_duplicates": [NOT_NEGATIVE, StrOptions({"auto"})],
+        "constraint": [CONSTRAINT],
+    }
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        step: Step = "pairwise",
+        lam: float | Literal["auto", "paper", "authors"] = "auto",
+        mu: float = 1e-5,
+        init: Literal["spa"] | None = None,
+        max_iter: int | None = None,
+        tol: float = 1e-3,
+        group_duplicates: float | Literal["auto"] = "auto",
+        constraint: Constraint = "simplex",
+        random_state: int | np.random.RandomState | None = None,
+        vertices: bool = False,
+        row_errors: ArrayLike | None = None,
+        certify: bool = True,
+        verbose: int = 0,
+        callback: Callback | None = None,
+        on_interrupt: OnInterrupt = "raise",
+    ) -> None:
+        self.n_components = n_components
+        self.step = step
+        self.lam = lam
+        self.mu = mu
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.group_duplicates = group_duplicates
+        self.constraint = constraint
+        self.random_state = random_state
+        self.vertices = vertices
+        self.row_errors = row_errors
+        self.certify = certify
+        self.verbose = verbose
+        self.callback = callback
+        self.on_interrupt = on_interrupt
+
+    def _gathered_bytes(self, blocks: Blocks) -> float:
+        return bytes_at_hand(blocks, self.step)
+
+    def _anchors_of(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+        with one_blas_thread:  # its own threads share the rows
+            return merit(
+                blocks,
+                self._number_wanted(blocks.n_rows),
+                step=self.step,
+                lam=self.lam,
+                mu=self.mu,
+                init=self.init,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                group_duplicates=self.group_duplicates,
+                rng=rng,
+                callback=self.callback,
+                verbose=self.verbose,
+            )
+
+    def _certify(self, fit: Fit) -> Certificate:
+        return guarantees.certify(fit)

@@ -1,0 +1,588 @@
+"""A sparse matrix C of mixing weights, kept row by row as (index, value) pairs.
+
+Row l holds count[l] pairs: value[l, p] is the weight of dictionary entry index[l, p]. What one
+Frank-Wolfe step of MERIT needs from it: the largest entry of each column and the sum of
+exp((C - largest) / mu) below it (shifted, so that nothing overflows), the penalty's part of the
+gradient, and the move itself.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.linalg.compiled import njit
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+kernel = njit(cache=True, nogil=True, error_model="numpy")
+
+
+@kernel
+def column_masses(index: Ints, value: Floats, count: Ints, top: Floats, mu: float) -> Floats:
+    """Sum over all rows of exp((C - top) / mu) in each column, rows without a pair included."""
+    mass = np.zeros(top.size)
+    stored = np.zeros(top.size)
+    for row in range(count.size):
+        for p in range(count[row]):
+            column = index[row, p]
+            stored[column] += 1.0
+            below = (value[row, p] - top[column]) / mu
+            if below > -700.0:
+                mass[column] += np.exp(below)
+    for column in range(top.size):
+        mass[column] += (count.size - stored[column]) * np.exp(-top[column] / mu)
+    return mass
+
+
+@kernel
+def price_in_place(
+    scores: NDArray[np.floating],
+    index: Ints,
+    value: Floats,
+    count: Ints,
+    top: Floats,
+    mass: Floats,
+    lam: float,
+    mu: float,
+    inner: Floats,
+) -> None:
+    """Add lam * y to the scores where a row has pairs; writes inner = <c, gradient>.
+
+    `scores` comes with lam * y of the rows without a pair already added.
+    """
+    for row in range(count.size):
+        total = 0.0
+        for p in range(count[row]):
+            column = index[row, p]
+            own = np.exp(max((value[row, p] - top[column]) / mu, -700.0))
+            absent = np.exp(-top[column] / mu)
+            scores[row, column] += lam * (own - absent) / mass[column]
+            total += value[row, p] * scores[row, column]
+        inner[row] = total
+
+
+@kernel
+def move_in_place(
+    index: Ints, value: Floats, count: Ints, vertex: NDArray[np.int32], alpha: float
+) -> None:
+    """C <- (1 - alpha) C + alpha e_vertex in every row; there must be room for one more pair."""
+    for row in range(count.size):
+        place = count[row]
+        for p in range(count[row]):
+            value[row, p] *= 1.0 - alpha
+            if index[row, p] == vertex[row]:
+                place = p
+        if alpha == 1.0:
+            place, count[row] = 0, 0
+        if place == count[row]:
+            index[row, place], value[row, place] = vertex[row], 0.0
+            count[row] += 1
+        value[row, place] += alpha
+
+
+@kernel
+def mix_in_place(index: Ints, value: Floats, count: Ints, atoms: Floats, out: Floats) -> None:
+    """Write C @ atoms."""
+    for row in range(count.size):
+        mixture = out[row]
+        mixture[:] = 0.0
+        for p in range(count[row]):
+            weight, atom = value[row, p], atoms[index[row, p]]
+            for j in range(mixture.size):
+                mixture[j] += weight * atom[j]
+
+
+# The best vertex of every row in one Frank-Wolfe step of MERIT, exact to double precision.
+#
+# All n x m scores <x_n, r_l> + lam y_nl are needed, but only their minima. Scores are computed in
+# single precision, a strip of columns at a time, so that the strip stays in the first-level cache;
+# those that could be the minimum, given the largest rounding error, are computed again in double.
+
+Singles = NDArray[np.float32]
+
+STRIP = 256
+# A sum may be taken in any order: the error bound holds for every one.
+reordering = njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+
+
+@kernel
+def search_in_place(
+    residual: Floats, atoms: Floats, single_atoms: Singles, unused: Floats,
+    index: Ints, value: Floats, count: Ints, top: Floats, mass: Floats, lam: float, mu: float,
+    error: Floats, vertex: Ints, lowest: Floats, inner: Floats,
+) -> None:  # fmt: skip
+    """Write each row's best vertex, the gradient there, and <c, gradient>.
+
+    single_atoms is atoms transposed; unused is lam * y of a row without the column; error bounds
+    the error of a row's scores in single precision. Of equal scores the lowest index wins.
+    """
+    size = atoms.shape[0]
+    single_residual = residual.astype(np.float32)
+    single_unused = unused.astype(np.float32)
+    scores = np.empty(STRIP, dtype=np.float32)
+    for row in range(count.size):
+        inner[row], lowest[row], vertex[row] = 0.0, np.inf, 0
+        for p in range(count[row]):
+            column = index[row, p]
+            own = np.exp(max((value[row, p] - top[column]) / mu, -700.0)) / mass[column]
+            score = product(atoms[column], residual[row]) + lam * own
+            inner[row] += value[row, p] * score
+            if score < lowest[row] or (score == lowest[row] and column < vertex[row]):
+                lowest[row], vertex[row] = score, column
+    for start in range(0, size, STRIP):
+        width = min(STRIP, size - start)
+        for row in range(count.size):
+            fill_scores(single_residual[row], single_atoms, single_unused, start, width, scores)
+            if least(scores, width) > lowest[row] + error[row]:
+                continue
+            for place in range(width):
+                if scores[place] > lowest[row] + error[row]:
+                    continue
+                column = start + place
+                if in_support(index[row], count[row], column):
+                    continue
+                score = product(atoms[column], residual[row]) + unused[column]
+                if score < lowest[row] or (score == lowest[row] and column < vertex[row]):
+                    lowest[row], vertex[row] = score, column
+
+
+@kernel
+def product(left: Floats, right: Floats) -> float:
+    """Inner product, always summed in the same order."""
+    total = 0.0
+    for j in range(left.size):
+        total += left[j] * right[j]
+    return total
+
+
+@kernel
+def in_support(index: Ints, count: int, column: int) -> bool:
+    """Whether the row has a pair for the column."""
+    for p in range(count):
+        if index[p] == column:
+            return True
+    return False
+
+
+@reordering
+def fill_scores(
+    residual: Singles, atoms: Singles, unused: Singles, start: int, width: int, scores: Singles
+) -> None:
+    """Scores of one row against columns start … start + width; four terms of the sum at a time.
+
+    The compiler vectorizes loops over whole arrays only, hence the views.
+    """
+    stop = start + width
+    base = unused[start:stop]
+    for c in range(width):
+        scores[c] = base[c]
+    fours = residual.size - residual.size % 4
+    for j in range(0, fours, 4):
+        r0, r1, r2, r3 = residual[j], residual[j + 1], residual[j + 2], residual[j + 3]
+        a0, a1 = atoms[j, start:stop], atoms[j + 1, start:stop]
+        a2, a3 = atoms[j + 2, start:stop], atoms[j + 3, start:stop]
+        for c in range(width):
+            scores[c] += r0 * a0[c] + r1 * a1[c] + r2 * a2[c] + r3 * a3[c]
+    for j in range(fours, residual.size):
+        r0 = residual[j]
+        a0 = atoms[j, start:stop]
+        for c in range(width):
+            scores[c] += r0 * a0[c]
+
+
+@reordering
+def least(scores: Singles, width: int) -> float:
+    """The smallest of the first scores."""
+    smallest = np.float32(np.inf)
+    for c in range(width):
+        smallest = min(smallest, scores[c])
+    return float(smallest)
+
+
+# Pairwise steps of MERIT: a row moves weight from its worst used vertex to its best one.
+#
+# For row l and column k, `others` is the largest entry of column k outside row l. The penalty
+# lam * max(others, c) costs nothing up to `others` and lam per unit beyond. Rows that may change
+# the
+# largest entry of a column take turns, with an exact line search against `others`: each column
+# remembers its largest entry, who holds it, and a bound on the second largest. All three are upper
+# bounds of the truth while rows move, so no step raises the objective. Rows that stay below the
+# largest entries (`fill_in_place`) have nothing to do with each other.
+
+
+@kernel
+def two_largest(
+    index: Ints, value: Floats, count: Ints, size: int
+) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Largest entry of each column, the second largest, and the row of the largest (or -1)."""
+    first, second = np.zeros(size), np.zeros(size)
+    holder = np.full(size, -1)
+    for row in range(count.size):
+        for p in range(count[row]):
+            column, entry = index[row, p], value[row, p]
+            if entry > first[column]:
+                second[column], first[column], holder[column] = first[column], entry, row
+            elif entry > second[column]:
+                second[column] = entry
+    return first, second, holder
+
+
+@kernel
+def best_step(
+    gap: float, curvature: float, room: float, free_until: float, paid_until: float, lam: float
+) -> float:
+    """Minimiser over [0, room] of the piecewise quadratic along one pairwise move.
+
+    Its slope is curvature * s - gap, plus lam once s passes `free_until` (the growing entry becomes
+    its column's largest), minus lam until s reaches `paid_until` (the shrinking one no longer is).
+    """
+    step = 0.0
+    for _ in range(3):
+        slope = curvature * step - gap
+        if step >= free_until:
+            slope += lam
+        if step < paid_until:
+            slope -= lam
+        if slope >= 0.0:
+            return step
+        end = room
+        if step < free_until < end:
+            end = free_until
+        if step < paid_until < end:
+            end = paid_until
+        if curvature > 0.0 and step - slope / curvature <= end:
+            return step - slope / curvature
+        step = end
+        if step >= room:
+            return room
+    return step
+
+
+@kernel
+def update_column_in_place(
+    column: int, row: int, entry: float, first: Floats, second: Floats, holder: NDArray[np.int64]
+) -> None:
+    """Keep a column's two largest entries valid after row `row` changed its own to `entry`."""
+    if holder[column] == row:
+        if entry >= second[column]:
+            first[column] = entry
+        else:
+            first[column], holder[column] = second[column], -1
+    elif entry > first[column]:
+        second[column], first[column], holder[column] = first[column], entry, row
+    elif entry > second[column]:
+        second[column] = entry
+
+
+@kernel
+def lowest_sum(slope: NDArray[np.floating], price: Floats) -> int:
+    """First place of the smallest slope + price."""
+    lowest, best = slope[0] + price[0], 0
+    for k in range(1, price.size):
+        total = slope[k] + price[k]
+        if total < lowest:
+            lowest, best = total, k
+    return best
+
+
+@kernel
+def others_largest(
+    column: int, row: int, first: Floats, second: Floats, holder: NDArray[np.int64]
+) -> float:
+    """Largest entry of a column outside the given row."""
+    return float(second[column] if holder[column] == row else first[column])
+
+
+@kernel
+def improve_row_in_place(
+    slope: NDArray[np.floating],
+    gram: Floats,
+    index: Ints,
+    value: Floats,
+    count: int,
+    others: Floats,
+    price: Floats,
+    lam: float,
+    tolerance: float,
+    steps: int,
+) -> tuple[int, int]:
+    """Pairwise steps of one row; returns its new number of pairs and how many steps it made.
+
+    `others` is the largest entry of each column outside the row. `price` (overwritten) is the slope
+    of the penalty upwards, and `slope` (updated) that of the fit.
+    """
+    for column in range(price.size):
+        price[column] = lam if others[column] == 0.0 else 0.0
+    for p in range(count):
+        price[index[p]] = lam if value[p] >= others[index[p]] else 0.0
+    made = 0
+    for _ in range(steps):
+        best, worst, highest, place = lowest_sum(slope, price), -1, -np.inf, count
+        for p in range(count):
+            column = index[p]
+            down = slope[column] + (lam if value[p] > others[column] else 0.0)
+            if value[p] > 0.0 and down > highest:
+                highest, worst = down, p
+            if column == best:
+                place = p
+        if highest - slope[best] - price[best] <= tolerance or place == worst:
+            break
+        if place == count:
+            index[place], value[place] = best, 0.0
+            count += 1
+        left = index[worst]
+        free_until = others[best] - value[place]
+        paid_until = value[worst] - others[left]
+        curvature = max(gram[best, best] + gram[left, left] - 2.0 * gram[best, left], 0.0)
+        gap = slope[left] - slope[best]
+        step = best_step(gap, curvature, value[worst], free_until, paid_until, lam)
+        if step <= 0.0:
+            break
+        value[place] += step
+        value[worst] -= step
+        if value[worst] < 1e-13:
+            value[place] += value[worst]
+            value[worst] = 0.0
+        for column in range(price.size):
+            slope[column] += step * (gram[best, column] - gram[left, column])
+        price[best] = lam if value[place] >= others[best] else 0.0
+        price[left] = lam if value[worst] >= others[left] else 0.0
+        made += 1
+    return count, made
+
+
+@kernel
+def sweep_in_place(
+    gradient: NDArray[np.floating],
+    gram: Floats,
+    rows: NDArray[np.int64],
+    index: Ints,
+    value: Floats,
+    count: Ints,
+    first: Floats,
+    second: Floats,
+    holder: NDArray[np.int64],
+    lam: float,
+    tolerance: float,
+    steps: int,
+) -> int:
+    """At most `steps` pairwise steps in each of some rows in turn; returns how many were made.
+
+    `gradient` (overwritten) is that of the fit, <dictionary, c X - x>; `rows` are their numbers.
+    Each row needs room for `steps` more pairs.
+    """
+    others, price = np.empty(gram.shape[0]), np.empty(gram.shape[0])
+    total = 0
+    for local in range(count.size):
+        row = rows[local]
+        others[:] = first
+        for p in range(count[local]):
+            column = index[local, p]
+            others[column] = others_largest(column, row, first, second, holder)
+        pairs, made = improve_row_in_place(
+            gradient[local], gram, index[local], value[local], int(count[local]),
+            others, price, lam, tolerance, steps,
+        )  # fmt: skip
+        for p in range(pairs):
+            update_column_in_place(index[local, p], row, value[local, p], first, second, holder)
+        count[local] = without_zeros_in_place(index[local], value[local], pairs)
+        total += made
+    return total
+
+
+@kernel
+def note_wishes_in_place(
+    gradient: NDArray[np.floating],
+    first_row: int,
+    index: Ints,
+    value: Floats,
+    count: Ints,
+    first: Floats,
+    lam: float,
+    gain: Floats,
+    wisher: NDArray[np.int64],
+) -> None:
+    """Find the row that gains most from raising the largest entry of each column.
+
+    A row has one wish: of the columns whose largest entry it holds, or which nobody uses, the one
+    with the lowest slope. It gains what its worst vertex has more, minus lam. The largest gain of
+    each column and its row, the first of equals, are written where they exceed what is there.
+    """
+    taken = np.where(first > 0.0, np.inf, 0.0)
+    for local in range(count.size):
+        slope = gradient[local]
+        best, highest = lowest_sum(slope, taken), -np.inf
+        lowest = slope[best] + taken[best]
+        for p in range(count[local]):
+            column = index[local, p]
+            highest = max(highest, slope[column])
+            if value[local, p] >= first[column] and slope[column] < lowest:
+                best, lowest = column, slope[column]
+        if highest - lowest - lam > gain[best]:
+            gain[best], wisher[best] = highest - lowest - lam, first_row + local
+
+
+@kernel
+def fill_row_in_place(
+    slope: NDArray[np.floating],
+    gram: NDArray[np.floating],
+    index: Ints,
+    value: Floats,
+    count: int,
+    caps: Floats,
+    full: Floats,
+    tolerance: float,
+    steps: int,
+) -> int:
+    """Pairwise steps of one row that stay below the caps; returns its new number of pairs.
+
+    `full` (overwritten) is infinite where there is no room left.
+    """
+    full[:] = 0.0
+    for p in range(count):
+        if value[p] >= caps[index[p]]:
+            full[index[p]] = np.inf
+    for _ in range(steps):
+        best, worst, highest, place = lowest_sum(slope, full), -1, -np.inf, count
+        for p in range(count):
+            if value[p] > 0.0 and slope[index[p]] > highest:
+                highest, worst = slope[index[p]], p
+            if index[p] == best:
+                place = p
+        gap = highest - slope[best] - full[best]
+        if gap <= tolerance:
+            break
+        if place == count:
+            index[place], value[place] = best, 0.0
+            count += 1
+        left = index[worst]
+        curvature = gram[best, best] + gram[left, left] - 2.0 * gram[best, left]
+        step = min(value[worst], caps[best] - value[place])
+        if curvature * step > gap:
+            step = gap / curvature
+        value[worst] -= step
+        value[place] = min(value[place] + step, caps[best])
+        if value[worst] < 1e-13:
+            value[worst] = 0.0
+        full[left] = 0.0
+        if value[place] >= caps[best]:
+            full[best] = np.inf
+        for column in range(slope.size):
+            slope[column] += step * (gram[best, column] - gram[left, column])
+    return count
+
+
+@kernel
+def fill_in_place(
+    gradient: NDArray[np.floating],
+    gram: NDArray[np.floating],
+    index: Ints,
+    value: Floats,
+    count: Ints,
+    caps: Floats,
+    tolerance: float,
+    steps: int,
+) -> None:
+    """At most `steps` pairwise steps in each row that raise no entry above its column's cap.
+
+    `gradient` (overwritten) is as for `sweep_in_place`.
+    """
+    full = np.empty(caps.size)
+    for row in range(count.size):
+        pairs = fill_row_in_place(
+            gradient[row], gram, index[row], value[row], int(count[row]),
+            caps, full, tolerance, steps,
+        )  # fmt: skip
+        count[row] = without_zeros_in_place(index[row], value[row], pairs)
+
+
+@kernel
+def without_zeros_in_place(index: Ints, value: Floats, count: int) -> int:
+    """Move the pairs with positive values to the front; returns how many there are."""
+    kept = 0
+    for p in range(count):
+        if value[p] > 0.0:
+            index[kept], value[kept] = index[p], value[p]
+            kept += 1
+    return kept
+
+
+# Dual ascent for MERIT: raise each row's level as long as no column is overcharged.
+#
+# For fixed residuals r_l the levels v prove the lower bound sum_l v_l - <r_l, x_l> - ||r_l||^2 / 2
+# of
+# the objective if in every column n the charges max(0, v_l - <x_n, r_l>) sum to at most lam.
+
+
+@kernel
+def add_charges_in_place(products: NDArray[np.floating], levels: Floats, charges: Floats) -> None:
+    """Add to `charges` what the rows of a slice charge each column at the given levels."""
+    for row in range(levels.size):
+        for column in range(charges.size):
+            charge = levels[row] - products[row, column]
+            if charge > 0.0:
+                charges[column] += charge
+
+
+@kernel
+def raise_levels_in_place(
+    products: NDArray[np.floating], levels: Floats, slack: Floats, fraction: float
+) -> None:
+    """Raise each level by a fraction of what the columns' remaining slack allows."""
+    for row in range(levels.size):
+        allowed = np.inf
+        for column in range(slack.size):
+            room = max(products[row, column] - levels[row], 0.0) + slack[column]
+            allowed = min(allowed, room)
+        if allowed <= 0.0:
+            continue
+        raised = levels[row] + fraction * allowed
+        for column in range(slack.size):
+            charge = max(levels[row] - products[row, column], 0.0)
+            slack[column] -= max(raised - products[row, column], 0.0) - charge
+        levels[row] = raised
+
+
+@kernel
+def add_margins_in_place(products: NDArray[np.floating], margins: Floats) -> float:
+    """The sum over the rows of a slice of their lowest product.
+
+    How far it is below the row's second lowest one is added to the margin of its column.
+    """
+    total = 0.0
+    for row in range(products.shape[0]):
+        lowest, second, where = np.inf, np.inf, 0
+        for column in range(margins.size):
+            product = products[row, column]
+            if product < lowest:
+                lowest, second, where = product, lowest, column
+            elif product < second:
+                second = product
+        margins[where] += second - lowest
+        total += lowest
+    return total
+
+
+# Which rows reach farthest in many directions, and in the opposite ones.
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def note_extremes_in_place(
+    along: Singles, first_row: int, best: Singles, where: NDArray[np.int32]
+) -> None:
+    """Note rows that reach farther than those before them.
+
+    `along` is how far rows from `first_row` on reach (rows, directions); `best` and `where`
+    (2, directions) are how far the farthest row reaches in each direction and in its opposite, and
+    its number. Both are always written, without a branch, so that the loop is vectorized.
+    """
+    up, down = best[0], best[1]
+    up_row, down_row = where[0], where[1]
+    for r in range(along.shape[0]):
+        row, reach = np.int32(first_row + r), along[r]
+        for c in range(reach.size):
+            farther = reach[c] > up[c]
+            up_row[c] = row if farther else up_row[c]
+            up[c] = reach[c] if farther else up[c]
+            farther = -reach[c] > down[c]
+            down_row[c] = row if farther else down_row[c]
+            down[c] = -reach[c] if farther else down[c]

@@ -1,0 +1,128 @@
+"""Poisson NMF as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.certificate.fit import Fit
+from provenmf.data import Block, Blocks
+from provenmf.methods.alternating.starts import Init
+from provenmf.methods.base import Factorizer
+from provenmf.methods.interruption import OnInterrupt
+from provenmf.methods.parameters import AT_LEAST_ONE, NOT_NEGATIVE
+from provenmf.methods.poisson import guarantee
+from provenmf.methods.poisson.counts import held
+from provenmf.methods.poisson.rows import weights_encoder
+from provenmf.methods.poisson.solver import poisson_nmf
+from provenmf.methods.run import Callback
+from provenmf.methods.traits import Traits
+from provenmf.results import Certificate, Solution
+
+
+class PoissonNMF(Factorizer):
+    """Factorization of counts: nonnegative factors of maximum Poisson likelihood.
+
+    Minimises the Kullback-Leibler divergence D(X || WC) = sum x log(x / wc) - x + wc, as
+    scikit-learn's NMF does with beta_loss="kullback-leibler", by coordinate-wise Newton steps with
+    extrapolation (Hsieh & Dhillon 2011; Hien & Gillis 2021) instead of multiplicative updates.
+    For counts such as words, mutations or reads, whose variance grows with their mean.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None, default=None
+        Number of components; None takes what the start finds (init "cones" or "spa", or an array).
+    init : str, array (k, d) or pair of arrays (n, k), (k, d), default="cones"
+        Initialization: "cones", "spa" (or "anchors"), "merit", "random-rows", "random", "nndsvd",
+        "nndsvda", "nndsvdar", given components, or given weights and components.
+    max_iter : int, default=500
+        Maximum number of iterations; one iteration updates weights and components.
+    tol : float, default=1e-6
+        Stop when five iterations lower the divergence by less than this fraction of it.
+    random_state, certify, verbose, callback, on_interrupt
+        As in every estimator.
+
+    Attributes
+    ----------
+    components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
+        As in every estimator. The divergences of `trace_` never increase.
+
+    See Also
+    --------
+    HALS : least squares instead of likelihood.
+
+    References
+    ----------
+    Hien & Gillis, "Algorithms for nonnegative matrix factorization with the Kullback-Leibler
+    divergence", Journal of Scientific Computing, 2021.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import PoissonNMF
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.poisson(rng.gamma(0.5, 4, (60, 3)) @ rng.gamma(0.5, 4, (3, 20)))
+    >>> model = PoissonNMF(n_components=3, random_state=0).fit(X)
+    >>> bool(model.certificate_.measures["deviance_explained"] > 0.8)
+    True
+    """
+
+    traits = Traits(random="with options")
+    _method = "poisson"
+    _parameter_constraints: ClassVar[dict[str, object]] = {
+        **Factorizer._parameter_constraints,
+        "init": [str, "array-like"],
+        "max_iter": [AT_LEAST_ONE],
+        "tol": [NOT_NEGATIVE],
+    }
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        init: Init = "cones",
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        random_state: int | np.random.RandomState | None = None,
+        certify: bool = True,
+        verbose: int = 0,
+        callback: Callback | None = None,
+        on_interrupt: OnInterrupt = "raise",
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.certify = certify
+        self.verbose = verbose
+        self.callback = callback
+        self.on_interrupt = on_interrupt
+
+    def _gathered_bytes(self, blocks: Blocks) -> float:
+        return 16.0 * blocks.stored_entries if held(blocks) else 0.0  # by rows and by columns
+
+    def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+        return poisson_nmf(
+            blocks,
+            self._number_wanted(blocks.n_rows),
+            init=self.init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            rng=rng,
+            callback=self.callback,
+            verbose=self.verbose,
+        )
+
+    @property
+    def _weights_are_least_squares(self) -> bool:
+        return False
+
+    def _encoder(self, blocks: Blocks, components: NDArray[Any]) -> Callable[[Block], NDArray[Any]]:
+        return weights_encoder(components, blocks.dtype)
+
+    def _certify(self, fit: Fit) -> Certificate:
+        return guarantee.certify(fit)

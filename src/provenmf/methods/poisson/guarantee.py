@@ -1,0 +1,195 @@
+"""What is known about a factorization of counts under the Kullback-Leibler divergence.
+
+With one factor fixed D(X || WC) is convex, and a feasible point of the dual problem proves how much
+the other factor could still gain (`linalg.divergence.least_divergences`). In both factors it is not
+convex: a loose bound holds for all pairs (`divergence_bound.py`), a tight one for one component.
+All are proved for this data, with no assumption.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from provenmf.certificate.fit import Fit
+from provenmf.data import Block
+from provenmf.linalg.divergence import excess, least_divergences
+from provenmf.linalg.hull import product_rounding
+from provenmf.linalg.storage import as_dense, stored_values
+from provenmf.results import Certificate, Check
+
+# A divergence that no pair of k nonnegative factors can go below.
+#
+# Columns are split into groups, and each group G is given factors of its own, which can only help:
+#
+#     D(X || WC) >= Σ_G min over Y of rank k of D(X_G || Y).
+#
+# At the minimum the row sums of Y are those of X_G, since scaling a row of the weights is free; so
+# no
+# entry of row i of Y exceeds r_i = Σ_{j in G} x_ij. With h(u) = (1 + u) log(1 + u) − u, which is at
+# least u² / (2 + 2u/3) for u >= −1 (Bennett and Bernstein),
+#
+#     x log(x/y) − x + y = y h((x − y)/y) >= 3 (x − y)² / (2 (x + 2y)) >= (x − y)² / (2 m_i),
+#     m_i = (max_j x_ij + 2 r_i) / 3,
+#
+# and the weighted sum of squares is bounded by Eckart and Young: half the sum of all but the k
+# largest eigenvalues of Σ_i x_i x_iᵀ / m_i. What is lost is that entries of Y are taken to be as
+# large as their row's sum: the bound is a few per cent of what can be reached. For k = 1 the best
+# pair is known, the product of the margins.
+
+Floats = NDArray[np.float64]
+
+# Columns of a group for each component: fewer leave little besides the k largest eigenvalues, more
+# make the entries' bound r_i worse.
+COLUMNS = 3
+
+
+def least_divergence(fit: Fit) -> float:
+    """The bound for two factors and more, rounded down, of the data divided by `fit.unit`."""
+    n, d = fit.blocks.shape
+    k = fit.n_components
+    edges = np.linspace(0, d, max(1, d // (COLUMNS * k)) + 1).astype(int).tolist()
+    groups = list(zip(edges[:-1], edges[1:], strict=True))
+
+    def moments(block: Block) -> Floats:
+        columns = sp.csc_array(block) if sp.issparse(block) else block
+        return np.concatenate([_weighted_moments(columns[:, a:b]).ravel() for a, b in groups])
+
+    found = np.asarray(fit.blocks.map_reduce(moments))
+    least, start = 0.0, 0
+    for a, b in groups:
+        gram = found[start : start + (b - a) ** 2].reshape(b - a, b - a)
+        start += gram.size
+        left = np.linalg.eigvalsh(gram)[: max(0, b - a - k)]
+        rounding = 8 * product_rounding(n + b - a) * float(np.trace(gram))
+        least += max(0.0, float(left.sum()) - len(left) * rounding) / 2
+    return least
+
+
+def _weighted_moments(columns: Block) -> Floats:
+    """Σ_i x_i x_iᵀ / m_i of some columns; rows of zeros add nothing."""
+    rows = as_dense(columns).astype(np.float64)
+    sizes = (rows.max(axis=1) + 2 * rows.sum(axis=1)) / 3
+    sizes *= 1 + product_rounding(rows.shape[1])
+    some = sizes > 0
+    scaled = rows[some] / np.sqrt(sizes[some])[:, None]
+    return np.asarray(scaled.T @ scaled)
+
+
+STATIONARY = 1e-3  # gaps, as a share of the divergence
+# Sums of n terms lose at most this many units in the last place per term, with room to spare.
+ROUNDING = 64 * float(np.finfo(np.float64).eps)
+
+
+def certify(fit: Fit) -> Certificate:
+    """The divergence, and what the weights or the components alone could still gain."""
+    measured = measure(fit)
+    if not np.isfinite(measured.rows).all():
+        hidden = int(np.count_nonzero(~np.isfinite(measured.rows)))
+        note = f"{hidden} rows have counts where the product is zero: their divergence is infinite"
+        return Certificate(
+            fit.method, checks=(Check("finite divergence", "likelihood", "fails", note=note),)
+        )
+    rows, columns = fit.sums, column_sums(fit)
+    size = float(np.abs(measured.row_logs).sum() + 3 * rows.sum())
+    slack = ROUNDING * (math.log2(max(2, *fit.blocks.shape)) + fit.n_components) * size
+    total = float(measured.rows.sum())
+    least_by_columns = least_divergences(
+        measured.column_logs, columns, measured.column_pull, fit.weights_sums
+    ).sum()
+    weights_gap = max(total - float(measured.least.sum()), 0.0) + slack
+    components_gap = max(total - float(least_by_columns), 0.0) + slack
+    share = max(weights_gap, components_gap) / total if total > slack else 0.0
+    check = Check(
+        "either factor near its best",
+        "Fenchel duality",
+        "holds" if share <= STATIONARY else "fails",
+        value=share,
+        threshold=STATIONARY,
+        note="proved gap of either factor, the other fixed, as a share of the divergence; another "
+        "pair of factors may still be better",
+    )
+    independent, rounding = independence_divergence(fit, rows, columns)
+    lower = max(0.0, independent - rounding) if fit.n_components == 1 else least_divergence(fit)
+    explained = {"deviance_explained": 1.0 - total / independent} if independent > slack else {}
+    return Certificate(
+        fit.method,
+        checks=(check,),
+        bounds={
+            "divergence_above_best_weights": weights_gap * fit.unit,
+            "divergence_above_best_components": components_gap * fit.unit,
+            "divergence_lower_bound": lower * fit.unit,
+        },
+        measures={"divergence": total * fit.unit, **explained},
+    )
+
+
+class Divergences(NamedTuple):
+    """Of each row (n,): divergence, its logarithms and the least for any weights.
+
+    Of each column: logarithms (d,) and pulls (d, k), see `linalg.divergence.Excess`.
+    """
+
+    rows: Floats
+    row_logs: Floats
+    least: Floats
+    column_logs: Floats
+    column_pull: Floats
+
+
+def measure(fit: Fit) -> Divergences:
+    """Divergences of all rows, in one pass."""
+    components, sums = fit.components, fit.components.sum(axis=1)
+
+    def of_block(block: Block, weights: Floats, totals: Floats) -> tuple[Floats, Any]:
+        found = excess(block, weights, components)
+        least = least_divergences(found.row_logs, totals, found.row_pull, sums)
+        by_row = np.stack([found.rows, found.row_logs, least])
+        return by_row, (found.column_logs, found.column_pull)
+
+    by_row = np.empty((3, fit.blocks.n_rows))
+
+    def receive(start: int, stop: int, found: Floats) -> None:
+        by_row[:, start:stop] = found
+
+    columns = fit.blocks.gather_and_add(of_block, receive, fit.weight_rows, fit.sums)
+    return Divergences(*by_row, *columns)
+
+
+def column_sums(fit: Fit) -> Floats:
+    """Sum of each column of the data, in double precision whatever theirs is."""
+
+    def of_block(block: Block) -> Floats:
+        return np.asarray(block.astype(np.float64).sum(axis=0)).ravel()
+
+    return np.asarray(fit.blocks.map_reduce(of_block))
+
+
+def independence_divergence(fit: Fit, rows: Floats, columns: Floats) -> tuple[float, float]:
+    """Divergence of the data from the product of their margins, the best of rank one; its rounding.
+
+    Σ x log x − Σ r log r − Σ c log c + N log N, with row sums r, column sums c and total N.
+    """
+
+    def entropy(values: Floats) -> Floats:
+        positive = values[values > 0]
+        terms = positive * np.log(positive)
+        return np.array([terms.sum(), np.abs(terms).sum() + positive.sum()])
+
+    def of_block(block: Block) -> Floats:
+        return entropy(np.asarray(stored_values(block), dtype=np.float64).ravel())
+
+    terms = np.array(
+        [
+            fit.blocks.map_reduce(of_block),
+            entropy(rows),
+            entropy(columns),
+            entropy(rows.sum(keepdims=True)),
+        ]
+    )
+    digits = math.log2(max(2, *fit.blocks.shape)) + len(list(fit.blocks.ranges()))
+    return float(np.array([1, -1, -1, 1]) @ terms[:, 0]), ROUNDING * digits * terms[:, 1].sum()

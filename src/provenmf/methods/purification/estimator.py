@@ -1,0 +1,241 @@
+"""Purification as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from provenmf.certificate.fit import Fit
+from provenmf.data import Blocks
+from provenmf.linalg.pseudo_inverse import PseudoInverse, left_inverse
+from provenmf.methods.alternating.starts import start_components
+from provenmf.methods.base import Factorizer
+from provenmf.methods.interruption import Interruption, OnInterrupt
+from provenmf.methods.parameters import (
+    AT_LEAST_ONE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Interval,
+    StrOptions,
+)
+from provenmf.methods.purification import guarantee
+from provenmf.methods.purification.decoding import relu_decode
+from provenmf.methods.purification.solver import (
+    State,
+    initial_state,
+    purification,
+    purify,
+)
+from provenmf.methods.run import Callback
+from provenmf.methods.traits import Traits
+from provenmf.results import Certificate, Solution
+from provenmf.results.states import PurificationState
+
+
+class Purification(Factorizer):
+    """Purification (Li, Liang & Risteski 2016): decode with a ReLU, update the features.
+
+    Model: a row is a sum of independent features with independent, sparse, nonnegative weights,
+    plus noise. Only the largest entry of the noise is bounded: an adversary may choose it, and it
+    may be as large as the signal. Features and data may be negative. The start must resemble the
+    features.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None, default=None
+        Number of features; None leaves it to a start that finds the number (or to its array).
+    init : str or array (k, d), default="spa"
+        Initialization: "spa", "cones", "random-rows", any other start of `HALS`, or given features
+        of any sign.
+    pseudo_inverse : {"min-inf", "moore-penrose"}, default="min-inf"
+        The left inverse used for decoding: the one with the smallest maximum row sum, which lets
+        the least entrywise noise through, or the one with the smallest Frobenius norm.
+    alpha : float or "auto", default="auto"
+        The threshold α of the ReLU, in the units of the weights; "auto": twice the level of the
+        decoding noise, which shows in decoded values below zero.
+    r : float or "auto", default="auto"
+        The scaling r of the update, about 1/(2 Var(x)); "auto": the mean scale of the features is
+        kept in the first iteration, and r from then on.
+    eta : float in (0, 1), default=0.5
+        The step size η. The proof takes 1/60.
+    balance : bool, default=False
+        Rescale the features first so that decoded second moments are within a factor of two.
+    batch_size : int or None, default=None
+        Number of rows drawn for an iteration; None uses all of them.
+    max_iter : int, default=100
+        Maximum number of iterations.
+    tol : float, default=1e-06
+        Stop when no feature moves by more than this share of its size.
+    random_state, certify, verbose, callback, on_interrupt
+        As in every estimator.
+
+    Attributes
+    ----------
+    threshold_ : array (k,)
+        The last α, for each component at its scale.
+    scaling_ : float
+        The last r.
+    components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
+        As in every estimator. After `partial_fit` only the first three exist.
+
+    See Also
+    --------
+    AND : for correlated weights and a start that need not be near.
+
+    Notes
+    -----
+    `transform` (and so `fit_transform`) gives the nonnegative least-squares weights, as all
+    methods do: they reconstruct best and average out unbiased noise. `decode` gives the paper's
+    max(A†y − α, 0): no entry is off by more than ‖A†‖_∞ max|ν| + α, whoever chose ν.
+
+    References
+    ----------
+    Li, Y., Liang, Y. and Risteski, A., "Recovery guarantee of non-negative matrix factorization
+    via alternating updates", NIPS 2016.
+
+    Examples
+    --------
+    Six features that come and go independently, under adversarial noise.
+
+    >>> from provenmf import Purification
+    >>> from provenmf.datasets.purification import sample_purification
+    >>> from provenmf.metrics.matching import match_components
+    >>> sample = sample_purification(
+    ...     3000, 60, 6, overlap=0.4, noise="decoding", noise_level=0.002, random_state=0
+    ... )
+    >>> model = Purification(n_components=6, random_state=0).fit(sample.data)
+    >>> bool(match_components(model.components_, sample.components).cosines.min() > 0.99)
+    True
+    """
+
+    _method = "purification"
+    traits = Traits(negative_data=True)
+    _parameter_constraints: ClassVar[dict[str, object]] = {
+        **Factorizer._parameter_constraints,
+        "init": [str, "array-like"],
+        "pseudo_inverse": [StrOptions({"min-inf", "moore-penrose"})],
+        "alpha": [NOT_NEGATIVE, StrOptions({"auto"})],
+        "r": [POSITIVE, StrOptions({"auto"})],
+        "eta": [Interval(Real, 0, 1, closed="neither")],
+        "balance": ["boolean"],
+        "batch_size": [Interval(Integral, 2, None, closed="left"), None],
+        "max_iter": [AT_LEAST_ONE],
+        "tol": [NOT_NEGATIVE],
+    }
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        init: Any = "spa",
+        pseudo_inverse: PseudoInverse = "min-inf",
+        alpha: float | Literal["auto"] = "auto",
+        r: float | Literal["auto"] = "auto",
+        eta: float = 0.5,
+        balance: bool = False,
+        batch_size: int | None = None,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+        random_state: int | np.random.RandomState | None = None,
+        certify: bool = True,
+        verbose: int = 0,
+        callback: Callback | None = None,
+        on_interrupt: OnInterrupt = "raise",
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.pseudo_inverse = pseudo_inverse
+        self.alpha = alpha
+        self.r = r
+        self.eta = eta
+        self.balance = balance
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.certify = certify
+        self.verbose = verbose
+        self.callback = callback
+        self.on_interrupt = on_interrupt
+
+    def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+        self._online_state: State | None = None
+        return purification(
+            blocks,
+            self._start(blocks, rng),
+            pseudo_inverse=self.pseudo_inverse,
+            alpha=self.alpha,
+            r=self.r,
+            eta=self.eta,
+            balance=self.balance,
+            batch_size=self.batch_size,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            rng=rng,
+            callback=self.callback,
+            verbose=self.verbose,
+        )
+
+    def partial_fit(self, X: object, y: object = None) -> Purification:
+        """One iteration on the rows of X; the first call starts from `init`.
+
+        Parameters
+        ----------
+        X : batch of rows, as for `fit`.
+        y : ignored.
+        """
+        self._validate_params()
+        state = getattr(self, "_online_state", None)
+        blocks = self._blocks(X, reset=state is None)
+        if state is None:
+            state = initial_state(
+                blocks,
+                self._start(blocks, self._generator()),
+                pseudo_inverse=self.pseudo_inverse,
+                alpha=self.alpha,
+            )
+            self.n_iter_ = 0
+        following, _ = purify(
+            blocks,
+            state,
+            pseudo_inverse=self.pseudo_inverse,
+            alpha=self.alpha,
+            r=self.r,
+            eta=self.eta,
+        )
+        state = state if following is None else following
+        self._online_state = state
+        self._forget()
+        self.n_iter_ += 1
+        self.components_ = state.components.astype(blocks.dtype)
+        self.n_components_ = len(self.components_)
+        self.threshold_ = np.full(self.n_components_, state.threshold)
+        self.scaling_ = state.scaling
+        return self
+
+    def decode(self, X: object) -> NDArray[np.floating]:
+        """The paper's weights max(A†y − α, 0) of rows y: robust, but biased by α where α > 0."""
+        check_is_fitted(self)
+        blocks = self._blocks(X, reset=False)
+        inverse = left_inverse(self.components_, self.pseudo_inverse).rows
+        return blocks.map_rows(
+            lambda block: relu_decode(block, inverse, self.threshold_).astype(blocks.dtype)
+        )
+
+    def _start(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[np.floating]:
+        return start_components(blocks, self._number_wanted(blocks.n_rows), self.init, rng)
+
+    def _certify(self, fit: Fit) -> Certificate:
+        return guarantee.certify(fit)
+
+    def _remember(
+        self, blocks: Blocks, solution: Solution, pressed: Interruption | None = None
+    ) -> None:
+        super()._remember(blocks, solution, pressed)
+        state = PurificationState.of(solution)
+        self.threshold_ = state.threshold
+        self.scaling_ = state.scaling

@@ -1,0 +1,329 @@
+"""What Li, Liang and Risteski (2016) ask for, measured on an explanation y = A x + ν.
+
+The components and weights found explain the data with noise ν = y − A x; the assumptions are
+measured on this explanation. Scale is fixed as in the paper: weights in [0, 1] (each divided by its
+largest value, the component multiplied by it) and ‖A‖_1 = 1 (without which Theorem 1's bound on
+‖N‖_1 would depend on the unit of the data). The theorems hold for *some* absolute constant G and a
+final error proportional to c; what we report is the least G·c that the condition allows, so smaller
+is better and no status can be more than "unknown":
+
+| theorem | G·c at least |
+|---|---|
+| 1, adversarial noise | C_ν max(d, k‖A†‖_∞) |
+| 2, unbiased noise | C_ν max(d, k‖A†‖_∞) / √k |
+| 6, adversarial noise | C_ν max(d C₁²/c₂², k‖A†‖_∞ C₁⁵/c₂⁴), and ‖N⁰‖_∞ ‖A†‖_∞ C₁³/c₂² |
+| 7, unbiased noise | C_ν max(d, k‖A†‖_∞) C₁ / (c₂ √k) |
+
+Theorems 6 and 7 also need C₁³/(c₂² k) ≤ G (linear sparsity) and C₂ ≤ 2c₂ (balanced proportions).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.certificate.fit import Fit
+from provenmf.data import RowArray
+from provenmf.data.rows import of_each, total
+from provenmf.errors import InvalidInput
+from provenmf.linalg.mixing import mixing_of, symmetric_norm
+from provenmf.linalg.norms import largest_column_sum, largest_row_sum
+from provenmf.linalg.pseudo_inverse import (
+    LeftInverse,
+    dependent_features,
+    least_infinity_inverse,
+    moore_penrose_inverse,
+)
+from provenmf.results import Certificate, Check, Factorization, Status, Trace
+from provenmf.results.states import PurificationState
+
+# How large a sample correlation of independent columns can be, whatever their distribution.
+#
+# If columns a and b are independent and rows exchangeable, every order of b's entries is equally
+# likely given both sets of entries. For any shift c, the deviation of <a, b> from its mean over all
+# orders π is
+#
+#     Σ_l (a_l − c)(b_π(l) − b̄)  =  Σ a⁺_l (b_π(l) − b̄)  −  Σ a⁻_l (b_π(l) − b̄),
+#
+# a⁺ and a⁻ the positive and the negative part of a − c. Entries in random order are negatively
+# associated (Joag-Dev & Proschan 1983, Theorem 2.11), so the exponential moments of each sum are at
+# most those of independent draws, and Bernstein's inequality holds for it: with V = σ_b² Σ (a^±)²
+# and M = max a^± · max |b − b̄| a sum exceeds ML/3 + sqrt((ML/3)² + 2VL) with probability at most
+# exp(−L). Rare weights, whose few coincidences make large correlations, are thereby allowed for.
+# The bound depends on the two sets of entries only, so the best shift may be taken.
+
+Floats = NDArray[np.float64]
+
+
+def correlations_and_chance(weights: RowArray, failure: float) -> tuple[Floats, Floats]:
+    """Absolute correlations of all pairs of columns, and what chance does not exceed.
+
+    If the columns are independent, some correlation exceeds its bound with probability at most
+    `failure`. Constant columns correlate with none.
+    """
+    n, sums = total(lambda rows: (len(rows), rows.sum(axis=0, dtype=np.float64)), weights)
+    means, k = sums / n, len(sums)
+    lowest, highest, size = _ends(weights, means)
+    peaks = np.maximum(-lowest, highest)
+    constant = peaks <= n * np.finfo(np.float64).eps * size
+    peaks = np.where(constant, 1.0, peaks)
+    lowest, highest = (np.where(constant, 0.0, end / peaks) for end in (lowest, highest))
+    shifts = (np.zeros(k), lowest, highest)
+
+    def moments(rows: NDArray[np.floating]) -> tuple[Floats, Floats, Floats]:
+        """Of the deviations from the means: products, squares, and squares of both parts."""
+        deviations = np.where(constant, 0.0, (rows - means) / peaks)
+        squares = [
+            [(part**2).sum(axis=0) for part in _parts(deviations, shift)] for shift in shifts
+        ]
+        return deviations.T @ deviations, (deviations**2).sum(axis=0), np.array(squares)
+
+    products, squared, squared_parts = total(moments, weights)
+    lengths = np.where(constant, 1.0, np.sqrt(squared))
+    both = np.outer(lengths, lengths)
+    L = math.log(4 * max(1, k * (k - 1) // 2) / failure)  # two parts and two tails for each pair
+    variances, farthest = lengths**2 / n, np.maximum(-lowest, highest)
+    chance = np.full((k, k), np.inf)
+    for shift, squares in zip(shifts, squared_parts, strict=True):
+        largest = np.maximum(highest - shift, 0.0), np.maximum(shift - lowest, 0.0)
+        of_parts = zip(squares, largest, strict=True)
+        exceeded = [
+            _exceeded(np.outer(a, variances), np.outer(b, farthest), L) for a, b in of_parts
+        ]
+        chance = np.minimum(chance, sum(exceeded))
+    chance = np.minimum(chance, chance.T)
+    pairs = np.triu_indices(k, 1)
+    return (np.abs(products) / both)[pairs], (chance / both)[pairs]
+
+
+def _ends(weights: RowArray, means: Floats) -> tuple[Floats, Floats, Floats]:
+    """The lowest and highest deviation from the mean of each column, and its largest |entry|."""
+
+    def of_rows(rows: NDArray[np.floating]) -> tuple[Floats, Floats, Floats]:
+        deviations = rows - means
+        lowest = deviations.min(axis=0, initial=np.inf)
+        highest = deviations.max(axis=0, initial=-np.inf)
+        return lowest, highest, np.abs(rows).max(axis=0, initial=0.0)
+
+    lowest, highest, size = zip(*of_each(of_rows, weights), strict=True)
+    return np.min(lowest, axis=0), np.max(highest, axis=0), np.max(size, axis=0)
+
+
+def _parts(deviations: Floats, shift: Floats) -> tuple[Floats, Floats]:
+    """a⁺ and a⁻."""
+    return np.maximum(deviations - shift, 0.0), np.maximum(shift - deviations, 0.0)
+
+
+def _exceeded(V: Floats, M: Floats, L: float) -> Floats:
+    """What a sum exceeds with probability exp(−L) at the most."""
+    M = M * L / 3
+    return np.asarray(M + np.sqrt(M**2 + 2 * V * L))
+
+
+PAPER = "Li16"
+INDEPENDENT = "independent features (A1)"
+WARM_START = 0.1  # ℓ of the theorems
+BY_CHANCE = 1e-3  # how often independent weights may be called correlated
+RATE = 1.0 / 25.0  # the proof's potential falls by 1 − η/25 in each iteration
+
+
+@dataclass(frozen=True)
+class Model:
+    """The paper's parameters of one explanation, in its scale."""
+
+    k: int
+    d: int
+    c1: float
+    c2_low: float
+    c2_high: float
+    noise: float
+    inverse_norm: float
+
+    @property
+    def spread(self) -> float:
+        """max(d, k‖A†‖_∞)."""
+        return max(self.d, self.k * self.inverse_norm)
+
+
+def certify(fit: Fit, *, truth: NDArray[np.floating] | None = None) -> Certificate:
+    """Measure the conditions of Theorems 1, 2, 6 and 7 on the factorization.
+
+    The start is compared with the `truth`, the true features, where that is known.
+    """
+    components, peaks = fit.components, fit.weights_peaks
+    independence = independence_check(components)
+    idle = np.flatnonzero(peaks <= 0)
+    if independence.status != "holds" or idle.size:
+        checks = (independence,) + ((idle_check(idle),) if idle.size else ())
+        return Certificate(fit.method, checks=checks)
+    try:
+        inverse = least_infinity_inverse(components)
+    except InvalidInput as error:
+        unclear = Check(INDEPENDENT, PAPER, "unknown", note=str(error))
+        return Certificate(fit.method, checks=(unclear,))
+    model = measured_model(fit, inverse, peaks)
+    checks = (
+        independence,
+        proportions_check(model),
+        correlation_check(fit),
+        *start_checks(fit, model, truth, peaks),
+        *noise_checks(model),
+        *contraction_checks(fit.factorization),
+    )
+    measures = {
+        "C1": model.c1,
+        "c2": model.c2_low,
+        "C2": model.c2_high,
+        "C_nu": model.noise,
+        "inverse_infinity_norm": model.inverse_norm,
+        "inverse_infinity_norm_moore_penrose": model.inverse_norm
+        * moore_penrose_inverse(components * peaks[:, None]).infinity_norm
+        / largest_row_sum(inverse.rows / peaks[:, None]),
+    }
+    return Certificate(fit.method, checks=checks, measures=measures)
+
+
+def measured_model(fit: Fit, inverse: LeftInverse, peaks: NDArray[np.float64]) -> Model:
+    """C₁, c₂, C₂, C_ν and ‖A†‖_∞ of the explanation, weights in [0, 1] and ‖A‖_1 = 1."""
+
+    def moments(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        scaled = weights / peaks
+        return scaled.sum(axis=0), np.einsum("ij,ij->j", scaled, scaled)
+
+    (n, d), k = fit.given.shape, fit.n_components
+    means, squares = (sums / n for sums in total(moments, fit.weight_rows))
+    unit = largest_row_sum(fit.components * peaks[:, None])
+    return Model(
+        k=k,
+        d=d,
+        c1=k * float(means.max()),
+        c2_low=k * float(squares.min()),
+        c2_high=k * float(squares.max()),
+        noise=fit.largest_residual_entry / unit,
+        inverse_norm=largest_row_sum(inverse.rows / peaks[:, None]) * unit,
+    )
+
+
+def independence_check(components: NDArray[np.float64]) -> Check:
+    """(A1): no component is a combination of the others."""
+    dependent = dependent_features(components)
+    if not dependent:
+        return Check(INDEPENDENT, PAPER, "holds")
+    names = ", ".join(map(str, dependent))
+    k, d = components.shape
+    if k > d or not components.any(axis=1).all():
+        note = f"components {names} are linearly dependent"
+        return Check(INDEPENDENT, PAPER, "fails", note=note)
+    note = f"components {names} are linearly dependent as far as double precision tells"
+    return Check(INDEPENDENT, PAPER, "unknown", note=note)
+
+
+def idle_check(idle: NDArray[np.intp]) -> Check:
+    """(A2) asks that every feature appears."""
+    names = ", ".join(map(str, idle))
+    return Check("every feature appears (A2)", PAPER, "fails", note=f"no row uses {names}")
+
+
+def proportions_check(model: Model) -> Check:
+    """C₂ ≤ 2c₂: no feature appears much more than another."""
+    ratio = model.c2_high / model.c2_low
+    status: Status = "holds" if ratio <= 2.0 else "fails"
+    note = "" if ratio <= 2.0 else "balance=True solves a rescaled problem where it holds"
+    return Check("balanced proportions C2/c2", f"{PAPER} Thm 6, 7", status, ratio, 2.0, note)
+
+
+def correlation_check(fit: Fit) -> Check:
+    """(A2): independent weights do not correlate beyond what a sample of this size shows."""
+    name = "uncorrelated weights (A2)"
+    if fit.n_components < 2 or fit.given.n_rows < 3:
+        return Check(name, PAPER, "unknown", note="too few weights to tell")
+    found, chance = correlations_and_chance(fit.weight_rows, BY_CHANCE)
+    worst = int(np.argmax(found - chance))
+    status: Status = "fails" if found[worst] > chance[worst] else "unknown"
+    note = (
+        "weights this correlated mix the features; consider AND. Independent weights correlate so "
+        f"in at most one of {round(1 / BY_CHANCE)} samples, whatever their distribution"
+        if status == "fails"
+        else "no more than chance may give; independence itself cannot be shown"
+    )
+    return Check(name, PAPER, status, float(found[worst]), float(chance[worst]), note)
+
+
+def start_checks(
+    fit: Fit, model: Model, truth: NDArray[np.floating] | None, peaks: NDArray[np.float64]
+) -> tuple[Check, ...]:
+    """(A3): how much the start mixed the features, ‖E⁰‖_s ≤ 1/10, and its part outside, N⁰.
+
+    Against the features found nothing follows: a start that never moved would be perfect.
+    """
+    name, theorem = "warm start, mixing (A3)", f"{PAPER} Thm 1,2,6,7"
+    state = fit.factorization.state
+    start = state.start if isinstance(state, PurificationState) else None
+    if start is None or truth is None:
+        missing = "the true features" if truth is None else "the start"
+        note = f"{missing} would have to be known to tell how far the start is from the truth"
+        return (Check(name, theorem, "unknown", threshold=WARM_START, note=note),)
+    mixing = mixing_of(start, truth)
+    if not (mixing.diagonal > 0).all():
+        note = "a feature of the start has nothing of the feature it should become"
+        return (Check(name, theorem, "fails", threshold=WARM_START, note=note),)
+    relative = mixing.relative()
+    size = symmetric_norm(relative.off_diagonal)
+    status: Status = "holds" if size <= WARM_START else "fails"
+    note = "relative to the diagonal, against the true features"
+    warm = Check(name, theorem, status, size, WARM_START, note)
+    unit = largest_row_sum(fit.components * peaks[:, None]) * fit.unit
+    outside = largest_column_sum(relative.outside * peaks[:, None]) / unit
+    ratio = outside * model.inverse_norm * model.c1**3 / model.c2_low**2
+    return warm, unknown_constant("start outside the span", "Thm 6, 7", ratio)
+
+
+def noise_checks(model: Model) -> tuple[Check, ...]:
+    """The least G·c that each theorem's condition on the noise, or on the sparsity, allows."""
+    root, shares = math.sqrt(model.k), model.c1 / model.c2_low
+    far = model.k * model.inverse_norm * model.c1 * shares**4
+    linear = model.c1**3 / (model.c2_low**2 * model.k)
+    return (
+        unknown_constant("adversarial noise", "Thm 1", model.noise * model.spread),
+        unknown_constant("unbiased noise", "Thm 2", model.noise * model.spread / root),
+        unknown_constant("sparsity C1^3/(c2^2 k)", "Thm 6, 7", linear),
+        unknown_constant("adversarial noise", "Thm 6", model.noise * max(model.d * shares**2, far)),
+        unknown_constant("unbiased noise", "Thm 7", model.noise * model.spread * shares / root),
+    )
+
+
+def unknown_constant(name: str, theorem: str, ratio: float) -> Check:
+    """A condition `ratio ≤ G·c` whose constant G nobody states."""
+    note = "holds if the theorem's constant G is at least this (for c = 1)"
+    return Check(name, f"{PAPER} {theorem}", "unknown", ratio, None, note)
+
+
+def contraction_checks(factorization: Factorization) -> tuple[Check, ...]:
+    """Did the features settle as fast as the proof's potential, by 1 − η/25 an iteration?"""
+    rate = observed_contraction(factorization.trace, "mixing")
+    eta = factorization.parameters.get("eta")
+    if rate is None or not isinstance(eta, int | float):
+        return ()
+    wanted = 1.0 - RATE * eta
+    note = (
+        "mean factor by which the mixing of one iteration shrinks in the next, as the run recorded "
+        "it; it cannot be measured again"
+    )
+    return (Check("geometric decrease", f"{PAPER} Section 5.2", "unknown", rate, wanted, note),)
+
+
+def observed_contraction(trace: Trace, column: str) -> float | None:
+    """Mean factor from one iteration to the next, from the largest value to the smallest after."""
+    if column not in trace:
+        return None
+    values = trace[column][np.isfinite(trace[column]) & (trace[column] > 0)]
+    if values.size < 3:
+        return None
+    first = int(values.argmax())
+    last = first + int(values[first:].argmin())
+    if last == first:
+        return 1.0
+    return float((values[last] / values[first]) ** (1.0 / (last - first)))

@@ -1,0 +1,251 @@
+"""Purification (Li, Liang & Risteski 2016), Algorithm 1: decode with a ReLU, update the features.
+
+| paper | here |
+|---|---|
+| Y (m × N), data in columns | data (n, d), rows |
+| A (m × n), features in columns | components (k, d) = Aᵀ |
+| A† (n × m), A†A = I, least ‖A†‖_∞ | inverse (k, d), inverse @ components.T = I |
+| x = φ_α(A†y) = max(A†y − α, 0), Eq. (2) | weights = max(data @ inverse.T − threshold, 0) |
+| Ê[(y − y′)(x − x′)ᵀ] over pairs | 2 Cov(y, x), divided by n |
+| α, r, η | threshold, scaling, eta |
+
+One iteration makes one pass: two means and one product, summed over blocks of rows.
+
+The paper only says that good r and α exist. What we choose, without the truth:
+
+* r undoes the variance of the weights: with perfect decoding 2 Cov(y, x) = 2 Var(x) A*. We match
+  the mean of the diagonal of A†·(r 2 Cov(y, x)) to one in the first iteration and keep r. With r
+  fixed, a feature's scale has a stable fixed point σ² = r 2Var(x) (for α = 0): rare features end
+  up short, and so decode at the same second moment as the others.
+* α is twice the level of the decoding noise (see `relu_decoding`), but at most half of a typical
+  weight, so that something is left. Both are taken from the pass before.
+* η = 1/2. The proof takes η = 1/60 (ℓ/6, ℓ = 1/10). Without ReLU, E moves to (1 − η)E − ηEᵀ:
+  at one half its symmetric part vanishes in one step; much beyond, the scales σ oscillate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.data import Blocks, as_blocks
+from provenmf.errors import DegenerateData, InvalidInput, warn_user
+from provenmf.linalg.mixing import mixing_of, symmetric_norm
+from provenmf.linalg.norms import largest_row_sum
+from provenmf.linalg.pseudo_inverse import (
+    LeftInverse,
+    PseudoInverse,
+    dependent_features,
+    left_inverse,
+)
+from provenmf.methods.purification.balancing import balancing_scales
+from provenmf.methods.purification.decoding import ROUNDING, Moments, pair_moments
+from provenmf.methods.run import Callback, Run
+from provenmf.results import Solution, StopReason
+from provenmf.results.states import PurificationState
+
+Automatic = Literal["auto"]
+# Features of unit length whose smallest singular value falls below this end the iteration.
+NEARLY_DEPENDENT = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Features between two iterations, with what their decoding needs."""
+
+    components: NDArray[np.float64]
+    inverse: LeftInverse
+    threshold: float
+    scaling: float
+
+
+def purification(
+    blocks: Blocks,
+    start: NDArray[np.floating],
+    *,
+    pseudo_inverse: PseudoInverse = "min-inf",
+    alpha: float | Automatic = "auto",
+    r: float | Automatic = "auto",
+    eta: float = 0.5,
+    balance: bool = False,
+    batch_size: int | None = None,
+    max_iter: int = 100,
+    tol: float = 1e-6,
+    truth: NDArray[np.floating] | None = None,
+    rng: np.random.Generator | None = None,
+    callback: Callback | None = None,
+    verbose: int = 0,
+) -> Solution:
+    """Purify the features `start` (k, d): Algorithm 1.
+
+    Parameters
+    ----------
+    alpha, r : the paper's threshold and scaling, or "auto" as said above.
+    balance : first rescale the features so that the decoded second moments agree within a
+        factor of two (Section 6); the components returned are at their own scale again.
+    batch_size : rows drawn for each iteration, without repetition until all were seen; None: all.
+    tol : stop when no feature moves by more than this part of its absolute sum.
+    truth : (k, d) true features; the trace then has ‖E‖_s and ‖N‖_1 of every iteration.
+
+    Returns
+    -------
+    Solution; its PurificationState has `threshold` (k,) and `scaling` of the last iteration.
+    """
+    rng = np.random.default_rng() if rng is None else rng
+    scales = np.ones(len(start))
+    state = initial_state(blocks, start, pseudo_inverse=pseudo_inverse, alpha=alpha)
+    if balance:
+        scales = balancing_scales(
+            blocks, state.inverse.rows, state.threshold, automatic_threshold=alpha == "auto"
+        )
+        state = initial_state(
+            blocks, start * scales[:, None], pseudo_inverse=pseudo_inverse, alpha=alpha
+        )
+    run = Run(max_iter, callback=callback, verbose=verbose, name="purification")
+    if run.saved is not None:
+        state = State(**run.saved | {"inverse": LeftInverse(**run.saved["inverse"])})
+    batches = draw_batches(blocks, batch_size, rng, skipped=run.done)
+    run.keeps(lambda: vars(state))
+    for _ in run:
+        following, moments = purify(
+            next(batches), state, pseudo_inverse=pseudo_inverse, alpha=alpha, r=r, eta=eta
+        )
+        if following is None:
+            run.stop(StopReason.DEPENDENT)
+            _warn_of_dependence(state.components)
+            break
+        movement = relative_movement(following.components, state.components)
+        run.record(
+            threshold=state.threshold,
+            scaling=following.scaling,
+            inverse_norm=state.inverse.infinity_norm,
+            movement=movement,
+            mixing=symmetric_norm(mixing_of(following.components, state.components).off_diagonal),
+            silent=int(np.count_nonzero(moments.squares == 0)),
+            simplex_rounds=following.inverse.rounds,
+            **distance_from_truth(following.components / scales[:, None], truth),
+        )
+        state = following
+        if movement <= tol:
+            run.stop(StopReason.CONVERGED)
+    components = state.components / scales[:, None]
+    return Solution(
+        components.astype(blocks.dtype, copy=False),
+        trace=run.trace,
+        stop_reason=run.stop_reason,
+        state=PurificationState(
+            start=np.asarray(start, dtype=np.float64),
+            threshold=state.threshold * scales,
+            scaling=float(state.scaling),
+        ),
+    )
+
+
+def initial_state(
+    blocks: Blocks,
+    start: NDArray[np.floating],
+    *,
+    pseudo_inverse: PseudoInverse = "min-inf",
+    alpha: float | Automatic = "auto",
+) -> State:
+    """The start with its left inverse; one pass for the noise level where α is not given."""
+    if blocks.n_rows < 2:
+        raise InvalidInput(f"n_samples={blocks.n_rows}: X must have at least two different rows")
+    components = np.array(start, dtype=np.float64)
+    inverse = left_inverse(components, pseudo_inverse)
+    threshold = alpha if alpha != "auto" else 0.0
+    state = State(components, inverse, threshold, scaling=np.nan)
+    if alpha == "auto":
+        moments = pair_moments(blocks, inverse.rows, threshold)
+        state = replace(state, threshold=moments.threshold)
+    return state
+
+
+def purify(
+    batch: Blocks,
+    state: State,
+    *,
+    pseudo_inverse: PseudoInverse = "min-inf",
+    alpha: float | Automatic = "auto",
+    r: float | Automatic = "auto",
+    eta: float = 0.5,
+) -> tuple[State | None, Moments]:
+    """One iteration of Algorithm 1; no state if the new features are (nearly) dependent."""
+    moments = pair_moments(batch, state.inverse.rows, state.threshold)
+    scaling = state.scaling if r == "auto" else r
+    if np.isnan(scaling):
+        scaling = scaling_that_keeps_the_diagonal(state.inverse.rows, moments)
+    components = (1.0 - eta) * state.components + eta * scaling * moments.update
+    if dependent_features(components, tolerance=NEARLY_DEPENDENT):
+        return None, moments
+    inverse = left_inverse(components, pseudo_inverse, basis=state.inverse.basis)
+    threshold = moments.threshold if alpha == "auto" else alpha
+    return State(components, inverse, threshold, scaling), moments
+
+
+def scaling_that_keeps_the_diagonal(inverse: NDArray[np.float64], moments: Moments) -> float:
+    """r such that the diagonal of A†·(r·update) is one on average."""
+    diagonal = float(np.einsum("ij,ij->i", inverse, moments.update).mean())
+    terms = float(np.einsum("ij,ij->i", np.abs(inverse), moments.terms).mean())
+    if not diagonal > ROUNDING * terms:
+        raise InvalidInput(
+            f"the decoded weights do not vary with the data (their covariance gives {diagonal:.3g})"
+            ": rows must differ, alpha must leave some weights, and the start must resemble them"
+        )
+    return 1.0 / diagonal
+
+
+def draw_batches(
+    blocks: Blocks, batch_size: int | None, rng: np.random.Generator, *, skipped: int = 0
+) -> Iterator[Blocks]:
+    """All rows every time, or batches without repetition until every row was seen.
+
+    The first `skipped` batches are drawn, but not read.
+    """
+    if batch_size is None or batch_size >= blocks.n_rows:
+        while True:
+            yield blocks
+    while True:
+        order = rng.permutation(blocks.n_rows)
+        for first in range(0, blocks.n_rows - batch_size + 1, batch_size):
+            if skipped > 0:
+                skipped -= 1
+                continue
+            yield as_blocks(blocks.take(np.sort(order[first : first + batch_size])))
+
+
+def relative_movement(new: NDArray[np.float64], old: NDArray[np.float64]) -> float:
+    """The largest ‖new_i − old_i‖₁/‖old_i‖₁ over the features."""
+    return largest_row_sum((new - old) / np.abs(old).sum(axis=1, keepdims=True))
+
+
+def distance_from_truth(
+    components: NDArray[np.float64], truth: NDArray[np.floating] | None
+) -> dict[str, float]:
+    """‖E‖_s and ‖N‖_1 relative to Σ, and the smallest Σ_ii, where the truth is known."""
+    if truth is None:
+        return {}
+    found = mixing_of(components, truth)
+    relative = found.relative()
+    return {
+        "truth_mixing": symmetric_norm(relative.off_diagonal),
+        "truth_outside": largest_row_sum(relative.outside),
+        "truth_least_diagonal": float(found.diagonal.min()),
+    }
+
+
+def _warn_of_dependence(components: NDArray[np.float64]) -> None:
+    closest = dependent_features(components, tolerance=1e3 * NEARLY_DEPENDENT)
+    names = ", ".join(str(feature) for feature in closest)
+    named = f" (components {names})" if closest else ""
+    warn_user(
+        DegenerateData(
+            f"the features became linearly dependent{named}; those of the iteration before are "
+            "kept. The weights may be far from independent, or {argument} too large",
+            argument="n_components",
+        )
+    )

@@ -1,0 +1,148 @@
+"""One place that owns looping, timing, progress and stopping of every iterative solver."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from provenmf.errors import InvalidInput
+from provenmf.methods.checkpoint import present_keeper
+from provenmf.methods.interruption import OnInterrupt, interrupted, interruption
+from provenmf.results import StopReason, Trace
+
+logger = logging.getLogger("provenmf")
+
+Callback = Callable[[dict[str, float]], object]
+
+# Reasons after which the same fit, called again, goes on.
+_UNFINISHED = (StopReason.MAX_ITER, StopReason.INTERRUPTED, StopReason.CALLBACK)
+
+
+class Run:
+    """Iterate, record and stop.
+
+    ``for iteration in run`` counts 0, 1, … until `stop` is called, `max_iter` is reached, the
+    callback returns True, or the user interrupts where that is to "return" the best so far: then
+    the iteration under way finishes.
+
+    A solver that can go on from the middle passes its state to `keeps` and, where `saved` is not
+    None, takes it from there before the loop; everything else about checkpoints happens here.
+
+    Parameters
+    ----------
+    max_iter : how many iterations at the most.
+    callback : called with each row of the trace; returning True ends the run.
+    verbose : 0 is silent; 1 logs every iteration to the logger "provenmf", and shows it on standard
+        error if the program has not set up logging.
+    name : of the solver, for the log.
+    on_interrupt : "raise" raises KeyboardInterrupt on Ctrl-C; "return" ends the loop, and a second
+        Ctrl-C raises. An estimator decides this for its whole fit, runs included.
+    """
+
+    def __init__(
+        self,
+        max_iter: int,
+        *,
+        callback: Callback | None = None,
+        verbose: int = 0,
+        name: str = "",
+        on_interrupt: OnInterrupt = "raise",
+    ) -> None:
+        self.max_iter = max_iter
+        self.stop_reason = StopReason.UNKNOWN
+        self._callback = callback
+        self._verbose = verbose
+        if verbose:
+            _let_the_log_be_seen()
+        self._name = name
+        self._rows: list[dict[str, float]] = []
+        self._started = time.perf_counter()
+        self._on_interrupt = on_interrupt
+        keeper = present_keeper()
+        self._file = None if keeper is None else keeper.next_run(name)
+        self._state: Callable[[], Mapping[str, Any]] | None = None
+        self._done = 0
+        self.saved: dict[str, Any] | None = None
+        if self._file is not None:
+            self._resume(self._file.load())
+
+    def _resume(self, stored: dict[str, Any] | None) -> None:
+        """Stand where the last checkpoint was written."""
+        if stored is None:
+            return
+        self.saved, self._done, self._rows = stored["state"], stored["done"], stored["rows"]
+        if self._done > self.max_iter:
+            raise InvalidInput(
+                f"is less than the {self._done} iterations in the checkpoint",
+                argument="max_iter",
+                value=self.max_iter,
+                remedy="raise {argument}, or give another folder for the checkpoint",
+            )
+        if StopReason(stored["stop_reason"]) not in _UNFINISHED:
+            self.stop_reason = StopReason(stored["stop_reason"])
+        self._started -= self._rows[-1]["seconds"] if self._rows else 0.0
+
+    @property
+    def done(self) -> int:
+        """How many iterations are done, those before a checkpoint included."""
+        return self._done
+
+    def keeps(self, state: Callable[[], Mapping[str, Any]]) -> None:
+        """Say before the loop what a checkpoint between two iterations is to hold."""
+        self._state = state
+
+    def __iter__(self) -> Iterator[int]:
+        self.saved = None  # the solver has taken it over: do not hold its arrays twice
+        with interruption(self._on_interrupt):
+            while not self.stop_reason and self._done < self.max_iter:
+                yield self._done
+                self._done += 1
+                if interrupted() and not self.stop_reason:
+                    self.stop(StopReason.INTERRUPTED)
+                self._keep()
+            if not self.stop_reason:
+                self.stop(StopReason.MAX_ITER)
+
+    def _keep(self) -> None:
+        """Write the checkpoint if it is time, and at the end."""
+        if self._file is None or self._state is None:
+            return
+        if self._file.is_due or self.stop_reason or self._done == self.max_iter:
+            self._file.save(
+                {
+                    "state": self._state(),
+                    "done": self._done,
+                    "rows": self._rows,
+                    "stop_reason": str(self.stop_reason),
+                }
+            )
+
+    def record(self, **row: float) -> None:
+        """Add one row to the trace; `seconds` since the start comes with it."""
+        full = {"seconds": time.perf_counter() - self._started}
+        full |= {name: float(value) for name, value in row.items()}
+        self._rows.append(full)
+        if self._verbose:
+            text = "  ".join(f"{name}={value:.4g}" for name, value in full.items())
+            logger.info("%s %d: %s", self._name, len(self._rows), text)
+        if self._callback is not None and self._callback(full) is True:
+            self.stop(StopReason.CALLBACK)
+
+    def stop(self, reason: StopReason) -> None:
+        """End the loop after this iteration."""
+        self.stop_reason = reason
+
+    @property
+    def trace(self) -> Trace:
+        """The rows recorded so far, as columns."""
+        return Trace.from_rows(self._rows)
+
+
+def _let_the_log_be_seen() -> None:
+    """Python drops messages of this level by default; who asked for them shall see them."""
+    if not logger.hasHandlers():
+        logger.addHandler(logging.StreamHandler())
+    if not logger.isEnabledFor(logging.INFO) and logger.level == logging.NOTSET:
+        logger.setLevel(logging.INFO)

@@ -1,0 +1,183 @@
+"""What theory says about anchors found by SPA, FastAnchor, XRAY and FastGradient.
+
+Every statement is about the explanation that was returned (guarantees/explanation.py): each row is
+its nearest point among those that the model allows plus noise, and ε, the largest noise in a row,
+is measured. If a theorem's condition holds for this explanation, the method provably finds it, up
+to the theorem's error, from any data within ε of its noiseless rows; whether nature made the data
+that way no computation can tell. Margins (guarantees/margins.py) need no such condition: they speak
+of every explanation with that noise.
+
+    GV14     Gillis & Vavasis 2014, Theorem 3: SPA, with f the squared Euclidean length
+    Arora13  Arora et al. 2013, Theorem 4.3: FastAnchorWords
+    Kumar13  Kumar, Sindhwani & Kambadur 2013: XRAY, for data without noise
+
+Conditions are judged with rounding on the safe side: noise is rounded up, what is allowed down.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.certificate.fit import Fit
+from provenmf.linalg.hull import product_rounding
+from provenmf.linalg.orthogonal import orthogonal_part, orthonormal_rows
+from provenmf.linalg.scaling import unit_rows
+from provenmf.methods.separable.margins import Explanation, margin_statements, other_components
+from provenmf.results import Certificate, Check, Status
+
+# A row counts as explained without noise up to this share of its own length: rounding of the data.
+EXACT = 1e-7
+
+
+def certify_spa(fit: Fit, *, scale_rows: bool = False) -> Certificate:
+    """GV14's condition ε < σ_k min(1/(2√(k−1)), 1/4) / (1 + 80 ‖C‖²/σ_k²) on the explanation."""
+    refused = other_components(fit)
+    if refused is not None:
+        return refused
+    points = Explanation(fit, "hull and 0", scale_rows=scale_rows)
+    allowed = spa_noise_allowed(points.components)
+    check = Check(
+        "noise within SPA's tolerance",
+        "GV14, Theorem 3",
+        "holds" if points.largest < allowed else "fails",
+        value=points.largest * points.unit,
+        threshold=allowed * points.unit,
+        note="noise: largest distance of a row to the hull of the anchors and zero"
+        + points.of_rows,
+    )
+    return certificate(points, independent_components(points.components), check)
+
+
+def certify_fast_anchor(fit: Fit, *, scale_rows: bool = False) -> Certificate:
+    """Arora13's condition 20 k ε < γ³ on the explanation, rows scaled into the unit ball."""
+    refused = other_components(fit)
+    if refused is not None:
+        return refused
+    points = Explanation(fit, "hull", scale_rows=scale_rows)
+    gamma = robustness(points.components) / points.scale
+    allowed = gamma**3 / (20 * len(points.components)) * points.scale
+    error = (
+        f"; finds the anchors up to the order of {points.largest / gamma * points.unit:.3g} only"
+        if gamma > 0
+        else ""
+    )
+    check = Check(
+        "noise within its tolerance",
+        "Arora13, Thm 4.3",
+        "holds" if points.largest < allowed else "fails",
+        value=points.largest * points.unit,
+        threshold=allowed * points.unit,
+        note="noise: largest distance of a row to the hull of the anchors" + points.of_rows + error,
+    )
+    return certificate(points, check, robustness=gamma)
+
+
+def certify_cone(fit: Fit) -> Certificate:
+    """Whether the cone of the anchors contains all rows: then XRAY's theorem applies.
+
+    Margins are those of the rows divided by their sums, which turns the cone into a hull.
+    """
+    refused = other_components(fit)
+    if refused is not None:
+        return refused
+    cone = Explanation(fit, "cone")
+    share = cone.largest_share
+    check = Check(
+        "rows inside the anchors' cone",
+        "Kumar13",
+        "holds" if share is not None and share <= EXACT else "fails",
+        value=share,
+        threshold=EXACT,
+        note="largest distance of a row to the cone as a share of that row's own length; the "
+        "theory of conical hulls speaks of data without noise only",
+    )
+    return certificate(cone, check, margins=Explanation(fit, "hull", scale_rows=True))
+
+
+def certificate(
+    points: Explanation, *checks: Check, margins: Explanation | None = None, **measures: float
+) -> Certificate:
+    """The checks, what the margins prove, and the measures of separability."""
+    of_margins = margin_statements(points if margins is None else margins)
+    return Certificate(
+        points.fit.method,
+        checks=of_margins.checks + checks,
+        bounds=of_margins.bounds,
+        measures={
+            "separability_residual": points.largest / points.scale,
+            "typical_separability_residual": points.typical / points.scale,
+            "smallest_singular_value": smallest_singular_value(points.components) * points.unit,
+            **measures,
+            **of_margins.measures,
+        },
+    )
+
+
+def spa_noise_allowed(components: NDArray[np.float64]) -> float:
+    """GV14, Theorem 3: noise per row below which SPA finds these components, rounded down."""
+    sigma = smallest_singular_value(components) - singular_value_rounding(components)
+    if sigma <= 0:
+        return 0.0
+    k = len(components)
+    longest = float(np.linalg.norm(components, axis=1).max())
+    share = min(0.25, 1 / (2 * math.sqrt(k - 1)) if k > 1 else 0.25)
+    allowed = sigma * share / (1 + 80 * (longest / sigma) ** 2)
+    return allowed * (1 - product_rounding(components.shape[1]))
+
+
+def robustness(components: NDArray[np.float64]) -> float:
+    """Arora13's γ: least distance of a component to the affine hull of all others, rounded down.
+
+    The error of a distance to a span grows with the condition number of what spans it.
+    """
+    rounding = product_rounding(max(components.shape))
+    lengths = np.linalg.norm(components, axis=1)
+    distances = []
+    for row in range(len(components)):
+        others = np.delete(components, row, axis=0)
+        if len(others) == 0:
+            return float(lengths[0]) * (1 - rounding)
+        edges = others[1:] - others[0]
+        basis = orthonormal_rows(edges)
+        if len(basis) < len(edges):
+            return 0.0  # the others are not the corners of a simplex, as far as can be told
+        values = np.linalg.svd(edges, compute_uv=False) if len(edges) else np.ones(1)
+        distance = np.linalg.norm(orthogonal_part(components[row] - others[0], basis))
+        slack = 4 * rounding * values[0] / values[-1] * lengths.max()
+        distances.append(float(distance) - slack)
+    return float(max(0.0, min(distances)))
+
+
+def smallest_singular_value(components: NDArray[np.float64]) -> float:
+    """σ_k of k components; zero if there are more of them than columns."""
+    if components.shape[0] > components.shape[1]:
+        return 0.0
+    return float(np.linalg.svd(components, compute_uv=False)[-1])
+
+
+def singular_value_rounding(components: NDArray[np.float64]) -> float:
+    """How far a computed singular value may be from the true one."""
+    return 2 * product_rounding(max(components.shape)) * float(np.linalg.norm(components))
+
+
+def independent_components(components: NDArray[np.float64]) -> Check:
+    """GV14's assumption on the components; their lengths do not matter for it."""
+    k, d = components.shape
+    units = unit_rows(components)
+    smallest, needed = smallest_singular_value(units), singular_value_rounding(units)
+    status: Status = "holds" if smallest > needed else "unknown"
+    if k > d or not components.any(axis=1).all():
+        status = "fails"
+    return Check(
+        "components linearly independent",
+        "GV14, Assumption 1",
+        status,
+        value=smallest,
+        threshold=needed,
+        note="smallest singular value of the components at unit length; below the threshold "
+        "rounding hides it",
+        direction=">=",
+    )

@@ -1,0 +1,236 @@
+"""The simplex from which points with noise were most likely drawn.
+
+Where no row is pure, none lies at a vertex, but many lie at the facets: what is known of the
+simplex is where the points end. A point is
+
+* a mixture of the vertices with Dirichlet(a_1, …, a_k) weights, a_j at most one: spread evenly, or
+  denser at the facets (Nascimento & Bioucas-Dias, "Hyperspectral unmixing based on mixtures of
+  Dirichlet components", 2012; evenly: Wu, Ma, Li, So & Sidiropoulos, "Probabilistic simplex
+  component analysis", 2021),
+* a vertex itself, j with the probability π_j, or
+* odd, with the density ε / volume wherever it lies,
+
+and normal noise of variance one is added to the first two. With d_ij the distance of point i from
+facet j, positive inside, and H_j the height of vertex j above it, the density of a mixture is about
+
+    Γ(Σ a) / Π Γ(a_j) / (k − 1)! / volume · Π_j H_j^(1−a_j) G_a_j(d_ij),    G: `facet_density.py`,
+
+exact where one facet is near. For evenly spread points it is Π_j Φ(d_ij) / volume: the volume
+against the points outside, Craig's simplex of least volume (1994), with noise. Vertices, a and π
+are those of the largest likelihood. a above one is not tried: few points near the facets are also
+what a limit on the largest weight leaves, and the two are far apart in what they say of vertices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import Bounds, minimize
+from scipy.special import digamma, gammaln
+
+from provenmf.methods.separable.facet_density import FIRST, STEP, density_tables
+
+Floats = NDArray[np.float64]
+
+LOG_ODD = np.log(1e-6)  # as likely as a point of the simplex 4.8 standard deviations outside
+BEYOND = (0.001, 0.01, 0.05)  # shares of the points beyond each facet at the starts
+# Every start makes so many iterations on so many of the points; the likeliest goes on with all.
+SCOUT_STEPS, SCOUT_POINTS = 30, 1000
+LEAST_CONCENTRATION = 0.1
+PURE = 0.01  # share of each vertex at the start
+ODDS = (1e-6, 1e6)  # of a vertex against all mixtures, least and most
+
+
+class LikelySimplex(NamedTuple):
+    """Vertices (k, k − 1), concentrations a (k,), shares π (k,), and minus the log-likelihood.
+
+    The last is for each point, up to a constant.
+    """
+
+    vertices: Floats
+    concentrations: Floats
+    pure: Floats
+    cost: float
+
+
+def depths(points: Floats, vertices: Floats) -> Floats:
+    """Distances (n, k) of points (n, k − 1) from the facets, positive inside."""
+    facets = _facets(vertices)
+    return np.asarray((points @ facets[:-1] + facets[-1]) / np.linalg.norm(facets[:-1], axis=0))
+
+
+def with_facets_moved(vertices: Floats, out: Floats | float) -> Floats:
+    """Vertices of the simplex whose facets are moved out by these distances."""
+    facets = _facets(vertices)
+    facets = facets / np.linalg.norm(facets[:-1], axis=0)
+    facets[-1] += out
+    corners = np.linalg.inv(facets)  # rows proportional to [vertex, 1]
+    return np.asarray(corners[:, :-1] / corners[:, -1:])
+
+
+def likeliest_simplex(points: Floats, start: Floats, *, max_iter: int = 200) -> LikelySimplex:
+    """The likeliest simplex of points (n, k − 1) with white noise of one.
+
+    start : vertices of a simplex inside. It is tried as it is, and with its facets moved out until
+    a small share of the points is beyond each. A simplex that takes all points for odd ones would
+    be likelier the smaller it is: no end smaller than half of the start counts, and without any the
+    start is returned.
+    """
+    some = points[:: max(1, len(points) // SCOUT_POINTS)]
+    least = _log_volume(start) + np.log(0.5)
+    if not np.isfinite(least):
+        return _unknown(start)
+    ends = []
+    for share in (None, *BEYOND):
+        first = start if share is None else _moved_out(some, start, share)
+        ends.append(_climbed(some, _unknown(first), SCOUT_STEPS))
+    sound = [end for end in ends if _is_sound(end, least)]
+    if sound:
+        best = _climbed(points, min(sound, key=lambda end: end.cost), max_iter)
+        if _is_sound(best, least):
+            return best
+    return with_vertices(points, start)
+
+
+def with_vertices(points: Floats, vertices: Floats, *, max_iter: int = 50) -> LikelySimplex:
+    """The likeliest concentrations and shares for given vertices; cost is ∞ for a flat simplex."""
+    return _climbed(points, _unknown(vertices), max_iter, fixed=True)._replace(vertices=vertices)
+
+
+def _unknown(vertices: Floats) -> LikelySimplex:
+    """Vertices, and what is assumed before anything is known of the points."""
+    k = len(vertices)
+    return LikelySimplex(vertices, np.ones(k), np.full(k, PURE / (1 + k * PURE)), np.inf)
+
+
+def _is_sound(end: LikelySimplex, least: float) -> bool:
+    """Whether the climb ended at numbers, and not at a tiny simplex."""
+    sound = np.isfinite(end.vertices).all() and np.isfinite(end.cost)
+    return bool(sound) and _log_volume(end.vertices) >= least
+
+
+def _climbed(
+    points: Floats, start: LikelySimplex, max_iter: int, *, fixed: bool = False
+) -> LikelySimplex:
+    """A likelier simplex than the start, by quasi-Newton steps; `fixed` leaves the vertices.
+
+    Where a simplex becomes flat on the way, the start comes back.
+    """
+    k = len(start.vertices)
+    odds = np.clip(start.pure / (1.0 - start.pure.sum()), *ODDS)
+    same, infinite, one = np.eye(k).ravel(), np.full(k * k, np.inf), np.ones(k)
+    first = np.concatenate([same, np.log(start.concentrations), np.log(odds)])
+    lower = np.concatenate(
+        [same if fixed else -infinite, np.log(LEAST_CONCENTRATION * one), np.log(ODDS[0] * one)]
+    )
+    upper = np.concatenate([same if fixed else infinite, 0.0 * one, np.log(ODDS[1] * one)])
+    try:
+        objective, units = _objective(points, start.vertices), _units(start.vertices)
+        found = minimize(
+            lambda scaled: _in_units(objective, scaled, units),
+            first / units,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=Bounds(lower / units, upper / units),
+            options={"maxiter": max_iter},
+        )
+    except np.linalg.LinAlgError:
+        return start
+    mixing, concentrations, odds = _split(found.x * units, k)
+    return LikelySimplex(
+        mixing / mixing.sum(axis=1, keepdims=True) @ start.vertices,
+        concentrations,
+        odds / (1.0 + odds.sum()),
+        float(found.fun + _log_volume(start.vertices)),
+    )
+
+
+def _units(vertices: Floats) -> Floats:
+    """Units of the unknowns in which all of them matter about equally.
+
+    Of n points about n / H lie at a facet of height H, and moving it by a share of its height is
+    moving it by H times that in units of the noise.
+    """
+    k = len(vertices)
+    heights = 1.0 / np.linalg.norm(_facets(vertices)[:-1], axis=0)
+    moves = np.tile(1.0 / np.sqrt(np.maximum(heights, 1.0)), (k, 1))
+    return np.concatenate([moves.ravel(), np.ones(k), np.full(k, PURE**-0.5)])
+
+
+def _in_units(
+    objective: Callable[[Floats], tuple[float, Floats]], scaled: Floats, units: Floats
+) -> tuple[float, Floats]:
+    """The objective and its gradient as a function of unknowns in these units."""
+    value, gradient = objective(scaled * units)
+    return value, gradient * units
+
+
+def _split(unknowns: Floats, k: int) -> tuple[Floats, Floats, Floats]:
+    """Vertices as mixtures of the start's, concentrations, and π relative to the mixtures'."""
+    rest = np.exp(unknowns[k * k :])
+    return unknowns[: k * k].reshape(k, k), rest[:k], rest[k:]
+
+
+def _objective(points: Floats, start: Floats) -> Callable[[Floats], tuple[float, Floats]]:
+    """Minus the log-likelihood of a point, and its gradient, as a function of the unknowns.
+
+    In coordinates of the start all directions are alike, however large the noise is.
+    """
+    from provenmf.methods.separable.kernels import weigh_points_in_place
+
+    n, k = len(points), len(start)
+    facets = _facets(start)
+    inside, spread = np.column_stack([points, np.ones(n)]) @ facets, facets[:-1]
+    lengths_of_points = np.einsum("ij,ij->i", points, points)
+    # Densities are relative to that of evenly spread points, (k − 1)! / volume.
+    at_a_vertex = _log_volume(start) - gammaln(k) - 0.5 * (k - 1) * np.log(2 * np.pi)
+
+    def objective(unknowns: Floats) -> tuple[float, Floats]:
+        flat, a, odds = _split(unknowns, k)
+        sums = flat.sum(axis=1, keepdims=True)
+        mixing = flat / sums
+        inverse, growth = np.linalg.inv(mixing), np.linalg.slogdet(mixing)[1]
+        across = spread @ inverse
+        depth = np.linalg.norm(across, axis=0)  # one over the heights of the vertices
+        vertices = mixing @ start
+        log_shares = -np.log1p(odds.sum()) + np.log(odds)
+        distances = inside @ inverse / depth
+        squares = lengths_of_points[:, None] - 2.0 * points @ vertices.T
+        squares += np.einsum("ij,ij->i", vertices, vertices)
+        constant = gammaln(a.sum()) - gammaln(a).sum() - gammaln(k) + (a - 1.0) @ np.log(depth)
+        total, mixed, moments, by_a = weigh_points_in_place(
+            distances, squares, a, density_tables(a), FIRST, STEP,
+            constant - np.log1p(odds.sum()), log_shares + at_a_vertex + growth, LOG_ODD,
+        )  # fmt: skip
+        pulls, pure = distances, squares  # what the kernel has made of them
+        of_inverse = -(inside.T @ pulls) / depth
+        of_inverse += spread.T @ across * ((moments - (a - 1.0) * mixed) / depth**2)
+        found = pure.sum(axis=0)
+        of_mixing = (n - found.sum()) * inverse.T - inverse.T @ of_inverse @ inverse.T
+        of_mixing -= (pure.T @ points - found[:, None] * vertices) @ start.T
+        of_flat = (of_mixing - (of_mixing * mixing).sum(axis=1, keepdims=True)) / sums
+        of_a = -a * (by_a + mixed * (np.log(depth) + digamma(a.sum()) - digamma(a)))
+        of_odds = (mixed + found.sum()) * np.exp(log_shares) - found
+        gradient = np.concatenate([of_flat.ravel(), of_a, of_odds]) / n
+        return float(growth - total / n), gradient
+
+    return objective
+
+
+def _log_volume(vertices: Floats) -> float:
+    """Up to a constant; −∞ for a flat simplex."""
+    return float(np.linalg.slogdet(np.column_stack([vertices, np.ones(len(vertices))]))[1])
+
+
+def _facets(vertices: Floats) -> Floats:
+    """(k, k): column j has the coordinate of vertex j as a function of [point, 1]."""
+    return np.asarray(np.linalg.inv(np.column_stack([vertices, np.ones(len(vertices))])))
+
+
+def _moved_out(points: Floats, vertices: Floats, share: float) -> Floats:
+    """The simplex with each facet moved out until at most a share of the points is beyond it."""
+    beyond = np.quantile(depths(points, vertices), share, axis=0)
+    return with_facets_moved(vertices, np.maximum(-beyond, 0.0))

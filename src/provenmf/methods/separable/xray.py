@@ -1,0 +1,261 @@
+"""XRAY: extreme rays of the cone of the data, one at a time, each followed by a projection.
+
+Kumar, Sindhwani & Kambadur, "Fast conical hull algorithms for near-separable non-negative matrix
+factorization", 2013 (Kumar13), Algorithm 1.
+
+    Kumar13                            here
+    X, points in columns               data rows x_j
+    A, anchor indices                  anchors
+    H, from nonnegative least squares  weights of the anchors chosen so far
+    R = X − X_A H                      residual rows r_i = x_i − w_i · components; never stored
+    p, a positive vector               all ones: p·x_j is the sum of row j
+
+Detection: with an exterior row i (r_i ≠ 0) the next anchor is arg max_j r_i·x_j / p·x_j, a face
+of the cone of the data. The variants differ in the exterior row:
+
+    "rand"    any exterior row, at random
+    "max"     the row with the largest residual ‖r_i‖
+    "dist"    the row with the largest ‖(r_i Xᵀ)₊‖
+    "greedy"  none: the anchor is arg max_j ‖(R x_j)₊‖ / ‖x_j‖ directly
+
+Projection: exact nonnegative least squares of every row on the anchors.
+
+"rand" and "max" make two passes per anchor; "dist" and "greedy" compare all pairs of rows,
+O(n² d) operations per anchor. All keep the n × k weights beside the data, for "max" where the rows
+are; sparse data stay sparse.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from operator import itemgetter
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.data import Block, Blocks
+from provenmf.data.base import ByRow
+from provenmf.data.parts import Part, Parts
+from provenmf.linalg.nnls import nonnegative_least_squares
+from provenmf.linalg.norms import row_sums, squared_residual_rows, squared_row_norms
+from provenmf.linalg.orthogonal import ROUNDING, first_largest, without_rounding
+from provenmf.linalg.storage import as_dense
+from provenmf.methods.run import Callback, Run
+from provenmf.methods.separable.anchors import (
+    anchor_solution,
+    dense_row,
+    dense_rows,
+    number_to_try,
+    settle_number,
+)
+from provenmf.methods.separable.leaders import (
+    Chosen,
+    Leaders,
+    first_chosen,
+    leaders,
+    leaders_in,
+    places_in,
+)
+from provenmf.results import Solution, StopReason
+
+Floats = NDArray[np.float64]
+Variant = Literal["rand", "max", "dist", "greedy"]
+
+# Rows compared with all others at a time by "dist" and "greedy".
+PAIR_ROWS = 1024
+
+
+def xray(
+    blocks: Blocks,
+    n_components: int | None = None,
+    *,
+    variant: Variant = "max",
+    rng: np.random.Generator | None = None,
+    callback: Callback | None = None,
+    verbose: int = 0,
+) -> Solution:
+    """Anchors as extreme rays of the cone of nonnegative data.
+
+    Parameters
+    ----------
+    n_components : how many anchors; None looks for the largest drop of the largest residual.
+    variant : how the exterior row is chosen, see above.
+    rng : for "rand".
+
+    Returns
+    -------
+    Solution with the weights of the anchors if all those found are kept, the largest `residual`
+    before each anchor in the trace, and `drop` in its state.
+    """
+    rng = np.random.default_rng(rng)
+    number = number_to_try(blocks, n_components)
+    run = Run(number, callback=callback, verbose=verbose, name="XRAY")
+    anchors: list[int] = []
+    components = np.empty((0, blocks.n_columns))
+    chosen_with: list[float] = []
+    known: list[Floats] = []
+    if run.saved is not None:
+        known = [run.saved["weights"], run.saved["residual"]]
+        anchors, chosen_with = run.saved["anchors"], run.saved["chosen_with"]
+        components = dense_rows(blocks, anchors).astype(np.float64)
+        rng.bit_generator.state = run.saved["random"]
+    numbers = range(blocks.n_rows)
+    state = blocks.keep(_begin, numbers, *known)
+    run.keeps(
+        lambda: {
+            "weights": state.rows(lambda part: part[2]),
+            "residual": state.rows(lambda part: part[3]),
+            "anchors": anchors,
+            "chosen_with": chosen_with,
+            "random": rng.bit_generator.state,
+        }
+    )
+    farthest = first_chosen(state.each(leaders_in))
+    for _ in run:
+        if farthest.largest == 0:
+            run.stop(StopReason.NOTHING_OUTSIDE)
+            continue
+        chosen_with.append(math.sqrt(farthest.largest))
+        run.record(residual=chosen_with[-1])
+        scores_of: Callable[..., Floats]
+        given: ByRow = state
+        if variant == "greedy":
+            scores_of, given = _greedily(blocks, state, components)
+        else:
+            row, weights = _exterior_row(blocks, state, components, farthest, variant, rng)
+            scores_of = _along(row - weights @ components)
+        best = first_chosen(_candidates(blocks, scores_of, given, anchors))
+        anchors.append(best.row)
+        components = np.vstack([components, best.asked])
+        state = blocks.keep(_projecting(components, anchors), state, numbers)
+        farthest = first_chosen(state.each(leaders_in))
+
+    left = math.sqrt(farthest.largest)
+    kept, drop = settle_number(anchors, [*chosen_with, left], n_components, run)
+    solution = anchor_solution(blocks, kept, drop, run)
+    if kept != anchors:
+        return solution
+    if blocks.elsewhere:
+        return replace(solution, weights=state.mapped(lambda part: np.ascontiguousarray(part[2])))
+    return replace(solution, weights=np.ascontiguousarray(state.rows(lambda part: part[2])))
+
+
+def _begin(block: Block, rows: range, *known: Floats) -> Part:
+    """What is kept of a block, before the first anchor or as it was known."""
+    lengths, sums = squared_row_norms(block), row_sums(block)
+    return _judged(block, rows, lengths, sums, *(known or (np.empty((len(rows), 0)), lengths)))
+
+
+def _judged(
+    block: Block,
+    rows: range,
+    lengths: Floats,
+    sums: Floats,
+    weights: NDArray[np.floating],
+    residual: Floats,
+) -> Part:
+    """Squared length, sum, weights and squared residual of each row, and the exterior rows."""
+    found = leaders(block, rows, residual, 10 * ROUNDING * lengths, weights)
+    return lengths, sums, weights, residual, *found
+
+
+def _projecting(components: Floats, anchors: list[int]) -> Callable[[Block, Part, range], Part]:
+    """Nonnegative least squares on the anchors, and the squared length of what they leave.
+
+    The weights before the last anchor was added guide.
+    """
+    gram = components @ components.T
+
+    def project(block: Block, part: Part, rows: range) -> Part:
+        lengths, sums, known = part[:3]
+        guess = np.column_stack([known, np.ones(len(known))])
+        cross = np.asarray(block @ components.T, dtype=np.float64)
+        weights = nonnegative_least_squares(gram, cross, start=guess)
+        left = squared_residual_rows(block, weights, components)
+        residual = without_rounding(left, 10 * lengths)
+        residual[places_in(rows, anchors)] = 0.0
+        return _judged(block, rows, lengths, sums, weights, residual)
+
+    return project
+
+
+def _candidates(
+    blocks: Blocks, scores_of: Callable[..., Floats], given: ByRow, anchors: list[int]
+) -> Iterator[Leaders]:
+    """Rows of every block that may be the next anchor; those before are none."""
+
+    def best_of(block: Block, of_block: Any, rows: range) -> Leaders:
+        scores = scores_of(block, of_block)
+        scores[places_in(rows, anchors)] = -np.inf
+        return leaders(block, rows, scores, 1e-10 * abs(scores.max()))
+
+    return (found for _, _, found in blocks.each(best_of, given, range(blocks.n_rows)))
+
+
+def _along(ray: Floats) -> Callable[[Block, Part], Floats]:
+    """Scores of rows along the residual of an exterior row."""
+    return lambda block, part: _per_sum(block @ ray, part[1])
+
+
+def _greedily(
+    blocks: Blocks, state: Parts, components: Floats
+) -> tuple[Callable[[Block, Floats], Floats], Floats]:
+    """Scores of rows by what they explain of all residuals, and how to look them up."""
+    lengths, weights = (state.rows(itemgetter(place)) for place in (0, 2))
+    energy = _positive_energy(blocks, weights, _products(blocks, components))
+    return (lambda _, scores: scores.copy()), energy / np.where(lengths > 0, lengths, np.inf)
+
+
+def _exterior_row(
+    blocks: Blocks,
+    state: Parts,
+    components: Floats,
+    farthest: Chosen,
+    variant: Variant,
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """A row outside the cone of the anchors, chosen by the variant's rule, and its weights."""
+    d = blocks.n_columns
+    if variant == "max":
+        return farthest.asked[:d], farthest.asked[d:]
+    weights, residual = (state.rows(itemgetter(place)) for place in (2, 3))
+    if variant == "rand":
+        row = int(rng.choice(np.flatnonzero(residual > 0)))
+    else:
+        energy = _positive_energy(blocks, _products(blocks, components), weights)
+        energy[residual == 0] = 0.0
+        row = first_largest(energy, 1e-10 * energy.max())
+    return dense_row(blocks, row), weights[row]
+
+
+def _per_sum(products: Floats, sums: Floats) -> Floats:
+    """r·x_j / p·x_j; a row without mass is no ray and never wins."""
+    return np.asarray(np.divide(products, sums, out=np.full(len(sums), -np.inf), where=sums > 0))
+
+
+def _products(blocks: Blocks, components: Floats) -> Floats:
+    """Inner products of every row with every component."""
+    return blocks.map_rows(lambda block: np.asarray(block @ components.T, dtype=np.float64))
+
+
+def _positive_energy(blocks: Blocks, left: Floats, right: Floats) -> Floats:
+    """Σ_i max(x_i·x_j − left_i·right_j, 0)² for each row j; no n × n matrix is kept."""
+    out = np.empty(blocks.n_rows)
+    for start in range(0, blocks.n_rows, PAIR_ROWS):
+        chosen = np.arange(start, min(start + PAIR_ROWS, blocks.n_rows))
+        rows = blocks.take(chosen).T
+
+        def energy(block: Block, part: Any, rows: Block = rows, other: Any = right[chosen]) -> Any:
+            total = np.zeros(rows.shape[1])
+            for first in range(0, block.shape[0], PAIR_ROWS):
+                piece = slice(first, first + PAIR_ROWS)
+                product = as_dense(block[piece] @ rows)
+                positive = np.maximum(product - part[piece] @ other.T, 0.0)
+                total += np.einsum("ij,ij->j", positive, positive)
+            return total
+
+        out[chosen] = blocks.map_reduce(energy, left)
+    return out

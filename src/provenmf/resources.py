@@ -1,0 +1,335 @@
+"""How much memory and how many threads a computation may take: one setting for all of it."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar, copy_context
+from functools import cache
+from numbers import Integral, Real
+from threading import Lock
+from typing import Any, Generic, TypeVar, overload
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from provenmf.errors import InvalidInput
+
+# Run one function over slices of rows in threads, and what threads and forks must not break.
+#
+# The kernels release the interpreter lock, so plain threads use every core. We do not use numba's
+# own
+# parallel loops: its default thread pool aborts the process when two Python threads enter it at
+# once,
+# which a cluster worker or a user's thread pool does.
+
+Value = TypeVar("Value")
+
+# Products with fewer entries than this (16 MB) take a few milliseconds on one core.
+SMALL_MATRIX = 2_000_000
+
+
+class computed_once(Generic[Value]):
+    """A property that is computed when it is asked for, and kept.
+
+    As `functools.cached_property`, but without the lock that one holds for all objects of a class
+    up to Python 3.11: threads that fit at once waited for each other, and a process forked from
+    one of them waited for ever. Two threads that ask at once may compute the same value twice.
+    """
+
+    def __init__(self, function: Callable[[Any], Value]) -> None:
+        self._function, self.__doc__ = function, function.__doc__
+        self._name = function.__name__
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> computed_once[Value]: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type) -> Value: ...
+
+    def __get__(self, instance: object | None, owner: type) -> computed_once[Value] | Value:
+        if instance is None:
+            return self
+        # Python looks in the instance first, so that this runs only once.
+        value = instance.__dict__[self._name] = self._function(instance)
+        return value
+
+
+def blas_threads_for(entries: int) -> AbstractContextManager[object]:
+    """One BLAS thread inside the context for a small matrix, all of them for a large one.
+
+    The threads of BLAS wait for each other by spinning. Beside another busy process that made
+    fits of small matrices up to twenty times slower than one thread, and it never gained much.
+    """
+    return one_blas_thread if entries < SMALL_MATRIX else nullcontext()
+
+
+class BlasThreads:
+    """At most so many threads of BLAS as anybody inside allows.
+
+    The setting belongs to the process: the first to enter notes what it was and the last to leave
+    takes it back, since threads may leave in another order than they came in.
+
+    A fork waits until no thread is changing the setting. Its child has one thread, so nobody else
+    is inside there; BLAS keeps the threads it had: starting others in a forked process can hang.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside: list[int] = []
+        self._original: Any = None
+
+    def enter(self, threads: int) -> None:
+        """Allow no more than so many from now on."""
+        with self._lock:
+            if not self._inside:
+                self._original = blas_controller().limit(limits=threads, user_api="blas")
+            self._inside.append(threads)
+            self._set()
+
+    def leave(self, threads: int) -> None:
+        """Take back what `enter` was given."""
+        with self._lock:
+            if threads in self._inside:  # a forked process has forgotten it
+                self._inside.remove(threads)
+                self._set()
+
+    def _set(self) -> None:
+        if self._inside:
+            before = self._original.get_original_num_threads()["blas"] or 1
+            blas_controller().limit(limits=min(*self._inside, before), user_api="blas")
+        else:
+            self._original.restore_original_limits()
+
+    def before_fork(self) -> None:
+        """Let nobody change the setting while the process is copied."""
+        self._lock.acquire()
+
+    def after_fork_in_parent(self) -> None:
+        """Go on."""
+        self._lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Forget the threads that were not copied; the one that forked leaves as it came in."""
+        self._lock = Lock()
+        self._inside = []
+
+
+blas_threads = BlasThreads()
+
+
+class OneBlasThread:
+    """No threads of BLAS as long as anybody is inside."""
+
+    def __enter__(self) -> None:
+        blas_threads.enter(1)
+
+    def __exit__(self, *error: object) -> None:
+        blas_threads.leave(1)
+
+
+one_blas_thread = OneBlasThread()
+_most: ContextVar[int | None] = ContextVar("provenmf_threads", default=None)
+
+
+@contextmanager
+def at_most(threads: int) -> Iterator[None]:
+    """Let BLAS and our own loops inside take no more than so many threads."""
+    already = _most.get()
+    token = _most.set(threads if already is None else min(threads, already))
+    blas_threads.enter(threads)
+    try:
+        yield
+    finally:
+        blas_threads.leave(threads)
+        _most.reset(token)
+
+
+@cache
+def blas_controller() -> ThreadpoolController:
+    """Looking for the libraries takes milliseconds, so once is enough."""
+    return ThreadpoolController()
+
+
+def usable_cores() -> int:
+    """Cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def available_threads() -> int:
+    """Threads we may use: all cores, or fewer where `at_most` or the environment says so."""
+    cores = min(usable_cores(), _most.get() or usable_cores())
+    for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
+        value = os.environ.get(name, "")
+        if value.isdecimal() and int(value) > 0:
+            cores = min(cores, int(value))
+    return cores
+
+
+def for_row_slices(function: Callable[[slice], object], n_rows: int, *, slice_rows: int) -> None:
+    """Call ``function(slice)`` for consecutive slices that cover ``n_rows`` rows.
+
+    The calling thread works too and never waits for a helper that has not begun, so that calls
+    may be nested and a busy pool delays nobody. Products inside get one BLAS thread: ours already
+    use every core.
+    """
+    slices = deque(slice(i, min(i + slice_rows, n_rows)) for i in range(0, n_rows, slice_rows))
+
+    def work() -> None:
+        while slices:
+            try:
+                rows = slices.popleft()
+            except IndexError:  # another thread was faster
+                return
+            function(rows)
+
+    threads = min(available_threads(), len(slices))
+    if threads <= 1:
+        work()
+        return
+    with one_blas_thread:
+        helpers = [_pool().submit(copy_context().run, work) for _ in range(threads - 1)]
+        try:
+            work()
+        finally:
+            slices.clear()
+            for helper in helpers:
+                if not helper.cancel():
+                    helper.result()
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """One pool for the process: starting threads anew takes longer than many a kernel."""
+    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="provenmf")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
+    os.register_at_fork(
+        before=blas_threads.before_fork,
+        after_in_parent=blas_threads.after_fork_in_parent,
+        after_in_child=blas_threads.after_fork_in_child,
+    )
+
+
+_UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+# A block is at most one part in so many of the budget: it is read ahead, copied to double
+# precision, and its results are as large.
+BLOCKS_IN_BUDGET = 32
+# What later passes need of each block goes to files beyond this share of the budget.
+SHARE_OF_PARTS = 0.25
+# More threads or processes than this for each core only take memory.
+MOST_ON_A_CORE = 4
+
+_memory: ContextVar[float] = ContextVar("provenmf_memory", default=math.inf)
+
+
+@contextmanager
+def resources(*, memory: str | float | None = None, n_jobs: int | None = None) -> Iterator[None]:
+    """Limit the memory and the threads of the code in a `with` block.
+
+    Parameters
+    ----------
+    memory : str, float or None, default=None
+        Budget in bytes, or a text such as "2GB". Data on disk are read in blocks small enough that
+        the process stays within the budget. A fit that cannot is refused before it starts, and the
+        error says how much it needs. Data already in memory do not count. None sets no budget.
+    n_jobs : int or None, default=None
+        Threads of BLAS and of compiled loops together; -1 is all cores, -2 all but one. None keeps
+        the default: all cores, or as many as NUMBA_NUM_THREADS or OMP_NUM_THREADS allow.
+
+    Returns
+    -------
+    context manager
+        For use with `with`; the previous limits are restored at the end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import SPA, resources
+    >>> X = np.random.default_rng(0).random((50, 8))
+    >>> with resources(memory="2GB", n_jobs=1):
+    ...     model = SPA(3).fit(X)
+    >>> model.components_.shape
+    (3, 8)
+    """
+    token = _memory.set(_memory.get() if memory is None else bytes_of(memory))
+    try:
+        with nullcontext() if n_jobs is None else at_most(threads_of(n_jobs)):
+            yield
+    finally:
+        _memory.reset(token)
+
+
+def memory_budget() -> float:
+    """Bytes that the computation under way may take; infinite without a budget."""
+    return _memory.get()
+
+
+def block_bytes(usual: int) -> int:
+    """Size of a block: the usual one, or less where the budget is small."""
+    return int(min(usual, memory_budget() / BLOCKS_IN_BUDGET))
+
+
+def room_for_parts(usual: int) -> float:
+    """Bytes of kept parts that stay in memory."""
+    return min(usual, memory_budget() * SHARE_OF_PARTS)
+
+
+def bytes_of(memory: str | float) -> float:
+    """Bytes from a number or a text such as "500MB", "2 GB" or "1.5GiB"."""
+    fractional = isinstance(memory, Real) and not isinstance(memory, Integral)
+    text = f"{memory:f}" if fractional else str(memory)  # not 1e+16
+    found = re.fullmatch(r"\s*([\d.]+)\s*([KMGT]?)(I?)B?\s*", text.upper())
+    try:
+        number = float(found[1]) if found else math.nan
+    except ValueError:
+        number = math.nan
+    if found is None or not 0 < number < math.inf:
+        raise InvalidInput(
+            "is not an amount of memory",
+            argument="memory",
+            value=memory,
+            remedy="give bytes, or a text such as {argument='2GB'}",
+        )
+    unit = _UNITS[found[2]]
+    return number * (unit if not found[3] else 1024 ** round(math.log(unit, 1000)))
+
+
+def threads_of(n_jobs: int) -> int:
+    """A number of threads; negative numbers count back from all cores, as in joblib."""
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
+        raise InvalidInput(
+            "is not a number of threads",
+            argument="n_jobs",
+            value=n_jobs,
+            remedy="give {argument=1} or more, or {argument=-1} for all cores",
+        )
+    cores = usable_cores()
+    return min(int(n_jobs), MOST_ON_A_CORE * cores) if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+
+
+# numpy's generators from what users give as `random_state`.
+
+RandomState = int | np.random.RandomState | np.random.Generator | None
+
+
+def generator(random_state: RandomState) -> np.random.Generator:
+    """The generator of a seed or of a RandomState; a Generator itself; None for a new one."""
+    if isinstance(random_state, np.random.RandomState):
+        random_state = int(random_state.randint(np.iinfo(np.int32).max))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            "is no seed",
+            argument="random_state",
+            value=random_state,
+            remedy="give {argument=0} or another whole number that is not negative, or None",
+        ) from error

@@ -1,0 +1,40 @@
+"""The records that flow out of a fit: Factorization, Answer, Trace, Certificate, Check.
+
+All of them are frozen. A solver returns a `Solution`; the estimator adds weights and a
+certificate and makes it a `Factorization`, which saves to one file and loads back equal.
+An application puts it into an `Answer` of its own type.
+"""
+
+from provenmf.results.answers import Answer, as_answer
+from provenmf.results.certificate import (
+    Certificate,
+    Check,
+    Direction,
+    Estimate,
+    Measure,
+    Status,
+    in_digits,
+)
+from provenmf.results.error_bars import ErrorBars
+from provenmf.results.factorization import Factorization, Solution
+from provenmf.results.states import MethodState
+from provenmf.results.stop_reason import StopReason
+from provenmf.results.trace import Trace
+
+__all__ = [
+    "Answer",
+    "Certificate",
+    "Check",
+    "Direction",
+    "ErrorBars",
+    "Estimate",
+    "Factorization",
+    "Measure",
+    "MethodState",
+    "Solution",
+    "Status",
+    "StopReason",
+    "Trace",
+    "as_answer",
+    "in_digits",
+]

@@ -1,0 +1,337 @@
+"""An answer in the terms of an application; what its `find_*` function returns, saved whole.
+
+An application factorizes a matrix of its own making (words in projected coordinates, groups of
+pixels, …). Its answer derives from `Answer`: a frozen record whose fields are arrays and plain
+values, so that saving, loading, comparing, tables and reports need to know no more than the
+fields and the few properties here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.errors import InvalidInput, MissingExtra
+from provenmf.results.certificate import Certificate
+from provenmf.results.error_bars import ErrorBars
+from provenmf.results.factorization import Factorization
+from provenmf.results.names import names_of_largest, numbered, plural, stored_or_numbered
+from provenmf.results.plotting import Plotted
+from provenmf.results.shapes import agree
+
+if TYPE_CHECKING:
+    import anndata
+    import pandas
+    import xarray
+
+
+# The one registry over the kinds of answer: each class enters itself under its `kind`.
+ANSWERS: dict[str, type[Answer]] = {}
+
+PART = 2**17  # rows that are added up together
+
+
+@dataclass(frozen=True)
+class Words:
+    """What users call things: the heading, a component, a row, a column, the largest entries."""
+
+    title: str
+    component: str
+    row: str
+    column: str
+    largest: str = "largest entries"
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How to read the data behind an answer from a file; each application uses what it needs."""
+
+    key: str | None = None
+    vocabulary: Path | None = None
+    field: str = "text"
+    mail: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Answer(Plotted):
+    """Base of all answers; by itself the answer of a plain matrix, which is its factorization.
+
+    Parameters
+    ----------
+    factorization : Factorization
+        Of the matrix that the application made; its certificate is about that matrix.
+    notes : tuple of str
+        What was done to the data, one sentence each.
+    component_names : tuple of str
+        Numbered by default ("Topic 1", …).
+    error_bars : ErrorBars or None
+        How far off the entries of the components, or of the weights, may be: estimated; None if
+        they were not asked for.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import numpy as np
+    >>> from provenmf.results import Answer, Factorization
+    >>> answer = Answer(Factorization("spa", np.ones((5, 2)), np.ones((2, 3))))
+    >>> answer.component_names
+    ('Component 1', 'Component 2')
+    >>> replace(answer, component_names=("day", "night")).share.tolist()
+    [0.5, 0.5]
+    """
+
+    kind: ClassVar[str] = "matrix"
+    words: ClassVar[Words] = Words("Factorization", "component", "row", "column")
+
+    factorization: Factorization
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+    component_names: tuple[str, ...] = field(default=(), kw_only=True)
+    error_bars: ErrorBars | None = field(default=None, kw_only=True)
+
+    def __init_subclass__(cls) -> None:
+        if cls.kind == Answer.kind:
+            raise TypeError(f"{cls.__name__} needs a kind of its own")
+        ANSWERS[cls.kind] = cls
+
+    def __post_init__(self) -> None:
+        k = self.n_components
+        if not self.component_names:
+            word = self.words.component.capitalize()
+            given = self.factorization.component_names
+            names = numbered(word, k) if given is None else tuple(map(str, given))
+            object.__setattr__(self, "component_names", names)
+        if len(self.component_names) != k:
+            raise InvalidInput(f"{len(self.component_names)} component_names for {k} components")
+
+    @property
+    def weights(self) -> NDArray[Any]:
+        """How much of each component (columns) is in each row: (rows, k)."""
+        return self.factorization.weights
+
+    @property
+    def components(self) -> NDArray[Any]:
+        """Each component (rows) in the columns of the data: (k, columns)."""
+        return self.factorization.components
+
+    @property
+    def row_names(self) -> Sequence[str]:
+        """A name for each row of `weights`."""
+        return stored_or_numbered(
+            self.factorization.row_names, self.words.row, self.weights.shape[0]
+        )
+
+    @property
+    def column_names(self) -> Sequence[str]:
+        """A name for each column of `components`."""
+        return stored_or_numbered(
+            self.factorization.column_names, self.words.column, self.components.shape[1]
+        )
+
+    @property
+    def n_components(self) -> int:
+        """How many components there are."""
+        return int(self.weights.shape[1])
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """What can be believed about the factorization behind the answer."""
+        return self.factorization.certificate
+
+    @property
+    def standard_errors(self) -> NDArray[np.float64] | None:
+        """Standard errors of the components, or of the weights; None if not asked for."""
+        return None if self.error_bars is None else self.error_bars.standard_errors
+
+    @property
+    def share(self) -> NDArray[np.float64]:
+        """How much of everything is due to each component; sums to 1."""
+        return shares(self.weights * np.linalg.norm(self.components, axis=1))
+
+    def anchor_name(self, component: int) -> str:
+        """The anchor of a component by name, or nothing."""
+        anchors = self.factorization.anchors
+        return "" if anchors is None else self.row_names[int(anchors[component])]
+
+    def largest(self, n: int = 10) -> list[list[str]]:
+        """Names of what says most about each component, largest first."""
+        return names_of_largest(self.components, self.column_names, n)
+
+    def scores(self) -> dict[str, float]:
+        """How good the answer is, by what the number means; empty without anything to say."""
+        return {}
+
+    def factorized(self) -> str:
+        """The matrix that the certificate speaks of, in words; empty if it is the user's own."""
+        return ""
+
+    def matrix_of(self, data: object) -> Any:
+        """The matrix that was factorized, built again from the data that the answer is about."""
+        return data
+
+    def read(self, path: Path, options: ReadOptions) -> Any:
+        """The data behind the answer from a file, as `matrix_of` takes them."""
+        from provenmf.io import read_matrix
+
+        return read_matrix(path, options.key)
+
+    def transform(self, data: object) -> NDArray[Any]:
+        """Weights of new data for the components found."""
+        raise InvalidInput(f"{type(self).__name__} has no transform: fit the new data too")
+
+    def table(self, of: Literal["weights", "components"] = "weights") -> pandas.DataFrame:
+        """The weights, or the components, as a data frame with names.
+
+        Parameters
+        ----------
+        of : {"weights", "components"}, default="weights"
+            "weights" has a line for each row of the data and a column for each component;
+            "components" a line for each component.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise MissingExtra("a table", "files") from error
+        names = list(self.component_names)
+        if of == "weights":
+            return pandas.DataFrame(self.weights, index=list(self.row_names), columns=names)
+        if of == "components":
+            return pandas.DataFrame(self.components, index=names, columns=list(self.column_names))
+        raise InvalidInput(f"of={of!r} is not 'weights' or 'components'")
+
+    def tables(self) -> dict[str, pandas.DataFrame]:
+        """The whole answer as tables: an overview, the weights and the components.
+
+        Returns
+        -------
+        dict of str to pandas.DataFrame
+            By a name in the words of the application, such as "document_weights" and "topics".
+        """
+        weights, components = self.table("weights"), self.table("components")
+        weights.index.name, components.index.name = self.words.row, self.words.component
+        largest = self.largest()
+        overview = components.iloc[:, :0].assign(
+            share=self.share,
+            anchor=[self.anchor_name(number) for number in range(self.n_components)],
+            largest=["; ".join(map(str, names)) for names in largest],
+        )
+        named = {"overview": overview, f"{self.words.row}_weights": weights}
+        named |= {plural(self.words.component): components}
+        return named | self._error_tables(components, weights)
+
+    def _error_tables(
+        self, components: pandas.DataFrame, weights: pandas.DataFrame
+    ) -> dict[str, pandas.DataFrame]:
+        """Standard errors and both ends of the intervals, like the table that they are of."""
+        bars = self.error_bars
+        if bars is None:
+            return {}
+        like = weights if bars.of == "weights" else components
+        return {
+            name: like * 0.0 + getattr(bars, name) for name in ("standard_errors", "lower", "upper")
+        }
+
+    def to_anndata(self, data: anndata.AnnData | None = None) -> anndata.AnnData:
+        """The answer as an AnnData: weights in `obsm`, components in `varm`.
+
+        Parameters
+        ----------
+        data : AnnData, optional
+            What was factorized; the answer is added to a copy of it. Without it the AnnData has
+            names only.
+
+        Returns
+        -------
+        AnnData
+            With `obsm["X_provenmf"]`, `varm["provenmf"]` and, in `uns["provenmf"]`, the method, the
+            verdict and the names of the components. Needs the extra `export`.
+        """
+        from provenmf.results.exports import to_anndata
+
+        return to_anndata(self, data)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """The answer as an xarray Dataset with names; needs the extra `export`.
+
+        Returns
+        -------
+        Dataset
+            With `weights`, `components` and `share`, in the words of the application ("topic",
+            "document", "word").
+        """
+        from provenmf.results.exports import to_xarray
+
+        return to_xarray(self)
+
+    def labelled(self, names: Mapping[int, str]) -> Self:
+        """The same answer with other names for some of its components.
+
+        Parameters
+        ----------
+        names : mapping of int to str
+            By the number of the component, counted from 1 as in "Topic 1".
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from provenmf.results import Answer, Factorization
+        >>> answer = Answer(Factorization("spa", np.ones((5, 2)), np.ones((2, 3))))
+        >>> answer.labelled({2: "Sport"}).component_names
+        ('Component 1', 'Sport')
+        """
+        new = list(self.component_names)
+        for number, name in names.items():
+            if not 1 <= number <= len(new):
+                raise InvalidInput(
+                    f"there is no {self.words.component} {number}: they are 1 to {len(new)}"
+                )
+            if not name.strip():
+                raise InvalidInput(f"{self.words.component} {number} has an empty name: give one")
+            new[number - 1] = name.strip()
+        twice = next((name for name in new if new.count(name) > 1), None)
+        if twice is not None:
+            raise InvalidInput(f"two {plural(self.words.component)} would be called {twice!r}")
+        fit = self.factorization
+        if type(self) is Answer:  # a plain matrix is saved as its factorization
+            fit = replace(fit, component_names=np.array(new, dtype=np.str_))
+        return replace(self, component_names=tuple(new), factorization=fit)
+
+    def save(self, path: str | Path) -> None:
+        """Write the answer to one file; `provenmf.load` gives it back."""
+        from provenmf.io import save
+
+        save(self, path)
+
+    def __eq__(self, other: object) -> bool:
+        return agree(self, other) if isinstance(other, Answer) else NotImplemented
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the verdict first, then the components."""
+        from provenmf.results.notebook import answer_html
+
+        return answer_html(self, repr(self))
+
+    def __repr__(self) -> str:
+        word, row = self.words.component, self.words.row
+        return (
+            f"{type(self).__name__}({self.n_components} {plural(word)} of "
+            f"{len(self.weights):,} {row}s, method={self.factorization.method!r})"
+        )
+
+
+def as_answer(result: Factorization | Answer) -> Answer:
+    """The answer itself, or the plain answer of a factorization."""
+    if isinstance(result, Answer):
+        return result
+    return Answer(result, notes=result.notes, error_bars=result.error_bars)
+
+
+def shares(weights: NDArray[Any]) -> NDArray[np.float64]:
+    """Column sums of nonnegative weights as parts of one; what is missing counts nothing."""
+    parts = np.array_split(weights, 1 + len(weights) // PART)
+    totals = sum(np.maximum(np.nan_to_num(part), 0).sum(axis=0, dtype=np.float64) for part in parts)
+    return np.asarray(totals / max(totals.sum(), np.finfo(np.float64).tiny))

@@ -1,0 +1,195 @@
+"""What a solver returns, and a fit as a record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.results.certificate import Certificate
+from provenmf.results.deferred import Deferred
+from provenmf.results.error_bars import ErrorBars
+from provenmf.results.origin import Origin
+from provenmf.results.plotting import Plotted
+from provenmf.results.shapes import Shape, agree
+from provenmf.results.states import MethodState
+from provenmf.results.stop_reason import StopReason
+from provenmf.results.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solver found: components (k, d), and how it got there.
+
+    weights : (n, k), where the method has found some on its way; an array, or parts of it where
+        the rows are.
+    state : what the method keeps for itself, see `records.states`.
+    notes : what else readers of the result should know.
+    """
+
+    components: NDArray[Any]
+    weights: Any = None
+    anchors: NDArray[np.intp] | None = None
+    labels: NDArray[np.intp] | None = None
+    trace: Trace = field(default_factory=Trace)
+    stop_reason: StopReason = StopReason.UNKNOWN
+    state: MethodState | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Factorization(Plotted):
+    """A fit as a record: data (n, d) ≈ weights (n, k) @ components (k, d).
+
+    Parameters
+    ----------
+    method : str
+        The method's stem, such as "spa" or "and_descent".
+    weights, components : ndarray of shape (n, k) and (k, d)
+        The factors. Large weights of a fit on a Dask cluster stay on its workers until they are
+        first read; see `weights_as_dask`.
+    anchors : ndarray of shape (k,) or None
+        Rows of the data that became the components, for methods that choose rows.
+    labels : ndarray of shape (n,) or None
+        Cluster of each row, for methods that have clusters.
+    trace : Trace
+        What happened in each iteration.
+    stop_reason : StopReason
+        Why the method stopped.
+    certificate : Certificate or None
+        What can be believed about the result; None if none was asked for.
+    parameters, versions : mapping
+        How the result was made: parameters of the estimator, versions of what it runs on.
+    state : MethodState or None
+        What the method keeps for itself, see `provenmf.results.states`.
+    row_names, column_names : ndarray of shape (n,) and (d,) or None
+        Names of the rows and columns of the data, where these have names.
+    fingerprint : str
+        What the data are recognized by: shape, precision and a hash of the entries. Version 0.1
+        had none.
+    notes : tuple of str
+        What was chosen automatically and why, one sentence each.
+    component_names : ndarray of shape (k,) or None
+        Names that a reader gave to the components, see `provenmf label`.
+    origin : Origin or None
+        File, command and time of a result of the command line; results are equal without it.
+    error_bars : ErrorBars or None
+        Standard errors of the components, see `provenmf.with_error_bars`; None if not asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf.results import Factorization
+    >>> Factorization("spa", np.ones((5, 2)), np.ones((2, 3)))
+    Factorization(2 components of 5 rows and 3 columns, method='spa')
+    """
+
+    kind: ClassVar[str] = "matrix"
+
+    method: str
+    weights: Annotated[NDArray[Any], Shape("n", "k")]
+    components: Annotated[NDArray[Any], Shape("k", "d")]
+    anchors: Annotated[NDArray[np.intp], Shape("k", below="n")] | None = None
+    labels: Annotated[NDArray[np.intp], Shape("n")] | None = None
+    trace: Trace = field(default_factory=Trace)
+    stop_reason: StopReason = StopReason.UNKNOWN
+    certificate: Certificate | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    state: MethodState | None = None
+    row_names: Annotated[NDArray[np.str_], Shape("n")] | None = None
+    column_names: Annotated[NDArray[np.str_], Shape("d")] | None = None
+    fingerprint: str = ""
+    notes: tuple[str, ...] = ()
+    component_names: Annotated[NDArray[np.str_], Shape("k")] | None = None
+    origin: Origin | None = field(default=None, compare=False)
+    error_bars: ErrorBars | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stop_reason", StopReason(self.stop_reason))
+        if isinstance(self.weights, Deferred):
+            self.__dict__["_deferred"] = self.__dict__.pop("weights")
+
+    if not TYPE_CHECKING:  # for type checkers `weights` is an array like any other
+
+        def __getattr__(self, name: str) -> Any:
+            """Weights that are read for the first time come here."""
+            if name != "weights" or "_deferred" not in self.__dict__:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            self.__dict__["weights"] = weights = self.__dict__["_deferred"].array()
+            del self.__dict__["_deferred"]
+            return weights
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy for another process has the weights in it."""
+        assert self.weights is not None  # now they are here
+        return self.__dict__
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows the data have; weights that are elsewhere stay there."""
+        there = self.__dict__.get("_deferred")
+        return len(self.weights) if there is None else int(there.shape[0])
+
+    @property
+    def weights_are_here(self) -> bool:
+        """Whether the weights are in this process; if not, reading `weights` brings them."""
+        return "_deferred" not in self.__dict__
+
+    def weights_as_dask(self) -> Any:
+        """The weights as a Dask array, for results that do not fit into this process.
+
+        Returns
+        -------
+        dask.array.Array of shape (n, k)
+            In the chunks in which the weights are on the workers; in one chunk if they are here.
+            It can be used as long as the cluster runs.
+        """
+        there = self.__dict__.get("_deferred")
+        if there is not None:
+            return there.as_dask()
+        from dask import array
+
+        return array.from_array(self.weights, chunks=-1)
+
+    @property
+    def n_components(self) -> int:
+        """How many components there are."""
+        return len(self.components)
+
+    def __repr__(self) -> str:
+        return (
+            f"Factorization({self.n_components} components of {self.n_rows:,} rows and "
+            f"{self.components.shape[1]:,} columns, method={self.method!r})"
+        )
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the verdict first, then the components."""
+        from provenmf.results.answers import as_answer
+        from provenmf.results.notebook import answer_html
+
+        return answer_html(as_answer(self), repr(self))
+
+    def __eq__(self, other: object) -> bool:
+        return agree(self, other) if isinstance(other, Factorization) else NotImplemented
+
+    def save(self, path: str | Path) -> None:
+        """Write the record to one file; see `provenmf.load`."""
+        from provenmf.io import save
+
+        save(self, path)
+
+
+def with_estimates(
+    factorization: Factorization, bars: ErrorBars, values: NDArray[np.float64]
+) -> Factorization:
+    """The same with a summary of error bars among the estimates of its certificate."""
+    certificate = factorization.certificate
+    if certificate is None:
+        return factorization
+    estimates = {**certificate.estimates, **bars.estimates(values)}
+    return replace(factorization, certificate=replace(certificate, estimates=estimates))

@@ -1,0 +1,62 @@
+"""Records as a notebook shows them: small, the verdict first, the rest to unfold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from provenmf.results.answers import Answer
+    from provenmf.results.certificate import Certificate
+
+
+# Components shown; the others are in `table()` and in the report.
+MOST_ROWS = 20
+MOST_ENTRIES = 6
+NO_CERTIFICATE = "There is no certificate: you asked for none, or the method has none."
+
+
+def certificate_html(certificate: Certificate) -> str:
+    """The verdict, and all conditions and numbers behind it."""
+    whole = (
+        f"<details><summary>Certificate</summary><pre>{escape(str(certificate))}</pre></details>"
+    )
+    return f"<div><p>{escape(certificate.verdict)}</p>{whole}</div>"
+
+
+def answer_html(answer: Answer, title: str) -> str:
+    """Heading, verdict, what was chosen, and a table of the components."""
+    certificate = answer.certificate
+    verdict = f"<p>{NO_CERTIFICATE}</p>" if certificate is None else certificate_html(certificate)
+    notes = "".join(f"<li>{escape(note)}</li>" for note in answer.notes)
+    return (
+        f"<div><strong>{escape(title)}</strong>{verdict}"
+        f"{f'<ul>{notes}</ul>' if notes else ''}{_component_table(answer)}</div>"
+    )
+
+
+def _component_table(answer: Answer) -> str:
+    largest = answer.largest(MOST_ENTRIES)
+    shares = answer.share
+    shown = range(min(answer.n_components, MOST_ROWS))
+    anchors = [answer.anchor_name(number) for number in shown]
+    header = ["", "share", *(["anchor"] if any(anchors) else []), answer.words.largest]
+    rows = [
+        [
+            answer.component_names[number],
+            f"{shares[number]:.1%}",
+            *([anchors[number]] if any(anchors) else []),
+            ", ".join(map(str, largest[number])),
+        ]
+        for number in shown
+    ]
+    left_out = answer.n_components - len(shown)
+    more = f"<p>and {left_out} more</p>" if left_out else ""
+    body = "".join(f"<tr>{_cells('td', row)}</tr>" for row in rows)
+    return f"<table><tr>{_cells('th', header)}</tr>{body}</table>{more}"
+
+
+def _cells(tag: str, texts: Iterable[str]) -> str:
+    """Notebooks align cells to the right, which suits no list of words."""
+    return "".join(f'<{tag} style="text-align: left">{escape(text)}</{tag}>' for text in texts)

@@ -1,0 +1,107 @@
+"""A certificate for readers: the verdict in plain words, and the printed form that begins with it.
+
+The verdict is formed from the certificate's own numbers and from the sentences of its checks, so
+that print, JSON, notebook and page say the same.
+"""
+
+from __future__ import annotations
+
+from textwrap import wrap
+
+from provenmf.results.certificate import (
+    Certificate,
+    Check,
+    in_digits,
+    rounded_down,
+    rounded_up,
+)
+
+WIDTH = 80
+DEEP = " " * 10
+NOTHING_PROVED = "Nothing is proved about the parts themselves on this data."
+FROM_FILE = "This certificate was read from a file and not recomputed from the data."
+# Theorems of checks whose sentences do not speak of the parts.
+OF_NO_PARTS = {"projections", "fingerprint", "definition", "Eckart-Young"}
+
+
+def verdict(certificate: Certificate) -> str:
+    """How good the fit is against the best possible, then what is known of the parts."""
+    return " ".join(statements(certificate))
+
+
+def statements(certificate: Certificate) -> list[str]:
+    """The verdict point by point, each of a sentence or a few."""
+    sentences = fit_sentences(certificate)
+    sentences += [check.in_words for check in certificate.checks if check.in_words]
+    if not any(check.in_words and check.theorem not in OF_NO_PARTS for check in certificate.checks):
+        sentences.append(NOTHING_PROVED)
+    return list(dict.fromkeys(sentences))
+
+
+def is_good_news(certificate: Certificate) -> bool:
+    """Whether something is established in plain words, and nothing in them fails."""
+    said = [check.status for check in certificate.checks if check.in_words]
+    return "holds" in said and "fails" not in said
+
+
+def fit_sentences(certificate: Certificate) -> list[str]:
+    """Error, least possible error of this rank, and what could be gained."""
+    error = certificate.measures.get("relative_error")
+    lower = certificate.bounds.get("relative_error_lower_bound")
+    gap = certificate.bounds.get("relative_error_gap")
+    if not isinstance(error, float):
+        return []
+    if lower is None or gap is None:
+        return [f"The relative error is {in_digits(error)}."]
+    if error > 1:
+        return [
+            f"The relative error is {in_digits(error)}: all zeros would be nearer to the data "
+            "than this product."
+        ]
+    if lower == 0:
+        return [
+            f"The relative error is {in_digits(error)}; nothing rules out an exact fit of this "
+            "rank."
+        ]
+    return [
+        f"The relative error is {in_digits(error)}. No factorization of this rank is below "
+        f"{rounded_down(lower)}, so a better fit could lower it by at most {rounded_up(gap)}."
+    ]
+
+
+def printed(certificate: Certificate) -> str:
+    """The certificate as text: verdict, conditions, and the three kinds of numbers."""
+    lines = [f"Certificate of {certificate.method}", ""]
+    lines += wrap(certificate.verdict, WIDTH, initial_indent="  ", subsequent_indent="  ")
+    if not certificate.recomputed:
+        lines += ["", f"  {FROM_FILE}"]
+    if certificate.checks:
+        lines += ["", f"  {'status':8}{'condition':31}{'theorem':17}{'value':>9} needed"]
+        for check in certificate.checks:
+            lines += _check_lines(check)
+    kinds = (("Proved", certificate.bounds), ("Measured", certificate.measures))
+    for title, values in kinds:
+        if values:
+            lines += ["", f"  {title}"]
+            lines += [f"    {name:40} {in_digits(value)}" for name, value in values.items()]
+    if certificate.estimates:
+        lines += ["", "  Estimated"]
+        for name, estimate in certificate.estimates.items():
+            lines.append(f"    {name:40} {in_digits(estimate.value)}")
+            behind = f"with confidence {estimate.confidence:.3g}, if {estimate.assumes}"
+            lines += wrap(behind, WIDTH, initial_indent=DEEP, subsequent_indent=DEEP)
+    if not certificate.bounds:
+        lines += ["", "  Proved: nothing on this data"]
+    return "\n".join(lines)
+
+
+def _check_lines(check: Check) -> list[str]:
+    needed = "" if check.threshold is None else f"{check.direction} {in_digits(check.threshold)}"
+    value = in_digits(check.value)
+    numbers = f" {value:>9} {needed}"
+    if len(check.name) <= 30 and len(check.theorem) <= 16:
+        lines = [f"  {check.status:8}{check.name:30} {check.theorem:16}{numbers}".rstrip()]
+    else:  # nothing is cut off: names that are too long have a line of their own
+        lines = [f"  {check.status:8}{check.name}, {check.theorem}"]
+        lines += [f"{'':57}{numbers}".rstrip()]
+    return [*lines, *wrap(check.note, WIDTH, initial_indent=DEEP, subsequent_indent=DEEP)]

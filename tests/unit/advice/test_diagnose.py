@@ -1,0 +1,194 @@
+"""The advisor finds planted numbers and admits when it does not know."""
+
+import json
+
+import numpy as np
+import pytest
+
+from provenmf import diagnose
+from provenmf.advice.diagnose import Diagnosis, look_uncorrelated
+from provenmf.advice.rank import RankEvidence, agreed_number, largest_ratio, rank_evidence
+from provenmf.data import as_blocks
+from provenmf.datasets.and_descent import sample_dirichlet, topic_components
+from provenmf.datasets.purification import sample_purification
+from provenmf.datasets.separable import dirichlet_mixtures
+from provenmf.errors import DegenerateData, InvalidInput
+from provenmf.results import Certificate
+
+
+def narrow_cones(k=4, per_cone=20, d=12, spread=1e-3):
+    rng = np.random.default_rng(0)
+    axes = np.repeat(np.eye(k, d), per_cone, axis=0)
+    return (axes + spread * rng.random(axes.shape)) * rng.uniform(1, 2, (len(axes), 1))
+
+
+def test_planted_cones_are_found_by_all_evidence_and_certified():
+    diagnosis = diagnose(narrow_cones(), methods=("cones", "spa"))
+    assert diagnosis.n_components == 4 and diagnosis.agreed
+    assert diagnosis.recommended == "cones"
+    assert diagnosis.certificates["cones"].bounds["relative_error"] < 0.05
+    text = str(diagnosis)
+    assert "ConeNMF" in text and max(map(len, text.splitlines())) <= 80
+    assert json.loads(json.dumps(diagnosis.to_dict()))["recommended"] == "cones"
+
+
+def test_pure_noise_is_not_settled():
+    diagnosis = diagnose(np.random.default_rng(1).random((60, 10)), methods=("cones",))
+    assert not diagnosis.agreed and diagnosis.n_components > 1
+    assert diagnosis.recommended is None
+    assert "the data do not determine it" in str(diagnosis)
+
+
+def test_one_component_is_no_advice():
+    """The mean of nonnegative rows outweighs the rest: that is no evidence for one component."""
+    rng = np.random.default_rng(0)
+    X = 5 + rng.random((40, 12))
+    assert all(item.n_components > 1 or not item.is_clear for item in rank_evidence(as_blocks(X)))
+    assert diagnose(X, methods=("cones", "spa")).recommended is None
+
+
+def test_the_floor_and_errors_above_one_are_shown():
+    certificates = {
+        "spa": Certificate(
+            "spa",
+            bounds={"relative_error_lower_bound": 0.125},
+            measures={"relative_error": 2.62},
+        )
+    }
+    text = str(Diagnosis((60, 10), (), 3, False, certificates, {}))
+    assert "floor" in text and "0.125" in text
+    assert "SPA fits worse than all zeros would" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_wide_data_are_noticed():
+    wide = Diagnosis((156, 9025), (), 3, False, {}, {})
+    assert "--transpose" in str(wide)
+    assert max(map(len, str(wide).splitlines())) <= 80
+    assert "--transpose" not in str(Diagnosis((9025, 156), (), 3, False, {}, {}))
+
+
+def test_trivial_numbers_are_no_evidence():
+    X = np.random.default_rng(1).random((12, 40))
+    assert not any(item.is_clear for item in rank_evidence(as_blocks(X)))
+    one_direction = np.outer(np.arange(1, 13), np.arange(1, 41))
+    singular = rank_evidence(as_blocks(one_direction.astype(float)))[0]
+    assert (singular.n_components, singular.is_clear) == (1, True)
+
+
+def test_no_theory_applies():
+    diagnosis = diagnose(np.random.default_rng(1).random((60, 10)), 9, methods=("cones",))
+    assert diagnosis.recommended is None
+    assert "No method" in str(diagnosis)
+
+
+def test_a_given_number_is_used():
+    assert diagnose(narrow_cones(), 3, methods=("cones",)).n_components == 3
+
+
+def test_a_method_that_refuses_is_listed():
+    diagnosis = diagnose(narrow_cones() - 0.5, 4, methods=("cones", "spa"))
+    assert "egative" in diagnosis.refusals["cones"] and "spa" in diagnosis.certificates
+
+
+def test_an_unknown_method_is_an_error_and_one_name_is_enough():
+    with pytest.raises(InvalidInput, match="magic"):
+        diagnose(narrow_cones(), methods=("cones", "magic"))
+    assert list(diagnose(narrow_cones(), 4, methods="spa").certificates) == ["spa"]
+    assert "ConeNMF applies" in str(diagnose(narrow_cones(), methods=["ConeNMF"]))
+
+
+def test_missing_values_are_named():
+    data = narrow_cones()
+    data[3, 2] = np.nan
+    with pytest.raises(InvalidInput, match="X contains NaN in 1 entries"):
+        diagnose(data)
+
+
+def test_signed_data_get_no_cone_evidence():
+    sources = {e.source for e in rank_evidence(as_blocks(narrow_cones() - 0.5))}
+    assert sources == {"singular values", "anchors"}
+
+
+def test_largest_ratio_and_votes():
+    assert largest_ratio(np.array([8.0, 4.0, 1.0, 0.9])) == (2, 4.0)
+    clear, vague = RankEvidence("a", 3, 5.0), RankEvidence("b", 3, 1.1)
+    assert agreed_number([clear, vague]) is None
+    assert agreed_number([clear, RankEvidence("c", 3, 2.5)]) == 3
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1)])
+def test_tiny_data(shape):
+    assert diagnose(np.ones(shape), methods=("spa",)).n_components == 1
+
+
+def test_data_of_zeros_support_one_component_and_no_theory():
+    with pytest.warns(DegenerateData):
+        diagnosis = diagnose(np.zeros((5, 4)))
+    assert diagnosis.n_components == 1 and not diagnosis.agreed
+    assert "zero everywhere" in diagnosis.refusals["and_descent"]
+    json.dumps(diagnosis.to_dict(), allow_nan=False)
+
+
+def test_exact_data_give_strict_json():
+    diagnosis = diagnose(np.eye(4)[[0, 1, 2, 3, 0, 1]], methods="spa")
+    json.dumps(diagnosis.to_dict(), allow_nan=False)
+
+
+def test_noisy_mixtures_resemble_what_they_are_without_a_proof():
+    """Conditions of SPA cannot be established under noise; its error near the floor can be seen."""
+    sample = dirichlet_mixtures(n_rows=120, n_columns=20, n_components=3, snr=30, random_state=1)
+    found = diagnose(np.maximum(sample.data, 0), 3, methods=["cones", "spa"])
+    assert found.recommended is None and found.resembles == "spa"
+    assert "SPA fits the data by its error alone" in " ".join(str(found).split())
+    assert found.to_dict()["resembles"] == "spa"
+    noise = np.random.default_rng(0).random((60, 20)) ** 4
+    assert diagnose(noise, 3, methods=["cones", "spa"]).resembles is None
+
+
+@pytest.mark.parametrize("model", ["and_descent", "purification"])
+def test_correlated_and_independent_weights_tell_two_models_apart(model):
+    if model == "purification":
+        made = sample_purification(200, 30, 4, random_state=0)
+    else:
+        topics = topic_components(4, 30, random_state=0)
+        made = sample_dirichlet(200, topics, concentration=0.5, random_state=0)
+    found = diagnose(np.maximum(made.data, 0), 4)
+    assert found.recommended is None and found.resembles == model
+    assert look_uncorrelated(made.weights) == (model == "purification")
+    text = str(found)
+    assert "Use HALS." in text and max(map(len, text.splitlines())) <= 80
+    assert found.to_dict()["polished"]["measures"]["relative_error"] < 1e-2
+
+
+@pytest.mark.parametrize("uncorrelated", [True, False])
+def test_weights_decide_where_both_hals_and_and_fit(uncorrelated):
+    """AND's model allows for correlated weights, so it can fit data of Purification's model too."""
+    exact = Certificate(
+        "hals", bounds={"relative_error_lower_bound": 0.0}, measures={"relative_error": 1e-12}
+    )
+    found = Diagnosis((60, 10), (), 3, False, {"and_descent": exact}, {}, exact, uncorrelated)
+    assert found.resembles == ("purification" if uncorrelated else "and_descent")
+
+
+def narrow_text(found, width):
+    text = found.text(width)
+    assert max(map(len, text.splitlines())) <= width
+    return text
+
+
+def test_it_prints_in_40_columns():
+    found = diagnose(narrow_cones(), methods=("cones", "spa"))
+    lines = narrow_text(found, 40).splitlines()
+    assert sum(line.startswith("method ") for line in lines) == 2  # two blocks, each with names
+    assert " ".join(lines[-2:]) == "The theory of ConeNMF applies to these data: use it."
+    wide = Diagnosis((156, 9025), (), 3, False, {}, {"spa": "refused for " + "a reason " * 9})
+    assert "--transpose" in narrow_text(wide, 40)
+    assert "--transpose" in narrow_text(wide, 80)
+
+
+def test_constant_and_single_weights_are_uncorrelated():
+    rng = np.random.default_rng(0)
+    assert look_uncorrelated(np.ones((50, 3)))
+    assert look_uncorrelated(np.column_stack([np.ones(50), rng.random(50)]))
+    assert not look_uncorrelated(np.repeat(rng.random((50, 1)), 2, axis=1))

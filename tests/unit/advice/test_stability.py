@@ -1,0 +1,77 @@
+"""Components that are there come back from other rows and seeds; others do not."""
+
+import numpy as np
+import pytest
+
+from provenmf import HALS, SPA, load, stability
+from provenmf.advice.stability import matched, silhouette
+from provenmf.errors import InvalidInput
+
+
+def planted(k=3, noise=0.01):
+    rng = np.random.default_rng(0)
+    product = rng.gamma(0.3, size=(80, k)) @ rng.gamma(0.3, size=(k, 20))
+    return product + noise * rng.random((80, 20))
+
+
+@pytest.fixture(scope="module")
+def found():
+    return stability(HALS(3), planted(), n_resamples=6)
+
+
+def test_planted_components_come_back(found):
+    assert found.is_stable.all() and found.silhouette > 0.9
+    assert (found.lowest <= found.agreement).all()
+    cosines = np.sum(found.consensus * found.factorization.components, axis=1)
+    lengths = np.linalg.norm(found.consensus, axis=1) ** 2
+    assert (cosines / lengths > 0.99).all()  # at the scale of the components
+
+
+def test_too_many_components_do_not():
+    many = stability(HALS(8, tol=1e-3), planted(noise=0.1), n_resamples=6)
+    assert not many.is_stable.all() and many.silhouette < 0.8
+
+
+def test_the_certificate_keeps_the_estimate(found, tmp_path):
+    estimate = found.factorization.certificate.estimates["agreement_of_components_over_resamples"]
+    assert estimate.value == found.lowest.min()
+    assert estimate.confidence == pytest.approx(6 / 7)
+    found.factorization.save(tmp_path / "stable.npz")
+    again = load(tmp_path / "stable.npz").certificate
+    assert again.estimates == found.factorization.certificate.estimates
+
+
+def test_words_and_numbers(found):
+    assert "3 of 3 components are stable: 6 resamples" in str(found)
+    assert "<td>Component 3</td>" in found._repr_html_()
+    assert len(found.to_dict()["agreement"]) == 3
+
+
+def test_the_same_answer_twice_and_progress():
+    seen = []
+    one = stability(SPA(3), planted(), n_resamples=4, progress=lambda *done: seen.append(done))
+    two = stability(SPA(3), planted(), n_resamples=4)
+    np.testing.assert_array_equal(one.agreement, two.agreement)
+    assert sorted(seen) == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_missing_entries():
+    X = planted()
+    X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
+    assert stability(HALS(3), X, n_resamples=3).is_stable.all()
+
+
+def test_matching_by_hand():
+    components = np.eye(3)
+    swapped = np.array([[0, 2.0, 0], [5.0, 0, 0]])  # one is missing
+    cosines, counterparts = matched(components, [swapped, np.eye(3)[::-1]])
+    np.testing.assert_allclose(cosines, [[1, 1, 0], [1, 1, 1]])
+    np.testing.assert_array_equal(counterparts[0], [[5, 0, 0], [0, 2, 0], [0, 0, 0]])
+    assert silhouette(np.stack([np.eye(3), np.eye(3)])) == 1.0
+    assert silhouette(np.ones((4, 1, 3))) is None
+
+
+@pytest.mark.parametrize("options", [{"n_resamples": 0}, {"share": 0.0}, {"share": 1.5}])
+def test_bad_settings_are_named(options):
+    with pytest.raises(InvalidInput, match=f"{next(iter(options))}=.* out of range"):
+        stability(HALS(2), planted(), **options)

@@ -1,0 +1,142 @@
+"""Topics from counts on corpora whose topics are known."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf.applications.topics.corpus_counts import WordCounts
+from provenmf.applications.topics.document_posterior import infer_documents
+from provenmf.applications.topics.prior import evidence_bound, likeliest_prior
+from provenmf.applications.topics.spectral import topics_from_counts
+from provenmf.applications.topics.spectrum import (
+    noise_edge,
+    number_of_topics,
+    redrawn,
+    word_spectrum,
+)
+from provenmf.applications.topics.word_points import word_points
+from provenmf.data import as_blocks
+from provenmf.datasets.corpora import topic_corpus
+from provenmf.metrics.topics import match_topics
+
+
+def corpus_of(n_documents, seed=0, **options):
+    settings = {"word_concentration": 0.05, "zipf": 1.0, **options}
+    return topic_corpus(n_documents, 600, 6, random_state=seed, **settings)
+
+
+def found_in(corpus):
+    return topics_from_counts(corpus.counts, 6)
+
+
+@pytest.mark.parametrize("options", [{}, {"anchors_per_topic": 0}, {"correlation": 0.5}])
+def test_topics_approach_the_truth_as_documents_grow(options):
+    errors = []
+    for n_documents in (500, 8000):
+        corpus = corpus_of(n_documents, **options)
+        errors.append(match_topics(found_in(corpus).topics, corpus.topics).mean_distance)
+    # A sixteenth of the variance; half of that gain is asked for on the logarithmic scale.
+    assert errors[1] < errors[0] / 2
+    assert errors[1] < 0.15
+
+
+def test_weights_of_documents_are_close_to_the_truth():
+    corpus = corpus_of(3000)
+    found = found_in(corpus)
+    match = match_topics(found.topics, corpus.topics)
+    weights = infer_documents(corpus.counts, found.topics, found.prior)
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
+    assert match.weight_distance(weights, corpus.weights) < 0.25
+    assert found.prior.sum() == pytest.approx(0.6, rel=0.25)
+
+
+@pytest.mark.parametrize("total", [0.5, 4.0])
+def test_the_prior_of_weights_is_found(total):
+    corpus = corpus_of(2500, concentration=total / 6)
+    for wrong in (0.1, 20.0):
+        start = np.full(6, wrong / 6)
+        found = likeliest_prior(WordCounts(corpus.counts), corpus.topics, start, independent=True)
+        np.testing.assert_allclose(found, total / 6, rtol=0.35)
+
+
+def test_the_bound_of_a_document_of_one_word_is_its_probability():
+    topics = np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
+    one_word = sp.csr_array(np.array([[1.0, 0.0, 0.0]]))
+    prior = np.array([0.3, 0.6])
+    # Only the first topic has the word: the posterior is Dirichlet, and the bound is exact.
+    assert evidence_bound(one_word, topics, prior) == pytest.approx(np.log(0.5 / 3), rel=1e-5)
+
+
+def test_documents_without_words_have_no_weights():
+    corpus = corpus_of(30)
+    counts = sp.vstack([corpus.counts, sp.csr_array((1, 600))]).tocsr()
+    weights = infer_documents(counts, corpus.topics, np.full(6, 0.1))
+    assert not weights[-1].any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_number_of_topics_is_found(seed):
+    corpus = corpus_of(2000, seed)
+    spectrum = word_spectrum(WordCounts(corpus.counts), 12)
+    edge = noise_edge(spectrum)
+    assert spectrum.values[6] < 1.2 * edge < spectrum.values[5]
+    assert number_of_topics(spectrum.values, edge) == 6
+
+
+@pytest.mark.parametrize(
+    ("values", "number"),
+    [([1, 0.05], 1), ([1, 0.4, 0.05], 2), ([1, 0.3, 0.29, 0.11, 0.1], 3), ([1, 0.4, 0.3], 3)],
+)
+def test_the_number_is_where_eigenvalues_fall_most(values, number):
+    assert number_of_topics(np.array(values, dtype=float), 0.1) == number
+
+
+def test_redrawn_words_keep_lengths_and_on_average_frequencies():
+    counts = corpus_of(2000).counts
+    drawn = redrawn(WordCounts(counts))
+    np.testing.assert_array_equal(drawn.lengths, counts.sum(axis=1))
+    expected, found = np.asarray(counts.sum(axis=0)), drawn.occurrences
+    often = expected > 20
+    assert np.mean((found - expected)[often] ** 2 / expected[often]) == pytest.approx(1, abs=0.2)
+    assert found.sum() == expected.sum()
+    assert (sp.csr_array(drawn.matrix) != counts).nnz > 0
+
+
+def test_redrawn_words_do_not_depend_on_the_blocks():
+    counts = corpus_of(50).counts
+    whole = redrawn(WordCounts(counts)).matrix
+    parts = redrawn(WordCounts(as_blocks(counts, block_rows=7)))
+    np.testing.assert_array_equal(parts.matrix.toarray(), whole.toarray())
+    chosen = np.array([3, 17, 41])
+    np.testing.assert_array_equal(parts.take(chosen).toarray(), whole.toarray()[chosen])
+    seen = np.vstack([block.toarray() for _, _, block in parts.blocks.each(lambda block: block)])
+    np.testing.assert_array_equal(seen, whole.toarray())
+
+
+def test_standard_errors_of_words_are_right_on_average():
+    """Halves of a corpus: the words' points differ by as much as their errors say."""
+    corpus = corpus_of(6000)
+    spectrum = word_spectrum(WordCounts(corpus.counts), 6)
+    points = word_points(spectrum)
+    q = formed_points(corpus.counts[::2], spectrum) - formed_points(corpus.counts[1::2], spectrum)
+    frequent = points.n_documents > 30
+    # The two halves have twice the variance of the whole each.
+    ratio = (q[frequent] ** 2).sum(axis=1) / (4 * 6 * points.errors[frequent] ** 2)
+    assert np.mean(ratio) == pytest.approx(1, abs=0.2)
+
+
+def formed_points(counts, spectrum):
+    """Mean contexts of words in some of the documents, by the definition."""
+    dense = counts.toarray()
+    lengths = dense.sum(axis=1)
+    scale = 1 / (lengths * (lengths - 1))
+    q = (dense * scale[:, None]).T @ dense - np.diag(dense.T @ scale)
+    sums = np.maximum(q.sum(axis=1, keepdims=True), 1e-12)
+    return q / sums @ (spectrum.pairs.scales[:, None] * spectrum.vectors)
+
+
+def test_the_end_of_the_search_is_no_fall():
+    """All values looked at are above the noise: the largest fall is between two of them."""
+    values = np.array([9.0, 4.0, 3.9, 2.0, 1.9, 1.8])
+    assert number_of_topics(values, 0.1, following=1.75) == 3
+    assert number_of_topics(values, 0.1) == 6  # nothing follows

@@ -1,0 +1,138 @@
+"""Assumption-free statements hold on random data, in every storage."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf import ConeNMF
+from provenmf.certificate import optimality, rank_bound
+from provenmf.certificate.fit import Fit
+from provenmf.data import as_blocks
+from provenmf.results import Factorization
+
+
+def any_fit(blocks, k):
+    """A fit with weights and components of no interest."""
+    n, d = blocks.shape
+    return Fit(blocks, Factorization("x", np.zeros((n, k)), np.ones((k, d))))
+
+
+def best_rank_k_error(matrix, k):
+    values = np.linalg.svd(matrix, compute_uv=False)
+    return np.sqrt((values[k:] ** 2).sum() / (values**2).sum())
+
+
+@pytest.mark.parametrize("shape", [(60, 20), (20, 60), (30, 30)])
+@pytest.mark.parametrize("k", [1, 5, 19])
+def test_lower_bound_is_the_tail_of_the_spectrum(shape, k):
+    dense = np.random.default_rng(0).random(shape)
+    dense[dense < 0.5] = 0
+    for matrix in (dense, sp.csr_array(dense)):
+        blocks = as_blocks(matrix)
+        lower = any_fit(blocks, k).rank_bound.relative_error
+        best = best_rank_k_error(dense, k)
+        assert lower <= best + 1e-12
+        assert lower == pytest.approx(best, rel=1e-6, abs=1e-6)
+
+
+def test_exact_data_has_no_positive_lower_bound():
+    rng = np.random.default_rng(0)
+    matrix = rng.random((50, 4)) @ rng.random((4, 30))
+    lower = any_fit(as_blocks(matrix), 4).rank_bound.relative_error
+    assert lower < 1e-6
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse", "disk"])
+@pytest.mark.parametrize("k", [1, 3])
+def test_large_data_are_bounded_by_parts(storage, k, tmp_path, monkeypatch):
+    """Safe, and not far from the best bound; rows in order of their kind lose nothing in memory."""
+    monkeypatch.setattr(rank_bound, "GRAM_COLUMNS", 10)
+    monkeypatch.setattr(rank_bound, "PART_ROWS", 40)
+    rng = np.random.default_rng(0)
+    matrix = np.kron(np.eye(3), rng.random((41, 8))) + 0.3 * rng.random((123, 24))
+    np.save(tmp_path / "x.npy", matrix)
+    data = {"dense": matrix, "sparse": sp.csr_array(matrix), "disk": tmp_path / "x.npy"}[storage]
+    lower = any_fit(as_blocks(data), k).rank_bound.relative_error
+    best = best_rank_k_error(matrix, k)
+    assert 0.8 * best <= lower <= best
+
+
+def test_parts_that_a_product_explains_bound_nothing(monkeypatch):
+    monkeypatch.setattr(rank_bound, "GRAM_COLUMNS", 3)
+    monkeypatch.setattr(rank_bound, "PART_ROWS", 3)
+    matrix = np.random.default_rng(0).random((12, 10))
+    assert any_fit(as_blocks(matrix), 3).rank_bound.relative_error == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_measures(dtype):
+    rng = np.random.default_rng(1)
+    matrix = rng.random((40, 12)).astype(dtype)
+    weights, components = rng.random((40, 3)).astype(dtype), rng.random((3, 12)).astype(dtype)
+    expected = np.linalg.norm(matrix - weights @ components) / np.linalg.norm(matrix)
+    for data in (matrix, sp.csr_array(matrix)):
+        for block_rows in (None, 7):
+            blocks = as_blocks(data, block_rows=block_rows)
+            fit = Fit(blocks, Factorization("x", weights, components))
+            certificate = optimality.certify(fit)
+            measures, bounds = certificate.measures, certificate.bounds
+            assert measures["relative_error"] == pytest.approx(expected, rel=1e-5)
+            gap = measures["relative_error"] - bounds["relative_error_lower_bound"]
+            assert bounds["relative_error_gap"] == pytest.approx(gap) and gap >= 0
+
+
+@pytest.mark.parametrize("constraint", ["nonnegative", "simplex"])
+def test_weights_residual_is_zero_only_at_the_best_weights(constraint):
+    from provenmf.methods.weights import encode
+
+    rng = np.random.default_rng(2)
+    blocks = as_blocks(rng.random((30, 8)))
+    components = rng.random((4, 8))
+    best = encode(blocks, components, constraint=constraint)
+    at_best = Fit(blocks, Factorization("x", best, components), constraint)
+    assert optimality.weights_residual(at_best) < 1e-6
+    worse = Fit(blocks, Factorization("x", np.roll(best, 1, axis=0), components), constraint)
+    assert optimality.weights_residual(worse) > 0.1
+
+
+def test_simplex_residual_bounds_the_suboptimality():
+    from provenmf.methods.weights import encode
+
+    rng = np.random.default_rng(3)
+    matrix, components = rng.random((30, 8)), rng.random((4, 8))
+    blocks = as_blocks(matrix)
+    best = encode(blocks, components, constraint="simplex")
+    weights = rng.dirichlet(np.ones(4), 30)
+    loss = [0.5 * np.linalg.norm(matrix - w @ components) ** 2 for w in (weights, best)]
+    given = Fit(blocks, Factorization("x", weights, components), "simplex")
+    bound = optimality.weights_residual(given) ** 2
+    assert loss[0] - loss[1] <= bound + 1e-12
+
+
+def test_zero_data_do_not_divide_by_zero():
+    blocks = as_blocks(np.zeros((4, 3)))
+    certificate = optimality.certify(any_fit(blocks, 1))
+    assert certificate.measures == {"error": 0.0}
+
+
+def test_repeated_singular_values_leave_the_bound_below_an_achieved_error():
+    """Lanczos missed repeated values: a "lower bound" of .8305 stood above an error of .8161."""
+    counts = [100] * 8 + list(range(90, 8, -9)) + [1] * 1100
+    owner = np.repeat(np.arange(len(counts)), counts)
+    rows = sp.csr_array((np.ones(len(owner)), (np.arange(len(owner)), owner)))
+    fitted = ConeNMF(8, random_state=0).fit(rows)
+    bounds, error = fitted.certificate_.bounds, fitted.certificate_.measures["relative_error"]
+    best = np.sqrt(1 - 800 / sum(counts))
+    assert bounds["relative_error_lower_bound"] <= best <= error
+    assert bounds["relative_error_lower_bound"] == pytest.approx(best, abs=1e-6)
+    again = ConeNMF(8, random_state=0).fit(rows).certificate_
+    assert again.bounds == bounds
+
+
+def test_a_spectrum_that_killed_arpack():
+    counts = np.r_[np.full(14, 100), np.ones(1100, dtype=int)]
+    owner = np.repeat(np.arange(len(counts)), counts)
+    rows = sp.csr_array((np.ones(len(owner)), (np.arange(len(owner)), owner)))
+    assert any_fit(as_blocks(rows), 14).rank_bound.relative_error == pytest.approx(
+        np.sqrt(1100 / counts.sum()), abs=1e-6
+    )

@@ -1,0 +1,129 @@
+"""Rigidity agrees with exhaustive linear programs, and its distance is never too large."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from provenmf.certificate import rigidity
+from provenmf.certificate.rigidity import Entries, Isolation, search
+
+
+def sparse_factors(seed, k=3, n=12, d=9, zeros=0.35):
+    rng = np.random.default_rng(seed)
+    weights = rng.random((n, k)) * (rng.random((n, k)) > zeros)
+    components = rng.random((k, d)) * (rng.random((k, d)) > zeros)
+    return weights, components
+
+
+def is_rigid(weights, components):
+    """Largest and smallest value of every T_ij under all conditions, one program each."""
+    k = len(components)
+    conditions = []
+    for row, j in zip(*np.nonzero(weights == 0), strict=True):
+        condition = np.zeros((k, k))
+        condition[:, j] = weights[row]
+        conditions.append(condition)
+    for i, column in zip(*np.nonzero(components == 0), strict=True):
+        condition = np.zeros((k, k))
+        condition[i] = -components[:, column]
+        conditions.append(condition)
+    if not conditions:
+        return False
+    matrix = np.array(conditions).reshape(len(conditions), -1)
+    bounds = [(0, 0) if i == j else (-1, 1) for i in range(k) for j in range(k)]
+    for unknown in range(k * k):
+        for sign in (1, -1):
+            goal = np.zeros(k * k)
+            goal[unknown] = sign
+            found = linprog(goal, A_ub=-matrix, b_ub=np.zeros(len(matrix)), bounds=bounds)
+            if found.fun < -1e-7:
+                return False
+    return True
+
+
+@pytest.mark.parametrize("zeros", [0.15, 0.25, 0.35])
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_agrees_with_all_programs(k, zeros):
+    answers = set()
+    for seed in range(6):
+        weights, components = sparse_factors(seed, k, zeros=zeros)
+        if (weights.max(axis=0) == 0).any() or (components.max(axis=1) == 0).any():
+            continue
+        entries = Entries(weights, components)
+        found = search(entries, entries.zeros)
+        expected = is_rigid(weights, components)
+        assert (found.isolation is not None) == expected
+        assert (found.direction is not None) == (not expected)
+        answers.add(expected)
+    assert answers
+
+
+def test_a_part_of_the_entries_gives_the_same_answer(monkeypatch):
+    monkeypatch.setattr(rigidity, "AT_ONCE", 5)
+    for seed in range(5):
+        weights, components = sparse_factors(seed, 3, n=40, d=30, zeros=0.1)
+        entries = Entries(weights, components)
+        found = search(entries, entries.zeros)
+        assert (found.isolation is not None) == is_rigid(weights, components)
+
+
+def test_an_entry_off_zero_leaves_a_freedom_of_its_size():
+    weights, components = (
+        np.vstack([np.eye(3), np.ones(3)]),
+        np.hstack([np.eye(3), np.ones((3, 1))]),
+    )
+    near = weights.copy()
+    near[0, 1] = 1e-8
+    entries = Entries(near, components)
+    assert search(entries, entries.zeros).isolation is None
+    found = search(entries, entries.up_to(1e-6)).isolation
+    assert 1e-9 < found.freedom < 1e-6 < 1e-2 < found.reach
+
+
+def two_triangles():
+    """Two factorizations of one product: the triangles of every other vertex of a hexagon.
+
+    Rows are the corners of their intersection, columns the edges of the hexagon; entries are
+    distances. Each triangle is a set of parts with the same product.
+    """
+    angles = np.arange(6) * np.pi / 3
+    corners = np.column_stack([np.cos(angles), np.sin(angles)])
+    normals = np.column_stack([np.cos(angles + np.pi / 6), np.sin(angles + np.pi / 6)])
+    core = normals / np.sqrt(3)
+    factors = []
+    for triangle in (corners[::2], corners[1::2]):
+        system = np.vstack([triangle.T, np.ones(3)])
+        weights = np.linalg.solve(system, np.vstack([core.T, np.ones(6)])).T
+        components = np.cos(np.pi / 6) - triangle @ normals.T
+        weights[np.abs(weights) < 1e-9] = 0
+        components[np.abs(components) < 1e-9] = 0
+        factors.append((weights, components))
+    return factors
+
+
+@pytest.mark.parametrize("farkas", [True, False])
+def test_another_factorization_is_at_least_as_far_as_claimed(farkas, monkeypatch):
+    if not farkas:
+        monkeypatch.setattr(rigidity, "FARKAS_SIZE", 0)
+    (weights, components), (others, other_components) = two_triangles()
+    np.testing.assert_allclose(weights @ components, others @ other_components, atol=1e-12)
+    entries = Entries(weights, components)
+    found = search(entries, entries.zeros).isolation
+    transition = np.linalg.lstsq(entries.factors.weights, others, rcond=None)[0]
+    distances = []
+    for order in permutations(range(3)):
+        ordered = transition[:, order]
+        if (np.diag(ordered) > 0).all():
+            distances.append(np.linalg.norm(ordered / np.diag(ordered) - np.eye(3)))
+    assert 0 < found.reach < min(distances)
+
+
+def test_roots():
+    assert rigidity._roots(0.0, 0.0, 1.0) is None
+    assert rigidity._roots(1.0, 0.0, 1.0) == Isolation(0.0, pytest.approx(0.5))
+    found = rigidity._roots(1.0, 0.01, 2.0)
+    for tau in (found.freedom, found.reach):
+        assert tau == pytest.approx(0.01 + 2 * tau**2 / (1 - tau), rel=1e-6)
+    assert rigidity._roots(1.0, 1.0, 1.0) is None

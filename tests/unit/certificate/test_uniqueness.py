@@ -1,0 +1,122 @@
+"""What a certificate says about uniqueness, and when it must not say anything."""
+
+import numpy as np
+import pytest
+
+from provenmf import HALS, SPA, certify, factorize
+from provenmf.certificate import uniqueness
+from provenmf.certificate.fit import Fit
+from provenmf.certificate.scattered import fewest_zeros
+from provenmf.certificate.uniqueness import EVERYWHERE, MOST_IN_A_FIT, NEARBY, examine
+from provenmf.data import as_blocks
+from provenmf.results import Factorization
+
+SEPARABLE = np.vstack([np.eye(3), np.full((2, 3), 1 / 3)])
+SPREAD = np.hstack([np.eye(3), np.ones((3, 2))])
+
+
+def certificate_of(weights, components):
+    blocks = as_blocks(weights @ components)
+    return uniqueness.certify(Fit(blocks, Factorization("hals", weights, components)))
+
+
+def statuses(certificate):
+    return [check.status for check in certificate.checks if check.name in (EVERYWHERE, NEARBY)]
+
+
+def test_unique_parts():
+    certificate = certificate_of(SEPARABLE, SPREAD)
+    assert statuses(certificate) == ["holds", "holds"]
+    assert certificate.bounds["components_proved_unique"] == 3
+    assert 0 < certificate.bounds["mixing_of_any_other_factorization"] < 1
+    assert "unique" in certificate.verdict
+
+
+def test_parts_that_can_be_mixed():
+    components = SPREAD.copy()
+    components[0] = 1.0
+    certificate = certificate_of(SEPARABLE, components)
+    assert statuses(certificate) == ["fails", "fails"]
+    assert certificate.measures["components_turn_by_degrees"][0] > 1
+    assert "not unique" in certificate.verdict
+
+
+def test_a_component_may_be_unique_alone():
+    found = examine(SEPARABLE, np.vstack([SPREAD[:2], np.ones(5)]))
+    assert found.in_all == 2 and found.ambiguity is not None
+    assert (found.ambiguity.degrees[:2] == 0).all() and found.ambiguity.degrees[2] > 1
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_scale_does_not_matter(scale, dtype):
+    if dtype == np.float32:
+        scale = scale ** (1 / 5)
+    sizes = np.array([scale, 1.0, 1 / scale], dtype=dtype)
+    found = examine((SEPARABLE * sizes).astype(dtype), (SPREAD / sizes[:, None]).astype(dtype))
+    assert found.everywhere and found.isolation == examine(SEPARABLE, SPREAD).isolation
+
+
+@pytest.mark.parametrize(
+    "weights, components, reason",
+    [
+        (SEPARABLE, -SPREAD, "negative"),
+        (SEPARABLE * [1, 1, 0], SPREAD, "no weight"),
+        (SEPARABLE[:, [0, 1, 1]], SPREAD, "independent"),
+        (SEPARABLE * np.nan, SPREAD, "finite"),
+        (np.ones((5, 31)), np.ones((31, 5)), "beyond"),
+        (SEPARABLE + [[0, 1e-300, 0]] * 5, SPREAD, "magnitude"),
+    ],
+)
+def test_unknown_with_its_reason(weights, components, reason):
+    found = examine(weights, components)
+    assert reason in found.reason and not found.everywhere and found.isolation is None
+    blocks = as_blocks(np.ones((5, 5)))
+    factorization = Factorization("hals", weights, components)
+    certificate = uniqueness.certify(Fit(blocks, factorization))
+    assert statuses(certificate) == ["unknown", "unknown"] and not certificate.bounds
+
+
+def test_one_part_is_unique():
+    assert examine(np.ones((4, 1)), np.ones((1, 3))).everywhere
+
+
+@pytest.mark.parametrize("method", [HALS, SPA])
+def test_every_certificate_says_whether_the_parts_are_unique(method):
+    matrix = SEPARABLE @ SPREAD
+    names = [check.name for check in method(3).fit(matrix).certificate_.checks]
+    assert "no other parts nearby" in names and "no other parts, same product" in names
+
+
+def test_more_zeros_never_lose_uniqueness_by_the_order_of_rows():
+    rng = np.random.default_rng(1)
+    weights = rng.random((30, 3)) * (rng.random((30, 3)) > 0.4)
+    components = rng.random((3, 20)) * (rng.random((3, 20)) > 0.4)
+    found = examine(weights, components)
+    for order in (rng.permutation(30), np.arange(30)[::-1]):
+        again = examine(weights[order], components)
+        assert again.everywhere == found.everywhere
+        assert (again.isolation is None) == (found.isolation is None)
+
+
+def test_many_components_are_examined_by_certify_and_not_in_a_fit():
+    k = MOST_IN_A_FIT + 1
+    X = np.vstack([np.eye(k), np.full((1, k), 1 / k)])
+    result = factorize(X, k, method="spa")
+    in_the_fit = {check.name: check for check in result.certificate.checks}[NEARBY]
+    assert in_the_fit.status == "unknown" and "provenmf.certify" in in_the_fit.note
+    assert {check.name: check.status for check in certify(X, result).checks}[NEARBY] == "holds"
+
+
+def test_zeros_that_scattering_needs_are_a_check():
+    """Rigid nearby, but the second component has no zero entry at all: scattering is ruled out."""
+    full = np.vstack([SPREAD[0], np.ones(5), SPREAD[2]])
+    assert fewest_zeros(SEPARABLE, full) == (0, "component 2, entries")
+    check = certificate_of(SEPARABLE, full).checks[-1]
+    assert (check.status, check.value, check.threshold) == ("fails", 0, 2)
+    assert certificate_of(SEPARABLE, SPREAD).checks[-1].status == "holds"
+
+
+def test_zero_rows_are_no_points_of_the_cone():
+    weights = np.vstack([np.zeros((3, 2)), [[1.0, 1.0], [2.0, 1.0]]])
+    assert fewest_zeros(weights, np.eye(2)) == (0, "component 1, weights")

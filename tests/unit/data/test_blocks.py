@@ -1,0 +1,144 @@
+"""One interface, many storages: every pass gives the same answer wherever the rows live."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf.data import as_blocks, is_outside_memory
+from provenmf.errors import InvalidInput, UnreadableFile
+
+
+@pytest.fixture
+def matrix():
+    return np.random.default_rng(0).random((37, 5))
+
+
+def npy(matrix, folder):
+    path = folder / "matrix.npy"
+    np.save(path, matrix)
+    return path
+
+
+def hdf5(matrix, folder):
+    h5py = pytest.importorskip("h5py")
+    return h5py.File(folder / "matrix.h5", "w").create_dataset("X", data=matrix)
+
+
+def zarr(matrix, folder):
+    return pytest.importorskip("zarr").array(matrix, chunks=(10, 5))
+
+
+STORAGES = {
+    "array": lambda m, folder: m,
+    "fortran order": lambda m, folder: np.asfortranarray(m),
+    "csr matrix": lambda m, folder: sp.csr_matrix(m),
+    "csc array": lambda m, folder: sp.csc_array(m),
+    "frame": lambda m, folder: pytest.importorskip("pandas").DataFrame(m),
+    "path of npy": npy,
+    "text path of npy": lambda m, folder: str(npy(m, folder)),
+    "memmap": lambda m, folder: np.load(npy(m, folder), mmap_mode="r"),
+    "slice of memmap": lambda m, folder: np.load(npy(np.vstack([m, m]), folder), mmap_mode="r")[
+        37:
+    ],
+    "fortran memmap": lambda m, folder: np.load(npy(np.asfortranarray(m), folder), mmap_mode="r"),
+    "hdf5": hdf5,
+    "dask": lambda m, folder: pytest.importorskip("dask.array").from_array(m, chunks=(10, 2)),
+    "zarr": zarr,
+}
+
+
+def dense(block):
+    return block.toarray() if sp.issparse(block) else np.asarray(block)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("block_rows", [None, 1, 10, 37, 1000])
+def test_every_storage_gives_the_same_passes(storage, block_rows, matrix, tmp_path):
+    blocks = as_blocks(STORAGES[storage](matrix, tmp_path), block_rows=block_rows)
+    assert blocks.shape == matrix.shape
+    assert blocks.dtype == np.float64
+    np.testing.assert_array_equal(dense(blocks.everything()), matrix)
+    np.testing.assert_array_equal(dense(blocks.take(np.array([30, 2, 2]))), matrix[[30, 2, 2]])
+    state = np.arange(37.0)
+    total, count = blocks.map_reduce(lambda b, s: (b.T @ s, len(s)), state)
+    np.testing.assert_allclose(total, matrix.T @ state)
+    assert count == 37
+    sums = blocks.map_rows(lambda b: b @ np.ones(5))
+    np.testing.assert_allclose(sums, matrix.sum(axis=1))
+    row, value = blocks.arg_reduce(lambda b: b @ np.ones(5))
+    assert row == matrix.sum(axis=1).argmax()
+    assert value == pytest.approx(matrix.sum(axis=1).max())
+    row, _ = blocks.arg_reduce(lambda b: b @ np.ones(5), largest=False)
+    assert row == matrix.sum(axis=1).argmin()
+
+
+@pytest.mark.parametrize("block_rows", [1, 3, 8])
+def test_ties_go_to_the_lowest_row(block_rows):
+    blocks = as_blocks(np.ones((8, 2)), block_rows=block_rows)
+    assert blocks.arg_reduce(lambda b: b[:, 0])[0] == 0
+    assert blocks.arg_reduce(lambda b: b[:, 0], largest=False)[0] == 0
+
+
+def test_dense_blocks_are_views(matrix):
+    blocks = as_blocks(matrix, block_rows=10)
+    assert all(np.shares_memory(matrix, b) for _, _, b in blocks.each(lambda b: b))
+
+
+def test_stored_entries(matrix, tmp_path):
+    matrix[0] = 0
+    assert (
+        as_blocks(matrix).stored_entries == as_blocks(npy(matrix, tmp_path)).stored_entries == 185
+    )
+    assert as_blocks(sp.csr_array(matrix)).stored_entries == 180
+
+
+def test_progress_counts_rows(matrix):
+    seen = []
+    blocks = as_blocks(matrix, block_rows=10, progress=lambda done, n: seen.append((done, n)))
+    blocks.map_reduce(lambda b: b.sum())
+    assert seen == [(10, 37), (20, 37), (30, 37), (37, 37)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_floating_types_stay(dtype, matrix):
+    assert as_blocks(matrix.astype(dtype)).dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64])
+def test_whole_numbers_become_double(dtype, tmp_path):
+    matrix = np.eye(4).astype(dtype)
+    assert as_blocks(matrix).dtype == np.float64
+    assert as_blocks(npy(matrix, tmp_path)).read(0, 2).dtype == np.float64
+
+
+@pytest.mark.parametrize("bad", [np.ones(3), np.ones((2, 2)) * 1j, np.array([["a"]])])
+def test_what_is_no_real_matrix_is_refused(bad):
+    with pytest.raises(InvalidInput, match="X"):
+        as_blocks(bad)
+
+
+def test_a_foreign_or_truncated_file_is_refused(tmp_path, matrix):
+    foreign = tmp_path / "foreign.npy"
+    foreign.write_bytes(b"not a matrix at all")
+    with pytest.raises(UnreadableFile, match="foreign.npy"):
+        as_blocks(foreign)
+    path = npy(matrix, tmp_path)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(UnreadableFile, match="matrix.npy is shorter than its header says"):
+        as_blocks(path)
+    with pytest.raises(UnreadableFile, match="nowhere.npy"):
+        as_blocks(tmp_path / "nowhere.npy")
+
+
+def test_a_file_cut_short_after_opening_is_noticed(tmp_path, matrix):
+    path = npy(matrix, tmp_path)
+    blocks = as_blocks(path, block_rows=10)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(UnreadableFile, match="changed while it was read"):
+        blocks.map_reduce(lambda b: b.sum())
+
+
+def test_what_is_outside_memory(matrix, tmp_path):
+    assert is_outside_memory(npy(matrix, tmp_path))
+    assert not is_outside_memory(matrix)
+    assert not is_outside_memory(sp.csr_array(matrix))

@@ -1,0 +1,149 @@
+"""Files that are read block by block: in order, ahead, and never other than they were opened."""
+
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf import HALS, SPA, UnreadableFile
+from provenmf.data import as_blocks
+from provenmf.data.disk import NEIGHBOURS, group_starts
+from provenmf.errors import InvalidInput
+
+
+@pytest.fixture
+def path(tmp_path):
+    np.save(tmp_path / "X.npy", np.random.default_rng(0).random((60, 5)))
+    return tmp_path / "X.npy"
+
+
+def test_the_next_block_is_read_while_one_is_worked_on(path):
+    blocks = as_blocks(path, block_rows=20)
+    read, second = blocks.read, threading.Event()
+
+    def noted(start, stop):
+        if start == 20:
+            second.set()
+        return read(start, stop)
+
+    blocks.read = noted
+    starts = [start for start, _, there in blocks.each(lambda b: second.wait(30)) if there]
+    assert starts == [0, 20, 40]
+
+
+def test_an_error_of_the_reader_is_raised_and_a_pass_may_be_left(path):
+    blocks = as_blocks(path, block_rows=10)
+    assert next(blocks.each(len))[2] == 10
+    path.unlink()
+    with pytest.raises(UnreadableFile, match="can no longer be read"):
+        blocks.map_reduce(len)
+    reading = [t for t in threading.enumerate() if t.name.startswith("provenmf-reading")]
+    assert not reading
+
+
+@pytest.mark.parametrize("rows", [[], [5], [59, 0, 7, 7, 30, 8], list(range(60))[::-1]])
+@pytest.mark.parametrize("block_rows", [1, 7, 100])
+def test_rows_are_taken_in_the_order_asked_for(path, rows, block_rows):
+    found = as_blocks(path, block_rows=block_rows).take(np.array(rows, dtype=int))
+    np.testing.assert_array_equal(found, np.load(path)[rows])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_groups_of_rows_that_are_read_together(seed):
+    """No gap wider than the neighbours', no more than a block, and no group too many."""
+    rng = np.random.default_rng(seed)
+    rows, most = np.sort(rng.integers(0, 400, 60)), int(rng.integers(1, 60))
+    groups = np.split(rows, group_starts(rows, most))
+    assert all(len(group) and group[-1] - group[0] < most for group in groups)
+    assert all((np.diff(group) <= NEIGHBOURS).all() for group in groups)
+    for group, following in zip(groups, groups[1:]):
+        assert following[0] - group[-1] > NEIGHBOURS or following[0] - group[0] >= most
+
+
+def test_a_file_that_changes_between_passes(path):
+    """Another process writes to the file in the middle of a fit."""
+
+    def overwrite(row):
+        np.save(path, np.load(path) + row["residual"])
+
+    with pytest.raises(UnreadableFile, match=r"X.npy changed while it was read"):
+        SPA(3, callback=overwrite).fit(path)
+    SPA(3).fit(path)  # now nobody does
+
+
+def test_truncated_files(path):
+    content = path.read_bytes()
+    for length in (len(content) - 8, len(content) // 2, 130, 40, 0):
+        path.write_bytes(content[:length])
+        with pytest.raises(UnreadableFile, match="truncated|not a .npy matrix"):
+            as_blocks(path)
+
+
+@pytest.mark.parametrize("model", [SPA(2), HALS(2)])
+def test_the_first_bad_entry_is_named(path, model):
+    X = np.load(path)
+    X[47, 3] = np.inf
+    np.save(path, X)
+    message = r"infinity in 1 entries, the first of them in row 47 \(block 2\)"
+    with pytest.raises(InvalidInput, match=message):
+        model.fit(as_blocks(path, block_rows=20))
+
+
+def test_the_first_missing_entry_of_sparse_rows_is_named():
+    da = pytest.importorskip("dask.array")
+    X = np.where(np.eye(9) > 0, 1.0, 0)
+    X[6, 6] = np.nan
+    rows = da.from_array(X, chunks=(4, 9)).map_blocks(sp.csr_array, meta=sp.csr_array((0, 0)))
+    with pytest.raises(InvalidInput, match=r"NaN in 1 entries, the first of them in row 6 \(block"):
+        SPA(2).fit(rows)
+
+
+class TestParquet:
+    def write(self, folder, X, **more):
+        pandas, _ = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+        frame = pandas.DataFrame(X, columns=[f"c{i}" for i in range(X.shape[1])]).assign(**more)
+        frame.to_parquet(folder / "X.parquet", row_group_size=7)
+        return folder / "X.parquet"
+
+    @pytest.mark.parametrize("block_rows", [None, 1, 5, 7, 30])
+    @pytest.mark.parametrize("kind", [np.float64, np.float32, np.int32])
+    def test_blocks_need_not_be_row_groups(self, tmp_path, block_rows, kind):
+        X = (100 * np.random.default_rng(0).random((31, 4))).astype(kind)
+        blocks = as_blocks(self.write(tmp_path, X), block_rows=block_rows)
+        assert blocks.dtype == (np.float32 if kind == np.float32 else np.float64)
+        np.testing.assert_array_equal(blocks.everything(), X)
+        np.testing.assert_array_equal(blocks.take(np.array([30, 0, 8])), X[[30, 0, 8]])
+        np.testing.assert_allclose(blocks.map_reduce(lambda b: b.T @ b), X.T @ X, rtol=1e-5)
+
+    def test_fit_and_refusals(self, tmp_path):
+        X = np.random.default_rng(0).random((31, 4))
+        path = self.write(tmp_path, X)
+        np.testing.assert_array_equal(SPA(2).fit(str(path)).anchors_, SPA(2).fit(X).anchors_)
+        with pytest.raises(InvalidInput, match="column 'name'"):
+            as_blocks(self.write(tmp_path, X, name="a"))
+        path.write_bytes(path.read_bytes()[:-20])
+        with pytest.raises(UnreadableFile, match="not a readable Parquet file"):
+            as_blocks(path)
+
+    def test_a_damaged_page_is_an_error_that_names_the_file(self, tmp_path):
+        good = self.write(tmp_path, np.random.default_rng(0).random((31, 4)))
+        content = bytearray(good.read_bytes())
+        content[4:40] = bytes(36)  # the first page; the list of contents at the end is whole
+        good.write_bytes(content)
+        with pytest.raises(UnreadableFile, match=good.name):
+            as_blocks(good).everything()
+
+
+def test_an_hdf5_file_that_changes_is_noticed(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "X.h5"
+    with h5py.File(path, "w") as file:
+        file["X"] = np.random.default_rng(0).random((60, 5))
+    with h5py.File(path, "r") as file:
+        blocks = as_blocks(file["X"], block_rows=20)
+        assert blocks.map_reduce(np.sum) > 0
+        with open(path, "ab") as other:
+            other.write(b"more")
+        with pytest.raises(UnreadableFile, match="X.h5 changed while it was read"):
+            blocks.map_reduce(np.sum)

@@ -1,0 +1,189 @@
+"""The door for arrays: nothing of the user's changes, every real type is read, bad ones named."""
+
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf.data import as_blocks
+from provenmf.datasets.separable import dirichlet_mixtures
+from provenmf.errors import InvalidInput
+from provenmf.linalg.storage import own_rows
+from provenmf.methods import CATALOGUE, estimator_class
+
+X = dirichlet_mixtures(n_rows=40, n_columns=8, n_components=3, random_state=0).data
+SMALL = np.where(X > np.median(X), X, 0.0)
+
+
+def unsorted_rows(matrix: np.ndarray) -> sp.csr_array:
+    """Rows whose columns run backwards, each entry in two halves."""
+    rows, columns = np.nonzero(matrix)
+    order = np.lexsort((-columns, rows))
+    rows, columns = np.repeat(rows[order], 2), np.repeat(columns[order], 2)
+    values = matrix[rows, columns] / 2
+    pointers = np.searchsorted(rows, np.arange(len(matrix) + 1))
+    return sp.csr_array((values, columns, pointers), shape=matrix.shape)
+
+
+def seeded(method: str):
+    model = estimator_class(method)(n_components=3)
+    return model.set_params(random_state=0) if "random_state" in model.get_params() else model
+
+
+def parts_of(matrix: sp.csr_array) -> tuple[bytes, bytes, bytes]:
+    return matrix.data.tobytes(), matrix.indices.tobytes(), matrix.indptr.tobytes()
+
+
+@pytest.mark.parametrize("method", sorted(CATALOGUE))
+def test_a_fit_leaves_unsorted_rows_as_they_are(method):
+    given = unsorted_rows(SMALL)
+    before = parts_of(given)
+    found = seeded(method).fit(given)
+    assert parts_of(given) == before
+    wanted = seeded(method).fit(sp.csr_array(SMALL))
+    np.testing.assert_allclose(found.components_, wanted.components_, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", sorted(CATALOGUE))
+@pytest.mark.parametrize("kind", ["dense", "sorted", "unsorted"])
+def test_read_only_data_are_accepted(method, kind):
+    given = SMALL.copy() if kind == "dense" else sp.csr_array(SMALL)
+    given = unsorted_rows(SMALL) if kind == "unsorted" else given
+    arrays = [given] if kind == "dense" else [given.data, given.indices, given.indptr]
+    for array in arrays:
+        array.flags.writeable = False
+    assert seeded(method).fit(given).components_.shape == (3, 8)
+
+
+def test_threads_may_share_unsorted_rows():
+    given = unsorted_rows(np.tile(SMALL, (5, 1)))
+    before = parts_of(given)
+    found = []
+
+    def fit():
+        found.append(seeded("and_descent").fit(given).components_)
+
+    threads = [threading.Thread(target=fit) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert parts_of(given) == before
+    assert len(found) == 3
+    assert all(np.array_equal(found[0], other) for other in found)
+
+
+def test_sorted_rows_are_shared():
+    given = sp.csr_array(SMALL)
+    assert np.shares_memory(as_blocks(given).everything().data, given.data)
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr", "csc", "bsr", "coo", "dia"])
+@pytest.mark.parametrize("dtype", ["f2", "g", ">f4", ">f8", ">i4", "i1", "u8", "?"])
+def test_every_real_type_becomes_a_native_float(kind, dtype):
+    numbers = np.round(SMALL * 10)
+    given = numbers.astype(dtype) if kind == "dense" else getattr(sp, f"{kind}_array")(numbers)
+    if kind != "dense":
+        given.data = given.data.astype(dtype)
+    block = as_blocks(given).everything()
+    assert block.dtype == (np.float32 if dtype == ">f4" else np.float64)
+    assert block.dtype.isnative
+    dense = block.toarray() if kind != "dense" else block
+    np.testing.assert_array_equal(dense, numbers.astype(dtype).astype(np.float64))
+
+
+@pytest.mark.parametrize("dtype", ["c16", "U3", "M8[s]"])
+def test_other_types_are_refused(dtype):
+    with pytest.raises(InvalidInput, match="real numbers are needed"):
+        as_blocks(np.zeros((2, 2), dtype=dtype))
+
+
+def test_objects_are_numbers_or_refused():
+    np.testing.assert_array_equal(as_blocks(SMALL.astype(object)).everything(), SMALL)
+    with pytest.raises(InvalidInput, match="real numbers are needed"):
+        as_blocks(np.full((2, 2), "text", dtype=object))
+
+
+def test_dense_rows_are_shared_where_they_lie_one_after_the_other():
+    assert np.shares_memory(as_blocks(SMALL).everything(), SMALL)
+    for other in (np.asfortranarray(SMALL), SMALL[:, ::-1].copy()[:, ::-1]):
+        found = as_blocks(other).everything()
+        assert found.flags.c_contiguous
+        np.testing.assert_array_equal(found, SMALL)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr", "coo"])
+def test_indices_are_as_narrow_as_they_can_be(form):
+    given = getattr(sp, f"{form}_array")(SMALL)
+    names = ("row", "col") if form == "coo" else ("indices", "indptr")
+    if form == "coo":
+        given.coords = tuple(places.astype(np.int64) for places in given.coords)
+    else:
+        for name in names:
+            setattr(given, name, getattr(given, name).astype(np.int64))
+    found = own_rows(given)
+    assert found.indices.dtype == found.indptr.dtype == np.int32
+    assert all(getattr(given, name).dtype == np.int64 for name in names)
+
+
+def damaged(kind: str) -> sp.sparray:
+    matrix = getattr(sp, f"{'csr' if kind == 'pointers' else kind}_array")(SMALL)
+    if kind == "coo":
+        matrix.col[0] = 10**6
+    elif kind == "pointers":
+        matrix.indptr[1:-1] = 10**6
+    else:
+        matrix.indices[0] = 10**6
+    return matrix
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "bsr", "coo", "pointers"])
+def test_indices_outside_the_matrix_are_refused(kind):
+    with pytest.raises(InvalidInput, match="not a valid sparse matrix"):
+        own_rows(damaged(kind))
+    with pytest.raises(InvalidInput, match="not a valid sparse matrix"):
+        estimator_class("spa")(n_components=2).fit(damaged(kind))
+
+
+def test_pointers_that_end_in_zero_are_checked():
+    matrix = sp.csr_array(SMALL)
+    matrix.indptr[1:-1] = 10**6
+    matrix.indptr[-1] = 0  # scipy takes this for a matrix without entries
+    with pytest.raises(InvalidInput, match="must not decrease"):
+        own_rows(matrix)
+
+
+@pytest.mark.parametrize("method", sorted(CATALOGUE))
+@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e-170, 1e-61, 1e61, 1e100, 1e300])
+def test_extreme_scales_are_refused_by_name(method, size):
+    given = X / X.max() * size
+    with pytest.raises(InvalidInput, match=r"outside 1e-60 to 1e60: multiply it by 1e") as refusal:
+        seeded(method).fit(given)
+    factor = float(str(refusal.value).rpartition(" ")[2])
+    assert 1e-60 < (given * factor).max() < 1e60
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("size", [1e-59, 1e-30, 1e30, 1e59])
+@pytest.mark.parametrize("method", ["spa", "merit", "hals", "anls", "and_descent"])
+def test_a_fit_does_not_depend_on_the_scale(method, size, form):
+    data = X / X.max()
+    plain = seeded(method).fit(form(data))
+    scaled = seeded(method).fit(form(data * size))
+    measure = "relative_error"
+    assert scaled.certificate_.measures[measure] == pytest.approx(
+        plain.certificate_.measures[measure], abs=1e-3
+    )
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("size", [1e-30, 1e30])
+@pytest.mark.parametrize("method", sorted(CATALOGUE))
+def test_single_precision_out_of_reach_is_computed_in_double(method, size, form):
+    data = (X / X.max() * size).astype(np.float32)
+    model = seeded(method).fit(form(data))
+    found = model.factorization_
+    rest = data.astype(float) / size - found.weights @ (found.components / size)
+    error = np.linalg.norm(rest) / np.linalg.norm(data.astype(float) / size)
+    assert model.certificate_.measures["relative_error"] == pytest.approx(error, abs=0.01)

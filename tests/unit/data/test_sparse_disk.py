@@ -1,0 +1,219 @@
+"""Sparse rows on disk: the file, its blocks, and the answers of methods that read it."""
+
+import zipfile
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import provenmf.data.sparse_disk as sparse_disk
+from provenmf import factorize
+from provenmf.data import as_blocks
+from provenmf.errors import InvalidInput, ProvenmfError, TooLarge, UnreadableFile
+from provenmf.io import read_table
+from provenmf.io.sparse_rows import open_sparse_rows, write_sparse_rows
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    weights = np.vstack([np.eye(4), rng.dirichlet(np.full(4, 0.4), 196)])
+    corners = rng.random((4, 30)) * (rng.random((4, 30)) > 0.5)
+    dense = weights * (weights > 0.2) @ corners
+    dense[17] = 0
+    return sp.csr_array(dense)
+
+
+@pytest.fixture
+def path(tmp_path, rows, monkeypatch):
+    """Written in uneven chunks, read in many blocks."""
+    monkeypatch.setattr(sparse_disk, "BLOCK_BYTES", 12 * 400)
+    path = tmp_path / "rows.npz"
+    chunks = [rows[:1], rows[1:1], rows[1:90], rows[90:]]
+    names = {"rows": [f"r{i}" for i in range(200)], "columns": [f"c{j}" for j in range(30)]}
+    assert write_sparse_rows(path, chunks, 30, names) == (200, rows.nnz)
+    return path
+
+
+def same(a, b):
+    return a.shape == b.shape and a.dtype == b.dtype and (a != b).nnz == 0
+
+
+def test_scipy_and_our_reader_read_the_file(path, rows):
+    assert same(sp.load_npz(path), rows)
+    table = read_table(path)
+    assert same(table.matrix, rows)
+    assert table.row_names[3] == "r3" and table.column_names[-1] == "c29"
+
+
+def test_blocks_cover_the_rows_in_order_with_equal_numbers_of_entries(path, rows):
+    blocks = as_blocks(path)
+    ranges = list(blocks.ranges())
+    assert len(ranges) > 3 and ranges[0][0] == 0 and ranges[-1][1] == 200
+    assert all(a[1] == b[0] for a, b in zip(ranges, ranges[1:]))
+    parts = [blocks.read(*bounds) for bounds in ranges]
+    assert max(part.nnz + part.shape[0] for part in parts) <= 400
+    assert same(sp.csr_array(sp.vstack(parts)), rows)
+    assert same(blocks.everything(), rows) and blocks.stored_entries == rows.nnz
+    some = np.array([5, 3, 199, 17, 5])
+    assert same(blocks.take(some), sp.csr_array(rows[some]))
+    assert blocks.take(np.zeros(0, int)).shape == (0, 30)
+    assert [b - a for a, b in as_blocks(path, block_rows=60).ranges()] == [60, 60, 60, 20]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", ">f8", "uint8", "bool"])
+def test_other_types_of_numbers(tmp_path, dtype):
+    matrix = sp.random_array((50, 9), density=0.3, rng=np.random.default_rng(1), format="csr")
+    matrix.data = np.ceil(5 * matrix.data).astype(dtype)
+    sp.save_npz(tmp_path / "x.npz", matrix, compressed=False)
+    blocks = as_blocks(tmp_path / "x.npz", block_rows=7)
+    wanted = np.float32 if dtype == "float32" else np.float64
+    assert blocks.dtype == wanted
+    np.testing.assert_array_equal(blocks.everything().toarray(), matrix.toarray().astype(wanted))
+    assert blocks.in_double_precision().read(3, 9).dtype == np.float64
+
+
+METHODS = (
+    "spa xray fast_anchor fast_gradient cones and_descent purification hals anls poisson merit"
+)
+
+
+@pytest.mark.parametrize("method", METHODS.split())
+def test_every_method_gives_the_answer_of_memory(path, rows, method):
+    more = {"max_iter": 8} if method in ("hals", "anls", "poisson", "and_descent") else {}
+    there = factorize(rows, 4, method=method, random_state=0, **more)
+    here = factorize(path, 4, method=method, random_state=0, **more)
+    np.testing.assert_allclose(here.components, there.components, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(here.weights, there.weights, rtol=1e-6, atol=1e-8)
+    if there.anchors is not None:
+        np.testing.assert_array_equal(here.anchors, there.anchors)
+
+
+def test_compressed_archives_and_other_arrays_are_no_rows_on_disk(tmp_path, rows):
+    sp.save_npz(tmp_path / "small.npz", rows)
+    sp.save_npz(tmp_path / "columns.npz", sp.csc_array(rows), compressed=False)
+    np.savez(tmp_path / "dense.npz", X=rows.toarray())
+    for name in ("small", "columns", "dense"):
+        assert open_sparse_rows(tmp_path / f"{name}.npz") is None
+        with pytest.raises(UnreadableFile, match="convert"):
+            as_blocks(tmp_path / f"{name}.npz")
+    with pytest.raises(UnreadableFile, match="does not exist"):
+        as_blocks(tmp_path / "nothing.npz")
+
+
+def test_a_file_that_changes_between_passes_is_noticed(path, rows):
+    blocks = as_blocks(path)
+    blocks.read(0, 5)
+    write_sparse_rows(path, [rows[:100]], 30)
+    with pytest.raises(UnreadableFile, match="changed while it was read"):
+        blocks.read(0, 5)
+    path.unlink()
+    with pytest.raises(UnreadableFile, match="can no longer be read"):
+        blocks.read(0, 5)
+
+
+def forged(path, **changes):
+    """The same archive with some arrays replaced."""
+    with np.load(path) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    np.savez(path, **{**arrays, **changes})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"indptr": np.r_[0, 5, 3, np.full(198, 9)]},
+        {"indptr": np.arange(201) + 1},
+        {"indptr": np.zeros(201, int)},
+        {"indptr": np.zeros(7, int)},
+        {"indptr": np.zeros(201)},
+        {"indices": np.zeros(3, int)},
+        {"shape": np.array([200])},
+        {"shape": np.array([-200, 30])},
+        {"shape": np.array([10**12, 30])},
+        {"data": np.array(["x"])},
+        {"data": np.zeros((2, 2))},
+    ],
+)
+def test_forged_structure_is_refused_at_once(path, change):
+    forged(path, **change)
+    with pytest.raises((UnreadableFile, TooLarge), match=str(path)):
+        as_blocks(path)
+
+
+@pytest.mark.parametrize("index", [30, -1, 10**9])
+def test_an_index_outside_the_columns_is_refused_where_it_is_read(path, rows, index):
+    indices = rows.indices.copy()
+    indices[-1] = index
+    forged(path, indices=indices)
+    blocks = as_blocks(path)
+    blocks.read(0, 10)
+    with pytest.raises(UnreadableFile, match="index outside the 30 columns"):
+        blocks.read(150, 200)
+
+
+def test_names_that_do_not_fit_are_refused(path):
+    for names in (b"{", b'{"rows": ["a"]}', b'{"columns": [1]}', b"[]"):
+        forged(path, names=np.frombuffer(names, dtype=np.uint8))
+        with pytest.raises(UnreadableFile):
+            open_sparse_rows(path).names()
+        with pytest.raises(UnreadableFile):
+            read_table(path)
+
+
+def test_damaged_files_end_in_data_or_in_one_error(path, rows):
+    content = path.read_bytes()
+    rng = np.random.default_rng(3)
+    ended = {"read": 0, "refused": 0}
+    for _ in range(150):
+        damaged = bytearray(content)
+        if rng.random() < 0.3:
+            damaged = damaged[: rng.integers(len(damaged))]
+        # half of the damage goes to headers and the directory, where it does most
+        places = np.r_[rng.integers(0, max(len(damaged), 1), 3), -rng.integers(1, 700, 3)]
+        for place in places[rng.random(6) < 0.5]:
+            if len(damaged) > abs(place):
+                damaged[place] = rng.integers(256)
+        path.write_bytes(damaged)
+        try:
+            blocks = as_blocks(path)
+            for start, stop in blocks.ranges():
+                block = blocks.read(start, stop)
+                assert block.shape == (stop - start, 30)
+            open_sparse_rows(path).names()
+            ended["read"] += 1
+        except ProvenmfError as error:
+            assert "\n" not in str(error) and str(path) in str(error)
+            ended["refused"] += 1
+    assert min(ended.values()) > 10
+
+
+def test_an_interrupted_or_failing_source_leaves_nothing(tmp_path, rows):
+    def broken(error):
+        yield rows[:50]
+        raise error
+
+    target = tmp_path / "out.npz"
+    for error in (KeyboardInterrupt(), UnreadableFile("line 3 is no good")):
+        with pytest.raises(type(error)):
+            write_sparse_rows(target, broken(error), 30)
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_leaves_the_file_that_was_there(path, rows, monkeypatch):
+    before = path.read_bytes()
+
+    def full(*arguments, **more):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("provenmf.io.sparse_rows.shutil.copyfileobj", full)
+    with pytest.raises(InvalidInput, match=r"cannot write .*No space left"):
+        write_sparse_rows(path, [rows], 30)
+    assert path.read_bytes() == before and len(list(path.parent.iterdir())) == 1
+
+
+def test_no_names_no_member(tmp_path, rows):
+    write_sparse_rows(tmp_path / "x.npz", [rows], 30, {"rows": None, "columns": None})
+    with zipfile.ZipFile(tmp_path / "x.npz") as archive:
+        assert "names.npy" not in archive.namelist()
+    assert open_sparse_rows(tmp_path / "x.npz").names() == (None, None)

@@ -1,0 +1,230 @@
+"""AND against its paper's double loop, and on everything the paper leaves out."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf.data import as_blocks
+from provenmf.errors import DegenerateData, InvalidInput
+from provenmf.methods.and_descent.solver import and_descent
+from provenmf.methods.and_descent.span import leading_span, within_span
+from provenmf.methods.and_descent.stage import StageRule
+from provenmf.metrics.recovery import total_squared_correlation_error
+
+PAPER = StageRule(schedule="paper", steps="paper", scale_rows=False)
+
+
+def literal_and(data, start, *, stages, steps=50, alpha=0.1, decay=1.1):
+    """Li17, Algorithm 1, over the whole data, in the paper's orientation and with its loops."""
+    Y, A = data.T, start.T.copy()
+    eta = 0.5 / A.shape[1]
+    for j in range(1, stages + 1):
+        Z = np.linalg.pinv(A) @ Y
+        Z[Z < alpha / decay**j] = 0
+        for _ in range(steps):
+            A = A + eta * (Y - A @ Z) @ Z.T
+    return A.T
+
+
+def problem(seed, *, n=600, k=12, d=40, signed=False, scale=0.5):
+    rng = np.random.default_rng(seed)
+    truth = rng.uniform(-0.5, 0.5, (k, d)) if signed else rng.dirichlet(np.full(d, 0.1), k)
+    weights = rng.dirichlet(np.full(k, 0.05), n)
+    mixing = np.eye(k) + rng.uniform(-scale, scale, (k, k)) / np.sqrt(k)
+    return weights @ truth, truth, mixing @ truth
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_paper_mode_gives_the_iterates_of_the_double_loop(signed):
+    data, _, start = problem(0, n=400, signed=signed)
+    for stages in (1, 3, 25):
+        expected = literal_and(data, start, stages=stages)
+        found = and_descent(as_blocks(data), start, rule=PAPER, max_iter=stages, tol=0.0)
+        difference = np.abs(found.components - expected).max() / np.abs(expected).max()
+        assert difference < 1e-8
+        assert len(found.trace) == stages
+
+
+def test_thresholds_of_the_paper_schedule():
+    data, _, start = problem(1)
+    found = and_descent(as_blocks(data), start, rule=PAPER, max_iter=5, tol=0.0)
+    np.testing.assert_allclose(found.trace["alpha"], 0.1 / 1.1 ** np.arange(1, 6))
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_adaptive_schedule_recovers_the_truth_to_rounding(seed, signed):
+    data, truth, start = problem(seed, signed=signed)
+    found = and_descent(as_blocks(data), start, max_iter=100)
+    assert found.stop_reason == "converged"
+    assert total_squared_correlation_error(found.components, truth) < 1e-15
+
+
+def test_adaptive_thresholds_fall_and_never_rise():
+    data, _, start = problem(2)
+    alpha = and_descent(as_blocks(data), start, max_iter=30).trace["alpha"]
+    assert (np.diff(alpha) <= 0).all()
+    assert (alpha[1:] >= alpha[:-1] / 10 * (1 - 1e-12)).all()
+
+
+def test_adaptive_is_no_worse_than_the_paper_under_noise_and_stays_above_it():
+    data, truth, start = problem(3)
+    noise = 0.02 * np.linalg.norm(data) / np.sqrt(data.size)
+    noisy = data + noise * np.random.default_rng(9).standard_normal(data.shape)
+    ours = and_descent(as_blocks(noisy), start)
+    paper = and_descent(as_blocks(noisy), start, rule=PAPER)
+    assert total_squared_correlation_error(
+        ours.components, truth
+    ) < total_squared_correlation_error(paper.components, truth)
+    assert ours.trace["alpha"][-1] > 1e-3
+
+
+def test_a_wrong_turn_of_the_paper_schedule_is_avoided():
+    """Nearly one-hot weights: at α = 0.1 a spurious weight above it confirms itself for good."""
+    rng = np.random.default_rng(0)
+    k, n, d = 20, 800, 30
+    logits = 20 * rng.standard_normal((n, k))
+    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    truth = rng.random((k, d))
+    start = (np.eye(k) + rng.uniform(-0.5, 0.5, (k, k)) / np.sqrt(k)) @ truth
+    data = as_blocks(weights @ truth)
+    paper = and_descent(data, start, rule=PAPER)
+    ours = and_descent(data, start)
+    assert total_squared_correlation_error(paper.components, truth) > 1e-4
+    assert total_squared_correlation_error(ours.components, truth) < 1e-12
+    assert len(ours.trace) < len(paper.trace) / 2
+
+
+def test_sparse_blocks_and_block_sizes_agree_with_dense():
+    data, _, start = problem(4)
+    data[data < 0.01] = 0.0
+    dense = and_descent(as_blocks(data), start, max_iter=8)
+    for other in (as_blocks(sp.csr_array(data)), as_blocks(data, block_rows=37)):
+        found = and_descent(other, start, max_iter=8)
+        np.testing.assert_allclose(found.components, dense.components, rtol=1e-8, atol=1e-10)
+
+
+def test_float32_data_give_float32_components():
+    data, truth, start = problem(5)
+    found = and_descent(as_blocks(data.astype(np.float32)), start, tol=1e-5)
+    assert found.components.dtype == np.float32
+    assert total_squared_correlation_error(found.components, truth) < 1e-6
+
+
+def test_zero_rows_do_not_disturb():
+    data, truth, start = problem(6)
+    data[::7] = 0.0
+    found = and_descent(as_blocks(data), start)
+    assert total_squared_correlation_error(found.components, truth) < 1e-15
+
+
+def test_dependent_components_are_restarted_from_the_data():
+    data, truth, start = problem(7, scale=0.1)
+    start[3] = start[5]
+    found = and_descent(as_blocks(data), start)
+    assert found.trace["restarts"][-1] >= 1
+    assert total_squared_correlation_error(found.components, truth) < 1e-12
+
+
+def test_paper_schedule_reports_dependence_and_stays_finite():
+    data, _, start = problem(8)
+    start[3] = start[5]
+    with pytest.warns(DegenerateData, match="dependent"):
+        found = and_descent(as_blocks(data), start, rule=PAPER, max_iter=5)
+    assert np.isfinite(found.components).all()
+
+
+def test_a_threshold_above_every_weight_is_reported_and_changes_nothing():
+    data, _, start = problem(9)
+    high = StageRule(schedule="paper", alpha=100.0, scale_rows=False)
+    with pytest.warns(DegenerateData, match="no row uses"):
+        found = and_descent(as_blocks(data), start, rule=high, max_iter=2)
+    np.testing.assert_allclose(found.components, start)
+
+
+def test_a_step_that_would_diverge_is_cut():
+    data, truth, start = problem(10)
+    many = np.tile(data, (10, 1))
+    assert np.abs(literal_and(many, start, stages=2)).max() > 1e6
+    found = and_descent(as_blocks(many), start, rule=PAPER, max_iter=60)
+    before = total_squared_correlation_error(start, truth)
+    assert total_squared_correlation_error(found.components, truth) < before / 50
+
+
+def test_a_step_size_that_diverges_is_refused_by_name():
+    data, _, start = problem(10)
+    rule = StageRule(steps="paper", step_size=100.0, scale_rows=False)
+    with pytest.raises(InvalidInput, match="step_size=100.0 makes the gradient steps diverge"):
+        and_descent(as_blocks(data), start, rule=rule)
+
+
+def test_a_threshold_may_fall_below_the_smallest_number():
+    data, _, start = problem(10)
+    found = and_descent(
+        as_blocks(data), start, rule=StageRule(schedule="paper", decay=50), max_iter=200, tol=0
+    )
+    assert np.isfinite(found.components).all() and found.state.thresholds.max() == 0.0
+
+
+def test_all_zero_data_are_refused():
+    with pytest.raises(InvalidInput, match="zero everywhere"):
+        and_descent(as_blocks(np.zeros((5, 4))), np.eye(2, 4))
+
+
+def test_start_is_not_modified():
+    data, _, start = problem(11)
+    before = start.copy()
+    and_descent(as_blocks(data), start, max_iter=3)
+    np.testing.assert_array_equal(start, before)
+
+
+def test_callback_sees_every_stage_and_can_stop():
+    data, _, start = problem(12)
+    rows = []
+    found = and_descent(
+        as_blocks(data), start, callback=lambda row: rows.append(row) or len(rows) == 4
+    )
+    assert found.stop_reason == "callback" and len(found.trace) == 4
+    assert {"alpha", "support", "movement", "error", "seconds"} <= rows[0].keys()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_start_far_outside_the_span_is_projected_first(seed):
+    data, truth, start = problem(seed, d=200)
+    rng = np.random.default_rng(seed)
+    outside = rng.standard_normal(start.shape)
+    outside *= np.linalg.norm(start, axis=1, keepdims=True) / np.linalg.norm(
+        outside, axis=1, keepdims=True
+    )
+    blocks = as_blocks(data)
+    found = and_descent(blocks, start + outside, rule=StageRule(project_start=True))
+    assert total_squared_correlation_error(found.components, truth) < 1e-15
+
+
+def test_the_leading_span_is_that_of_the_singular_vectors():
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 5)) @ rng.random((5, 30)) + 1e-3 * rng.standard_normal((60, 30))
+    scales = rng.uniform(0.5, 2.0, 60)
+    span = leading_span(as_blocks(X, block_rows=17), 5, scales)
+    exact = np.linalg.svd(scales[:, None] * X)[2][:5]
+    np.testing.assert_allclose(span @ span.T, np.eye(5), atol=1e-12)
+    np.testing.assert_allclose(np.linalg.svd(span @ exact.T)[1], 1.0, atol=1e-8)
+
+
+def test_a_start_stays_where_the_data_have_too_low_a_rank():
+    rng = np.random.default_rng(0)
+    data, start = rng.random((50, 2)) @ rng.random((2, 9)), rng.random((4, 9))
+    assert within_span(as_blocks(data), start, np.ones(50)) is start
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", [0, 1, 7, 33])
+def test_rounding_decides_nothing(seed):
+    rng = np.random.default_rng(seed)
+    data = rng.integers(0, 3, (17, 8)).astype(float)  # decodes to zeros of either sign
+    data[0] += 1
+    start = rng.random((5, 8))
+    dense, sparse = (and_descent(as_blocks(X), start) for X in (data, sp.csr_array(data)))
+    assert len(dense.trace) == len(sparse.trace)
+    np.testing.assert_allclose(dense.components, sparse.components, rtol=1e-6, atol=1e-9)

@@ -1,0 +1,163 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf import ConeNMF
+from provenmf.data import as_blocks
+from provenmf.datasets.cones import equiangular_axes, sample_cones
+from provenmf.errors import DegenerateData, InvalidInput
+from provenmf.methods.cones.solver import cones, largest_drop, nearest_component_weights
+
+
+def literal_algorithm_2(X, k, first):
+    """Liu17, Algorithms 1 and 2, with full decompositions; returns the product and the clusters."""
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    chosen = [first]
+    while len(chosen) < k:
+        chosen.append(int(np.argmin((unit @ unit[chosen].T).max(axis=1))))
+    labels = (unit @ unit[chosen].T).argmax(axis=1)
+    product = np.zeros_like(X)
+    for j in range(k):
+        rows = labels == j
+        u, s, v = np.linalg.svd(X[rows])
+        product[rows] = s[0] * np.outer(np.abs(u[:, 0]), np.abs(v[0]))
+    return product, labels
+
+
+@pytest.fixture(scope="module")
+def sample():
+    axes = equiangular_axes(6, 40, 1.1, random_state=0)
+    return sample_cones(300, axes, angles=0.25, spread="random", random_state=1)
+
+
+def test_equals_the_literal_algorithm(sample):
+    X = sample.data
+    solution = cones(as_blocks(X), 6)
+    weights = nearest_component_weights(as_blocks(X), solution.components)
+    product, labels = literal_algorithm_2(X, 6, int(solution.anchors[0]))
+    np.testing.assert_array_equal(solution.labels, labels)
+    np.testing.assert_allclose(weights @ solution.components, product, atol=1e-8)
+
+
+def test_never_worse_than_the_literal_algorithm_on_overlapping_cones():
+    for seed in range(10):
+        X = np.random.default_rng(seed).random((80, 6)) ** 2
+        solution = cones(as_blocks(X), 5)
+        weights = nearest_component_weights(as_blocks(X), solution.components)
+        product, labels = literal_algorithm_2(X, 5, int(solution.anchors[0]))
+        np.testing.assert_array_equal(solution.labels, labels)
+        ours = np.linalg.norm(X - weights @ solution.components)
+        assert ours <= np.linalg.norm(X - product) + 1e-12
+
+
+def test_clusters_are_the_cones_from_any_start(sample):
+    for first in ("longest", "random", 0, 17):
+        solution = cones(as_blocks(sample.data), 6, first=first, rng=np.random.default_rng(3))
+        pairs = set(zip(solution.labels.tolist(), sample.labels.tolist()))
+        assert len(pairs) == 6
+
+
+def test_number_of_cones_from_the_largest_drop(sample):
+    solution = cones(as_blocks(sample.data))
+    assert solution.components.shape[0] == 6
+    angles = solution.state.farthest_first_angles
+    assert angles[5] - angles[6] == pytest.approx((angles[:-1] - angles[1:]).max())
+
+
+def test_largest_drop_counts_one_cone_and_distinct_directions():
+    assert largest_drop(np.array([np.pi / 2, 0.2, 0.1])) == 1
+    assert largest_drop(np.array([np.pi / 2, np.pi / 2, np.pi / 2, 0.0])) == 3
+
+
+def test_the_number_of_cones_does_not_turn_on_the_last_digits():
+    """Falls of π/4 each: single precision took three cones, double precision one."""
+    data = np.array([[1.0, 0.0, 0.0], [2.0, 2.0, 2.0], [2.0, 0.0, 2.0]])
+    found = [ConeNMF().fit(data.astype(dtype)).n_components_ for dtype in (np.float64, np.float32)]
+    assert found[0] == found[1]
+    assert cones(as_blocks(np.repeat(np.eye(4), 3, axis=0))).components.shape[0] == 4
+    assert cones(as_blocks(np.ones((5, 3)))).components.shape[0] == 1
+
+
+def test_storage_does_not_matter(sample):
+    expected = cones(as_blocks(sample.data), 6)
+    for blocks in (
+        as_blocks(sample.data, block_rows=13),
+        as_blocks(sp.csr_array(sample.data)),
+        as_blocks(np.asfortranarray(sample.data)),
+    ):
+        solution = cones(blocks, 6)
+        np.testing.assert_array_equal(solution.anchors, expected.anchors)
+        np.testing.assert_array_equal(solution.labels, expected.labels)
+        np.testing.assert_allclose(solution.components, expected.components, atol=1e-9)
+
+
+def test_single_precision(sample):
+    small = cones(as_blocks(sample.data.astype(np.float32)), 6)
+    wide = cones(as_blocks(sample.data), 6)
+    assert small.components.dtype == np.float32
+    np.testing.assert_array_equal(small.labels, wide.labels)
+    np.testing.assert_allclose(small.components, wide.components, atol=1e-6)
+
+
+def test_fewer_directions_than_components():
+    X = np.repeat(np.array([[1.0, 0, 0], [1, 1, 0]]), 4, axis=0) * np.arange(1, 9)[:, None]
+    with pytest.warns(DegenerateData, match="2 distinct directions"):
+        solution = cones(as_blocks(X), 5)
+    assert solution.components.shape == (2, 3)
+    assert solution.stop_reason == "all directions found"
+
+
+def test_more_components_than_rows():
+    with pytest.warns(DegenerateData):
+        solution = cones(as_blocks(np.eye(3)), 7)
+    assert sorted(solution.labels.tolist()) == [0, 1, 2]
+
+
+def test_zero_rows_and_zero_data():
+    X = np.vstack([np.zeros(3), np.eye(3)])
+    solution = cones(as_blocks(X), 3)
+    assert solution.labels[0] == -1
+    assert not nearest_component_weights(as_blocks(X), solution.components)[0].any()
+    with pytest.warns(DegenerateData, match="no row of X"):
+        solution = cones(as_blocks(np.zeros((4, 3))), 2)
+    assert (solution.labels == -1).all() and not solution.components.any()
+
+
+def test_rows_whose_squares_underflow_count_as_zero():
+    X = np.vstack([np.eye(3), [[1e-160, 2e-160, 0.0]], [[1e-130, 2e-130, 0.0]]])
+    solution = cones(as_blocks(X))
+    assert solution.labels.tolist()[3] == -1 and solution.labels[4] >= 0
+
+
+def test_bad_first_rows_and_overflow_are_named():
+    X = np.vstack([np.zeros(3), np.eye(3)])
+    for first in (0, 4, -1):
+        with pytest.raises(InvalidInput, match=f"first={first}"):
+            cones(as_blocks(X), 2, first=first)
+    with pytest.raises(InvalidInput, match="row 1 of X is too large"):
+        cones(as_blocks(np.array([[1.0, 1.0], [1e200, 1.0]])), 2)
+
+
+def test_trace_and_callback_see_every_centroid(sample):
+    seen = []
+    solution = cones(as_blocks(sample.data), 6, callback=seen.append)
+    assert [row["row"] for row in seen] == solution.anchors.tolist()
+    assert solution.stop_reason == "all centroids chosen"
+    stopped = cones(as_blocks(sample.data), 6, callback=lambda row: True)
+    assert stopped.stop_reason == "callback" and stopped.components.shape[0] == 1
+
+
+def test_data_are_not_modified(sample):
+    before = sample.data.copy()
+    cones(as_blocks(sample.data), 6)
+    np.testing.assert_array_equal(sample.data, before)
+
+
+def test_rounding_does_not_choose_the_first_centroid():
+    rng = np.random.default_rng(0)
+    rows = rng.random((50, 8))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    rows[30] *= 1.0 + 4e-16
+    assert cones(as_blocks(rows), 3).anchors[0] == 0
+    rows[30] *= 1.001
+    assert cones(as_blocks(rows), 3).anchors[0] == 30

@@ -1,0 +1,299 @@
+import math
+import warnings
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf import ConeNMF
+from provenmf.certificate.fit import Fit
+from provenmf.data import as_blocks
+from provenmf.datasets.cones import equiangular_axes, sample_cones
+from provenmf.methods.cones.guarantee import (
+    axis_angles,
+    centroid_angles,
+    certify,
+    gap_of_the_angles,
+    inequality_1,
+    largest_side_of_inequality_1,
+    lemma_1,
+    measured_clusters,
+    weighted_bound,
+)
+from provenmf.results import Factorization
+
+
+def factorized(X, labels):
+    """Rank-one fits of given clusters, by full decompositions."""
+    k = labels.max() + 1
+    components, weights = np.zeros((k, X.shape[1])), np.zeros((X.shape[0], k))
+    for j in range(k):
+        components[j] = np.abs(np.linalg.svd(X[labels == j])[2][0])
+        weights[labels == j, j] = X[labels == j] @ components[j]
+    return Factorization("cones", weights, components, labels=labels)
+
+
+def check_of(certificate, start):
+    return next(check for check in certificate.checks if check.name.startswith(start))
+
+
+def pairwise(values, k):
+    between = np.full((k, k), float(values))
+    np.fill_diagonal(between, np.inf)
+    return between
+
+
+@pytest.fixture(scope="module")
+def sample():
+    axes = equiangular_axes(4, 30, 1.3, random_state=0)
+    return sample_cones(200, axes, angles=[0.05, 0.1, 0.2, 0.3], random_state=1)
+
+
+def test_right_side_of_inequality_1_by_brute_force():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        a = rng.random(rng.integers(2, 6))
+        brute = max(
+            max(a[i] + 3 * a[j], 3 * a[i] + a[j])
+            for i in range(a.size)
+            for j in range(a.size)
+            if i != j
+        )
+        assert largest_side_of_inequality_1(a) == pytest.approx(brute)
+
+
+def test_inequality_1_implies_lemma_1_but_not_conversely():
+    rng = np.random.default_rng(1)
+    seen = set()
+    for _ in range(300):
+        angles = rng.uniform(0, 0.5, 3)
+        between = rng.uniform(0, math.pi / 2, (3, 3))
+        between = np.minimum(between, between.T)
+        np.fill_diagonal(between, np.inf)
+        pair = (inequality_1(angles, between).status, lemma_1(angles, between).status)
+        assert pair != ("holds", "unknown")
+        seen.add(pair)
+    assert ("fails", "holds") in seen and ("holds", "holds") in seen
+
+
+def test_inequality_1_is_strict():
+    angles = np.array([0.25, 0.25])
+    assert inequality_1(angles, pairwise(1.0, 2)).status == "fails"
+    assert inequality_1(angles, pairwise(1.0001, 2)).status == "holds"
+
+
+def test_certified_data(sample):
+    certificate = certify(Fit(as_blocks(sample.data), factorized(sample.data, sample.labels)))
+    assert check_of(certificate, "cones far apart").status == "holds"
+    assert check_of(certificate, "same clusters").status == "holds"
+    bounds, measures = certificate.bounds, certificate.measures
+    error = check_of(certificate, "error within").value
+    assert error <= bounds["relative_error"] <= bounds["relative_error_max_form"]
+    assert bounds["relative_error_max_form"] == pytest.approx(
+        math.sin(max(measures["size_angles"]))
+    )
+    # Never worse than what the truth about the cones would give.
+    fit = Fit(as_blocks(sample.data), factorized(sample.data, sample.labels))
+    true_bound = weighted_bound(np.array([0.05, 0.1, 0.2, 0.3]), measured_clusters(fit))
+    assert bounds["relative_error"] <= true_bound
+
+
+def test_overlapping_cones_have_a_bound_for_their_clusters_only():
+    X = np.random.default_rng(2).random((100, 8))
+    labels = np.arange(100) % 3
+    certificate = certify(Fit(as_blocks(X), factorized(X, labels)))
+    assert check_of(certificate, "cones far apart").status == "fails"
+    assert check_of(certificate, "same clusters").status == "unknown"
+    assert set(certificate.bounds) == {"relative_error_of_these_clusters"}
+
+
+def test_a_factorization_of_something_else_gets_no_bound(sample):
+    wrong = factorized(sample.data, sample.labels)
+    wrong = Factorization("cones", 0 * wrong.weights, wrong.components, labels=wrong.labels)
+    certificate = certify(Fit(as_blocks(sample.data), wrong))
+    assert check_of(certificate, "error within").status == "fails"
+    assert not certificate.bounds
+
+
+def test_one_cone_is_always_certified():
+    X = np.random.default_rng(3).random((50, 5)) + 1
+    certificate = certify(Fit(as_blocks(X), factorized(X, np.zeros(50, dtype=np.intp))))
+    assert check_of(certificate, "cones far apart").status == "holds"
+    assert certificate.bounds["relative_error"] < 1
+    assert "smallest_axis_angle" not in certificate.measures
+
+
+def test_zero_rows_and_empty_clusters_are_left_out(sample):
+    X = np.vstack([sample.data, np.zeros((3, 30))])
+    labels = np.concatenate([sample.labels + 1, [-1, -1, -1]])  # cluster 0 has no rows
+    certificate = certify(Fit(as_blocks(X), factorized_with_gaps(X, labels)))
+    plain = certify(Fit(as_blocks(sample.data), factorized(sample.data, sample.labels)))
+    name = "relative_error_of_these_clusters"
+    assert certificate.bounds[name] == pytest.approx(plain.bounds[name])
+    assert check_of(certificate, "same clusters").status == "unknown"  # a fifth would be chosen
+    assert certificate.measures["rows_without_direction"] == 3
+    assert len(certificate.measures["size_angles"]) == 4
+
+
+def factorized_with_gaps(X, labels):
+    inner = factorized(X[labels > 0], labels[labels > 0] - 1)
+    weights = np.zeros((X.shape[0], inner.n_components + 1))
+    weights[labels > 0, 1:] = inner.weights
+    components = np.vstack([np.zeros(X.shape[1]), inner.components])
+    return Factorization("cones", weights, components, labels=labels)
+
+
+def test_theorem_5_with_known_parameters(sample):
+    certificate = certify(
+        Fit(as_blocks(sample.data), factorized(sample.data, sample.labels)),
+        size_angles=[0.05, 0.1, 0.2, 0.3],
+        rates=1 / np.arange(1, 5),
+    )
+    limit = certificate.measures["theorem_5_limit"]
+    estimate = certificate.estimates["relative_error_of_theorem_5"]
+    assert limit < estimate.value and estimate.confidence == 0.99
+    assert not any("theorem_5" in name for name in certificate.bounds)
+
+
+def test_theorem_5_is_not_decided_by_rows_at_the_rim():
+    # All rows as far from the axis as the cone allows: not what uniform angles look like.
+    rng = np.random.default_rng(4)
+    axis = np.full(20, 1 / math.sqrt(20))
+    sideways = rng.standard_normal((400, 20))
+    sideways -= (sideways @ axis)[:, None] * axis
+    sideways /= np.linalg.norm(sideways, axis=1, keepdims=True)
+    X = np.cos(0.2) * axis + np.sin(0.2) * sideways
+    assert X.min() >= 0
+    certificate = certify(Fit(as_blocks(X), factorized(X, np.zeros(400, dtype=np.intp))))
+    found = check_of(certificate, "angles uniform")
+    assert found.status == "unknown" and float(found.note.rsplit(" ", 1)[1]) < 1e-6
+
+
+def test_axis_angles_are_lower_bounds():
+    axes = equiangular_axes(5, 50, 1.21, random_state=0)
+    between = axis_angles(axes)
+    off_diagonal = between[~np.eye(5, dtype=bool)]
+    assert (off_diagonal <= 1.21).all()
+    np.testing.assert_allclose(off_diagonal, 1.21, rtol=1e-12)
+
+
+def test_the_core_of_nearly_separated_clusters(sample):
+    # One stray row halfway between two cones breaks inequality (1); the core says by how little.
+    stray = sample.data[sample.labels == 0][:1] + sample.data[sample.labels == 1][:1]
+    X = np.vstack([sample.data, stray])
+    labels = np.append(sample.labels, 0)
+    certificate = certify(Fit(as_blocks(X), factorized(X, labels)))
+    assert check_of(certificate, "cones far apart").status == "fails"
+    assert 0.9 < certificate.measures["core_share_of_rows"] < 1
+    inside = certify(Fit(as_blocks(sample.data), factorized(sample.data, sample.labels)))
+    assert inside.measures["core_share_of_rows"] == pytest.approx(1, abs=0.05)
+
+
+def test_core_rows_satisfy_inequality_1():
+    rng = np.random.default_rng(5)
+    X = rng.random((200, 5)) ** 4
+    labels = X.argmax(axis=1)
+    certificate = certify(Fit(as_blocks(X), factorized(X, labels)))
+    axes = np.array([(x := X[labels == k]).T @ (1 / np.linalg.norm(x, axis=1)) for k in range(5)])
+    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+    angle = np.arccos((X * axes[labels]).sum(axis=1) / np.linalg.norm(X, axis=1))
+    between = np.arccos(np.clip(axes @ axes.T, 0, 1))[~np.eye(5, dtype=bool)].min()
+    inside = angle < between / 4
+    assert certificate.measures["core_share_of_rows"] == pytest.approx(inside.mean())
+    core = inequality_1(np.full(5, angle[inside].max()), axis_angles(axes))
+    assert core.status == "holds"
+
+
+def test_gap_of_the_angles():
+    angles = np.array([math.pi / 2, 1.2, 1.1, 0.3])
+    right, wrong = gap_of_the_angles(angles), gap_of_the_angles(angles[:3])
+    assert right["angle_of_last_centroid"] == 1.1 and right["largest_angle_to_centroid"] == 0.3
+    assert right["drop_over_largest_drop_before"] == pytest.approx(0.8 / (math.pi / 2 - 1.2))
+    assert wrong["drop_over_largest_drop_before"] < 1
+    assert gap_of_the_angles(np.empty(0)) == {}
+
+
+def test_the_angles_are_those_of_the_run(sample):
+    model = ConeNMF(4).fit(sample.data)
+    recorded = model.factorization_.state.farthest_first_angles
+    found = centroid_angles(Fit(as_blocks(sample.data), model.factorization_))
+    np.testing.assert_allclose(found, recorded[:5], atol=1e-7)
+
+
+def test_rows_of_no_cluster_are_not_explained(sample):
+    """Labels set to -1 must not make cones narrow: what is left out counts as a whole."""
+    honest = factorized(sample.data, sample.labels)
+    for forged in (np.full(200, -1), np.where(sample.labels == 3, -1, sample.labels)):
+        certificate = certify(Fit(as_blocks(sample.data), replace(honest, labels=forged)))
+        assert check_of(certificate, "every row").status == "fails"
+        assert "relative_error" not in certificate.bounds
+        assert all(c.status != "holds" for c in certificate.checks if "clusters" in c.name)
+    share = (sample.data[sample.labels == 3] ** 2).sum() / (sample.data**2).sum()
+    assert certificate.bounds["relative_error_of_these_clusters"] >= math.sqrt(share)
+
+
+def partition(labels):
+    return {frozenset(np.flatnonzero(labels == k).tolist()) for k in np.unique(labels)}
+
+
+def test_same_clusters_from_any_start_allows_for_the_rounding_of_the_choice():
+    """Angles of a millionth: cosines differ in decimals that are not compared; the start decides.
+
+    Rows at 0, 0.5 and 1.3 millionths are {0, 0.5} and {1.3} from one end, {1.3, 0.5} and {0} from
+    the other, although the first two are nearer to each other than to the third.
+    """
+    claimed = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        angles = np.append(np.sort(rng.random(3)), 3) * 10.0 ** rng.uniform(-6.5, -4.5)
+        X = np.column_stack([np.ones(4), angles]) * rng.uniform(0.5, 2, (4, 1))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fits = [ConeNMF(2, first=row, certify=False).fit(X) for row in range(4)]
+        found = {frozenset(partition(fit.labels_)) for fit in fits}
+        for fit in fits:
+            certificate = certify(Fit(as_blocks(X), fit.factorization_))
+            holds = check_of(certificate, "same clusters").status == "holds"
+            claimed += holds
+            assert len(found) == 1 or not holds
+    assert claimed > 20
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_the_bound_is_not_below_the_error_in_exact_arithmetic(dtype, storage):
+    """Rows along few rays: the error is rounding of the factors, and the bound must allow it."""
+    rng = np.random.default_rng(9)
+    for _ in range(10):
+        rays = rng.random((2, 4))
+        rows = rng.uniform(0.1, 3, (12, 1)) * rays[rng.integers(0, 2, 12)]
+        X = (rows * (1 + rng.choice([0, 1e-8, 1e-4]) * rng.random(rows.shape))).astype(dtype)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = ConeNMF(2).fit(storage(X))
+        left, whole = exact_squares(X, model.factorization_)
+        for name, bound in model.certificate_.bounds.items():
+            if name.startswith("relative_error") and "lower" not in name and "gap" not in name:
+                assert Fraction(bound) ** 2 * whole >= left, name
+
+
+def exact_squares(X, factorization):
+    """‖X − WC‖² and ‖X‖² as rational numbers."""
+    left = whole = Fraction(0)
+    components = [[Fraction(float(c)) for c in row] for row in factorization.components]
+    for row, weights in zip(X, factorization.weights):
+        for j, entry in enumerate(row):
+            exact = Fraction(float(entry))
+            fitted = sum(Fraction(float(w)) * c[j] for w, c in zip(weights, components))
+            left, whole = left + (exact - fitted) ** 2, whole + exact**2
+    return left, whole
+
+
+def test_an_error_that_meets_its_bound_is_within_it():
+    """Two rows at right angles in one cone: error and bound are both the root of one half."""
+    X = np.zeros((12, 4))
+    X[0, 1] = X[1, 0] = 14384.0
+    bounds = ConeNMF(1).fit(X).certificate_.bounds
+    assert bounds["relative_error_of_these_clusters"] == pytest.approx(math.sqrt(0.5), rel=1e-12)

@@ -1,0 +1,203 @@
+"""MERIT's certificate: what it measures, and that it never certifies a wrong row."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from provenmf import MERIT
+from provenmf.certificate.fit import Fit
+from provenmf.data import as_blocks
+from provenmf.datasets.separable import dirichlet_mixtures, middle_points
+from provenmf.methods.merit import guarantee as guarantees
+from provenmf.methods.separable.margins import Explanation
+
+
+def check(certificate, name):
+    return next(c for c in certificate.checks if c.name == name)
+
+
+def fit(X, n_components, **options):
+    return MERIT(n_components, random_state=0, **options).fit(X)
+
+
+def explained(X, model):
+    """The quantities of the theorems on a fitted model."""
+    fit = Fit(as_blocks(X), model.factorization_, "simplex")
+    return guarantees.quantities(Explanation(fit, "hull"))
+
+
+def bounded_noise(n, d, k, delta, seed):
+    """Dirichlet mixtures whose rows are all moved by exactly delta, outwards as far as possible."""
+    rng = np.random.default_rng(seed)
+    sample = dirichlet_mixtures(n, d, k, random_state=seed)
+    directions = sample.data - sample.data.mean(axis=0)
+    directions[sample.anchors] = rng.standard_normal((k, d))
+    directions *= delta / np.linalg.norm(directions, axis=1, keepdims=True)
+    return sample.data + directions, set(sample.anchors.tolist())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_wrong_row_is_certified_under_bounded_noise(seed):
+    """Whatever was chosen: a margin above twice the true noise bound means a true anchor."""
+    delta = [0.02, 0.1, 0.3][seed % 3]
+    X, true = bounded_noise(60, 12, 5, delta, seed)
+    model = fit(X, 5)
+    margins = np.array(model.certificate_.measures["anchor_margin"])
+    certified = {int(a) for a in model.anchors_[margins > 2 * delta]}
+    assert certified <= true
+    if check(model.certificate_, "anchors survive the residual").status == "holds":
+        largest = 2 * max(model.certificate_.measures["delta"], delta)
+        assert margins.min() <= largest or set(model.anchors_.tolist()) == true
+
+
+def test_a_wrong_choice_has_no_margin():
+    """Swap an anchor for an inner row: its margin is zero and the explanation fails."""
+    sample = dirichlet_mixtures(80, 15, 5, snr=30, concentration=2, random_state=0)
+    model = fit(sample.data, 5)
+    assert check(model.certificate_, "anchors survive the residual").status == "holds"
+    inner = int(np.argmin(sample.weights.max(axis=1)))
+    wrong = model.anchors_.copy()
+    wrong[0] = inner
+    blocks = as_blocks(sample.data)
+    components = sample.data[wrong]
+    record = model.factorization_
+    swapped = replace(
+        record, anchors=wrong, components=components, weights=model._encode(blocks, components)
+    )
+    certificate = guarantees.certify(Fit(blocks, swapped, "simplex"))
+    assert certificate.measures["anchor_margin"][0] < 0.1
+    assert check(certificate, "anchors survive the residual").status == "fails"
+
+
+def test_measures_agree_with_their_definitions():
+    sample = dirichlet_mixtures(60, 12, 4, snr=25, random_state=1)
+    X = sample.data
+    model = fit(X, 4)
+    e = explained(X, model)
+    W, H = model.components_, model.factorization_.weights
+    V = X - H @ W
+    lengths = np.linalg.norm(V, axis=1)
+    assert e.delta == pytest.approx(lengths.max())
+    assert e.noise == pytest.approx(np.sum(V**2))
+    assert e.rho == pytest.approx(60 * lengths.max() ** 2 / np.sum(V**2))
+    assert e.gamma == pytest.approx(np.linalg.norm(W, axis=1).max())
+    assert e.d == pytest.approx(np.delete(H, model.anchors_, axis=0).max())
+
+
+def test_theorem_3_separates_once_the_noise_is_tiny():
+    rng = np.random.default_rng(0)
+    W = np.eye(4) * 10
+    X = np.vstack([W, rng.dirichlet(np.full(4, 8.0), 30) @ W])
+    X += 1e-6 * rng.standard_normal(X.shape)
+    model = fit(X, 4, lam=1e-3, mu=1e-9, max_iter=3000, step="open-loop", tol=1e-12)
+    e = explained(X, model)
+    penalty = guarantees.Penalty(1e-3, 1e-9)
+    anchors, others = guarantees.theorem_3_sides(e, penalty)
+    assert others < anchors  # an exact solution would be certified
+    inexact = guarantees.theorem_3_sides(e, penalty, gap=1e-4)
+    assert inexact[0] < anchors and inexact[1] > others
+    measured = guarantees.theorem_3_sides(e, penalty, measured_noise=True)
+    assert measured[0] >= anchors and measured[1] <= others
+
+
+def test_theorem_1_holds_on_exact_data_only():
+    exact = dirichlet_mixtures(60, 12, 4, random_state=0).data
+    name = "no noise, no repeated anchor"
+    assert check(fit(exact, 4).certificate_, name).status == "holds"
+    noisy = dirichlet_mixtures(60, 12, 4, snr=20, random_state=0).data
+    assert check(fit(noisy, 4).certificate_, name).status == "fails"
+
+
+def test_hopeless_noise_fails_without_a_crash():
+    sample = dirichlet_mixtures(80, 10, 6, snr=-10, random_state=0)
+    certificate = fit(sample.data, 6).certificate_
+    assert check(certificate, "anchors survive the residual").status == "fails"
+
+
+def test_structured_noise_beyond_the_margin_is_not_certified():
+    sample = middle_points(snr=10, random_state=0)
+    certificate = fit(sample.data, 10).certificate_
+    assert check(certificate, "anchors survive the residual").status == "fails"
+
+
+@pytest.mark.parametrize("X", [np.array([[1.0, 2.0]]), np.ones((5, 2)), np.zeros((4, 3))])
+def test_without_another_row_there_is_no_margin(X):
+    certificate = fit(X, 1).certificate_
+    assert check(certificate, "anchors survive the residual").status == "unknown"
+    assert not any(name.startswith(("noise", "anchor_margin")) for name in certificate.bounds)
+
+
+def test_margins_leave_near_duplicates_out():
+    sample = dirichlet_mixtures(60, 12, 4, snr=40, concentration=2, random_state=0)
+    doubled = np.vstack([sample.data, sample.data[sample.anchors]])
+    once = fit(sample.data, 4).certificate_.measures["anchor_margin"]
+    twice = fit(doubled, 4).certificate_.measures["anchor_margin"]
+    np.testing.assert_allclose(sorted(once), sorted(twice), rtol=0.02)
+
+
+def test_the_gap_of_the_run_is_not_certified():
+    """The mixing matrix is not kept, so nobody can check a gap that a file claims."""
+    sample = dirichlet_mixtures(50, 12, 4, snr=15, random_state=0)
+    model = fit(sample.data, 4)
+    state = replace(model.factorization_.state, duality_gap=0.0, group_radius=1e9)
+    forged = replace(model.factorization_, state=state)
+    assert check(model.certificate_, "objective near its optimum").status == "unknown"
+    certificate = guarantees.certify(Fit(as_blocks(sample.data), forged, "simplex"))
+    honest = guarantees.certify(Fit(as_blocks(sample.data), model.factorization_, "simplex"))
+    assert certificate == honest
+
+
+def project_to_simplex(rows):
+    """The nearest point of the simplex to each row: its entries above a common level."""
+    ordered = -np.sort(-rows, axis=1)
+    levels = (np.cumsum(ordered, axis=1) - 1) / np.arange(1, rows.shape[1] + 1)
+    last = np.count_nonzero(ordered > levels, axis=1) - 1
+    return np.maximum(rows - levels[np.arange(len(rows)), last][:, None], 0)
+
+
+def smooth_objective(X, C, lam, mu):
+    top = C.max(axis=0)
+    smooth = top + mu * np.log(np.exp((C - top) / mu).mean(axis=0))
+    return 0.5 * np.sum((X - C @ X) ** 2) + lam * smooth.sum()
+
+
+def frank_wolfe(X, lam, mu, iterations):
+    """Nguyen22, Algorithm 1, on dense matrices."""
+    C = np.zeros((len(X), len(X)))
+    for t in range(iterations):
+        weight = np.exp((C - C.max(axis=0)) / mu)
+        gradient = (C @ X - X) @ X.T + lam * weight / weight.sum(axis=0)
+        C *= 1 - 2 / (t + 2)
+        C[np.arange(len(X)), gradient.argmin(axis=1)] += 2 / (t + 2)
+    return C
+
+
+def projected_gradient(X, C, lam, mu, iterations=4000):
+    """The optimum by accelerated projected gradient, from C."""
+    gram = X @ X.T
+    rate = 1 / (np.linalg.eigvalsh(gram)[-1] + lam / mu)
+    look, momentum = C, 1.0
+    for _ in range(iterations):
+        weight = np.exp((look - look.max(axis=0)) / mu)
+        new = project_to_simplex(
+            look - rate * (look @ gram - gram + lam * weight / weight.sum(axis=0))
+        )
+        following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        look, C, momentum = new + (momentum - 1) / following * (new - C), new, following
+    return C
+
+
+@pytest.mark.parametrize("iterations", [5, 40])
+def test_gap_bounds_the_distance_to_the_optimum(iterations):
+    """The optimum, found another way, is within both distances, and they are not idle."""
+    X = dirichlet_mixtures(24, 8, 4, snr=15, random_state=0).data
+    lam, mu = 0.2, 0.05
+    options = {"step": "open-loop", "lam": lam, "mu": mu, "group_duplicates": 0, "tol": 0}
+    gap = fit(X, 4, max_iter=iterations, **options).factorization_.state.duality_gap
+    rough = frank_wolfe(X, lam, mu, iterations)
+    best = projected_gradient(X, rough, lam, mu)
+    excess = smooth_objective(X, rough, lam, mu) - smooth_objective(X, best, lam, mu)
+    assert 0 < excess <= gap < 50 * excess
+    away = np.linalg.norm((rough - best) @ X)
+    assert 0 < away <= np.sqrt(2 * gap) < 50 * away

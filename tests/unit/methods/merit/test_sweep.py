@@ -1,0 +1,241 @@
+"""A sweep of pairwise steps against one over arrays; what is found in parts of the rows."""
+
+from functools import partial, reduce
+from operator import add
+
+import numpy as np
+import pytest
+
+from provenmf.data import as_blocks
+from provenmf.datasets.separable import dirichlet_mixtures
+from provenmf.methods.merit.columns import Wishes, columns_of, no_wishes
+from provenmf.methods.merit.gap import bound_of_one_vertex_each
+from provenmf.methods.merit.mixture import Mixture, flat, padded, pairs_of
+from provenmf.methods.merit.spread import SpreadMixture
+from provenmf.methods.merit.sweep import rows_in_turn, sweep
+
+LAM, MU = 0.2, 1e-5
+X = dirichlet_mixtures(300, 12, 5, snr=12, random_state=3).data
+DICTIONARY = np.arange(0, 300, 6)
+
+
+def weights():
+    """Rows on the simplex with four entries each; half of the dictionary is not used."""
+    rng = np.random.default_rng(1)
+    C = np.zeros((len(X), len(DICTIONARY)))
+    for row in C:
+        row[rng.permutation(25)[:4]] = rng.dirichlet(np.ones(4))
+    return C
+
+
+def mixture_at_hand():
+    mixture = Mixture(X, DICTIONARY)
+    mixture.set_pairs(pairs_of(weights(), np.arange(len(DICTIONARY)), 0))
+    return mixture
+
+
+def spread_over(block_rows):
+    index, value, count, _ = mixture_at_hand().pairs()
+    spread = SpreadMixture(as_blocks(X, block_rows=block_rows), DICTIONARY)
+    spread.restore({"dictionary": DICTIONARY, "index": index, "value": value, "count": count})
+    return spread
+
+
+def dense(mixture):
+    parts = [mixture.pairs()] if isinstance(mixture, Mixture) else mixture.pairs.each(lambda p: p)
+    rows = []
+    for pairs in parts:
+        for index, value, count in zip(*padded(pairs)):
+            rows.append(np.zeros(len(DICTIONARY)))
+            rows[-1][index[:count]] = value[:count]
+    return np.array(rows)
+
+
+def objective(C):
+    return 0.5 * np.sum((C @ X[DICTIONARY] - X) ** 2) + LAM * C.max(axis=0).sum()
+
+
+class PlainColumns:
+    """Bounds on the two largest entries of each column, and who holds the largest."""
+
+    def __init__(self, C):
+        ordered = np.sort(C, axis=0)
+        self.first, self.second = ordered[-1], ordered[-2]
+        self.holder = np.where(self.first > 0, C.argmax(axis=0), -1)
+
+    def others(self, row):
+        return np.where(self.holder == row, self.second, self.first)
+
+    def update(self, row, weights):
+        for n, entry in enumerate(weights):
+            others = self.others(row)[n]
+            if entry > others or (entry == others and self.holder[n] == row):
+                self.first[n], self.second[n], self.holder[n] = entry, others, row
+            elif self.holder[n] == row:
+                self.first[n], self.holder[n] = others, -1
+            else:
+                self.second[n] = max(self.second[n], entry)
+
+
+def plain_turn(weights, row, others):
+    """One pairwise step; the line search tries the ends of all pieces and their minima."""
+    atoms = X[DICTIONARY]
+    slope = atoms @ (weights @ atoms - X[row])
+    up = slope + LAM * (weights >= others)
+    down = np.where(weights > 0, slope + LAM * (weights > others), -np.inf)
+    best, worst = int(up.argmin()), int(down.argmax())
+    if down[worst] - up[best] <= 1e-6:
+        return weights
+    curvature, gap = np.sum((atoms[best] - atoms[worst]) ** 2), slope[worst] - slope[best]
+    trials = [weights[worst], others[best] - weights[best], weights[worst] - others[worst]]
+    trials += [(gap + shift * LAM) / curvature for shift in (-1, 0, 1)]
+    direction = np.eye(len(atoms))[best] - np.eye(len(atoms))[worst]
+    moved = [weights + step * direction for step in np.clip(trials, 0, weights[worst])]
+    return min(moved, key=partial(penalised, others, X[row]))
+
+
+def penalised(others, row, weights):
+    """What a row's weights cost where the others hold so much of each column."""
+    fit = 0.5 * np.sum((weights @ X[DICTIONARY] - row) ** 2)
+    return fit + LAM * np.maximum(weights, others).sum()
+
+
+def plain_fill(weights, row, caps):
+    """One pairwise step that stays below the caps."""
+    atoms = X[DICTIONARY]
+    slope = atoms @ (weights @ atoms - X[row])
+    up, down = np.where(weights < caps, slope, np.inf), np.where(weights > 0, slope, -np.inf)
+    best, worst = int(up.argmin()), int(down.argmax())
+    step = (down[worst] - up[best]) / np.sum((atoms[best] - atoms[worst]) ** 2)
+    step = min(step, weights[worst], caps[best] - weights[best])
+    if down[worst] - up[best] <= 1e-6:
+        return weights
+    return weights + step * (np.eye(len(atoms))[best] - np.eye(len(atoms))[worst])
+
+
+def plain_sweep(C):
+    """Rows that hold a largest entry or would exceed it in turn; then all of them below the caps.
+
+    Returns who took turns, C thereafter, and C in the end.
+    """
+    C, first = C.copy(), C.max(axis=0)
+    slope = (C @ X[DICTIONARY] - X) @ X[DICTIONARY].T
+    rows, gains = {int(C[:, n].argmax()) for n in np.flatnonzero(first)}, {}
+    for row in range(len(C)):
+        held = np.flatnonzero(C[row] >= first)
+        if len(held):
+            column = int(held[slope[row, held].argmin()])
+            gain = slope[row, C[row] > 0].max() - slope[row, column] - LAM
+            if gain > max(gains.get(column, (0, 0))[0], 1e-6):
+                gains[column] = gain, row
+    columns, in_turn = PlainColumns(C), sorted(rows | {row for _, row in gains.values()})
+    for row in in_turn:
+        C[row] = plain_turn(C[row], row, columns.others(row))
+        columns.update(row, C[row])
+    filled = [plain_fill(C[row], row, columns.first) for row in range(len(C))]
+    return in_turn, C, np.array(filled)
+
+
+def swept(mixture, steps):
+    penalties = mixture.penalties(LAM, MU)
+    sweep(mixture, penalties, mixture.standing(penalties).wishes, 1e-6, steps)
+
+
+@pytest.mark.parametrize("block_rows", [None, 300, 77, 16])
+def test_a_sweep_is_the_plain_one(block_rows):
+    """Rows at hand, and in blocks of several sizes."""
+    mixture = spread_over(block_rows) if block_rows else mixture_at_hand()
+    in_turn, before, expected = plain_sweep(weights())
+    swept(mixture, 1)
+    found = dense(mixture)
+    others = np.setdiff1d(np.arange(len(X)), in_turn)
+    np.testing.assert_allclose(found[others], expected[others], atol=1e-9)
+    # A step leaves two vertices with equal slopes: rounding decides which of them comes next.
+    assert objective(found) <= objective(before)
+    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-12)
+
+
+@pytest.mark.parametrize("block_rows", [None, 77])
+def test_no_sweep_raises_the_objective(block_rows):
+    mixture = spread_over(block_rows) if block_rows else mixture_at_hand()
+    values = [objective(weights())]
+    for _ in range(12):
+        swept(mixture, 5)
+        values.append(objective(dense(mixture)))
+    assert np.all(np.diff(values) < 1e-12) and values[-1] < 0.3 * values[0]
+    assert dense(mixture)[:, 25:].any()  # rows have opened columns that nobody used
+
+
+def test_turns_are_those_of_plain_rows():
+    mixture, (rows, expected, _) = mixture_at_hand(), plain_sweep(weights())
+    few = mixture.part(np.array(rows))
+    few.take_turns(np.array(rows), mixture.penalties(LAM, MU), 1e-6, 1)
+    np.testing.assert_allclose(dense(few), expected[rows], atol=1e-9)
+
+
+def test_columns_of_parts_are_those_of_all_rows():
+    C = weights()
+    C[200:] = C[100:200]  # equal entries: the first of them holds the column
+    pairs = padded(pairs_of(C, np.arange(C.shape[1]), 0))
+    parts = [
+        columns_of(*(a[i : i + 90] for a in pairs), first_row=i, size=C.shape[1], mu=1e-2)
+        for i in range(0, len(C), 90)
+    ]
+    found = reduce(add, parts)
+    ordered = np.sort(C, axis=0)
+    np.testing.assert_array_equal(found.first, ordered[-1])
+    np.testing.assert_array_equal(found.second, ordered[-2])
+    used = ordered[-1] > 0
+    np.testing.assert_array_equal(found.holder, np.where(used, C.argmax(axis=0), -1))
+    np.testing.assert_allclose(found.mass, np.exp((C - C.max(axis=0)) / 1e-2).sum(axis=0))
+
+
+def test_wishes_of_parts_do_not_depend_on_their_order():
+    first = Wishes(np.array([0.0, 2.0, 1.0]), np.array([-1, 7, 9]))
+    second = Wishes(np.array([3.0, 2.0, 0.5]), np.array([4, 5, 2]))
+    for found in (first + second, second + first):
+        np.testing.assert_array_equal(found.gain, [3, 2, 1])
+        np.testing.assert_array_equal(found.row, [4, 5, 9])
+
+
+def test_rows_in_turn_are_holders_and_those_with_wishes():
+    mixture = mixture_at_hand()
+    columns = mixture.penalties(LAM, MU).columns
+    wishes = no_wishes(50)
+    wishes.gain[[3, 4]], wishes.row[[3, 4]] = [0.5, 1e-8], [299, 298]
+    expected = {*weights()[:, :25].argmax(axis=0).tolist(), 299}
+    assert rows_in_turn(columns, wishes, 1e-6).tolist() == sorted(expected)
+
+
+def test_pairs_of_some_rows_are_replaced():
+    mixture = mixture_at_hand()
+    rows = np.array([2, 50, 299])
+    part = mixture.part(rows)
+    np.testing.assert_array_equal(dense(part), weights()[rows])
+    other = np.eye(3, len(DICTIONARY), 5)
+    mixture.put(rows, pairs_of(other, np.arange(len(DICTIONARY)), 0))
+    expected = weights()
+    expected[rows] = other
+    np.testing.assert_array_equal(dense(mixture), expected)
+    np.testing.assert_allclose(mixture.fitted(slice(None)), expected @ X[DICTIONARY], atol=1e-12)
+    assert flat(mixture.index, mixture.value, mixture.count)[2].sum() == np.count_nonzero(expected)
+
+
+@pytest.mark.parametrize("lam", [1e-3, LAM, 50.0])
+def test_levels_that_charge_one_vertex_each(lam):
+    """The bound is that of the levels as written, no vertex is overcharged, and blocks agree."""
+    mixture = mixture_at_hand()
+    residual = dense(mixture) @ X[DICTIONARY] - X
+    products = residual @ X[DICTIONARY].T
+    lowest, second = np.sort(products, axis=1)[:, :2].T
+    vertex = products.argmin(axis=1)
+    margins = np.bincount(vertex, weights=second - lowest, minlength=50)
+    share = np.minimum(1, lam / np.maximum(margins, 1e-300))
+    levels = lowest + share[vertex] * (second - lowest)
+    charges = np.maximum(levels[:, None] - products, 0).sum(axis=0)
+    assert charges.max() <= lam * (1 + 1e-12)
+    fit = np.sum(residual * X, axis=1) + 0.5 * np.sum(residual**2, axis=1)
+    expected = (levels - fit).sum() - lam * MU * 50 * np.log(300)
+    for each in (mixture, spread_over(70)):
+        found = bound_of_one_vertex_each(each, each.penalties(lam, MU))
+        assert found == pytest.approx(expected, rel=1e-9)

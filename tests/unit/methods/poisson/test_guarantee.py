@@ -1,0 +1,151 @@
+"""The statements about Poisson NMF against independent optimisation."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf import ConeNMF, PoissonNMF
+from provenmf.certificate.fit import Fit
+from provenmf.data import as_blocks
+from provenmf.linalg.divergence import excess
+from provenmf.methods.poisson.guarantee import certify
+from provenmf.methods.poisson.rows import encode_counts
+from provenmf.results import Factorization
+
+
+def sample(seed):
+    rng = np.random.default_rng(seed)
+    means = rng.gamma(0.5, 2, (25, 3)) @ rng.gamma(0.5, 2, (3, 15))
+    X = rng.poisson(means).astype(float)
+    return X[X.sum(axis=1) > 0]
+
+
+def total(X, W, C):
+    return excess(X, W, C).rows.sum()
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("scale", [1.0, 1e-150, 1e40])
+def test_gaps_are_sound_for_any_factors(seed, scale):
+    X = sample(seed)
+    rng = np.random.default_rng(seed)
+    W, C = rng.random((len(X), 3)) + 0.01, rng.random((3, X.shape[1])) + 0.01
+    fit = Fit(as_blocks(X * scale), Factorization("poisson", W * scale, C))
+    found = certify(fit)
+    D = total(X, W, C)
+    best_weights = encode_counts(as_blocks(X), C)
+    best_features = encode_counts(as_blocks(np.ascontiguousarray(X.T)), W.T)
+    assert found.measures["divergence"] == pytest.approx(D * scale, rel=1e-9)
+    for name, best in (
+        ("divergence_above_best_weights", total(X, best_weights, C)),
+        ("divergence_above_best_components", total(X, W, best_features.T)),
+    ):
+        assert found.bounds[name] >= (D - best) * scale * (1 - 1e-9)
+
+
+def test_the_fit_proves_itself_nearly_stationary():
+    X = sample(3)
+    certificate = PoissonNMF(3, tol=1e-9, max_iter=2000, random_state=0).fit(X).certificate_
+    assert certificate.checks[0].status == "holds"
+    bounds = certificate.bounds
+    D = certificate.measures["divergence"]
+    assert bounds["divergence_above_best_weights"] < 1e-3 * D
+
+
+def test_deviance_explained_is_zero_for_the_product_of_the_margins():
+    X = sample(1)
+    C = X.sum(axis=0, keepdims=True)
+    W = X.sum(axis=1, keepdims=True) / X.sum()
+    found = certify(Fit(as_blocks(sp.csr_array(X)), Factorization("poisson", W, C)))
+    assert found.measures["deviance_explained"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_counts_that_the_product_excludes_are_named():
+    X = np.array([[1.0, 2.0], [3.0, 0.0]])
+    fit = Fit(as_blocks(X), Factorization("poisson", np.ones((2, 1)), np.array([[1.0, 0.0]])))
+    found = certify(fit)
+    assert found.checks[0].status == "fails"
+    assert found.bounds == {}
+
+
+def test_cones_refined_by_likelihood_carry_the_statements_of_the_likelihood():
+    X = sample(2)
+    model = ConeNMF(3, refine="kl").fit(X)
+    assert "divergence_above_best_weights" in model.certificate_.bounds
+    assert "relative_error_max_form" not in model.certificate_.bounds
+    np.testing.assert_allclose(model.transform(X), model.factorization_.weights)
+
+
+def test_single_precision_does_not_shrink_the_gaps():
+    """Column sums in single precision made the proved gap of the components too small by 4e-11."""
+    weights = np.array(
+        [
+            [0.0, 0.37133172154426575],
+            [0.823423445224762, 0.22649447619915009],
+            [0.9501654505729675, 0.20420099794864655],
+            [1.3561831712722778, 0.13278396427631378],
+            [0.2328031063079834, 0.33038249611854553],
+            [0.7746166586875916, 0.23507940769195557],
+        ],
+        dtype=np.float32,
+    )
+    moved = np.array(
+        [
+            [0.1418813318014145, 0.5087476968765259, 0.0030652028508484364, 0.4781172275543213],
+            [0.8160898685455322, 0.0, 0.0, 0.0],
+        ],
+        dtype=np.float32,
+    )
+    data = np.array(
+        [
+            [0.30303242802619934, 0.0, 0.0, 0.0],
+            [0.30165916681289673, 0.4185480773448944, 0.0025227798614650965, 0.3934774398803711],
+            [0.3014477789402008, 0.48297134041786194, 0.002911088289692998, 0.45404180884361267],
+            [0.30077067017555237, 0.6893510818481445, 0.004155033268034458, 0.648059606552124],
+            [0.30264416337013245, 0.11833436787128448, 0.0007132551399990916, 0.1112462505698204],
+            [0.3017405569553375, 0.3937394618988037, 0.0023732471745461226, 0.37015485763549805],
+        ],
+        dtype=np.float32,
+    )
+    for blocks in (as_blocks(data), as_blocks(sp.csr_array(data))):
+        bounds = certify(Fit(blocks, Factorization("poisson", weights, moved))).bounds
+        # other components of the same weights have a divergence of 8.3e-16 only
+        assert bounds["divergence_above_best_components"] >= 1.1052236e-6
+
+
+def best_known(X, k):
+    """Least divergence of a few fits from different starts."""
+    return min(
+        PoissonNMF(k, tol=1e-7, max_iter=500, random_state=seed, certify=False)
+        .fit(X)
+        .trace_["divergence"][-1]
+        for seed in range(3)
+    )
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_fit_is_below_the_bound_for_all_factors(seed, k):
+    X = sample(seed)
+    bound = PoissonNMF(k, random_state=0).fit(X).certificate_.bounds["divergence_lower_bound"]
+    best = best_known(X, k)
+    assert 0 < bound <= best * (1 + 1e-9)
+    if k == 1:  # the product of the margins is the best
+        assert bound == pytest.approx(best, rel=1e-6)
+    sparse = PoissonNMF(k, random_state=0).fit(sp.csr_array(X)).certificate_.bounds
+    assert sparse["divergence_lower_bound"] == pytest.approx(bound, rel=1e-9)
+
+
+def test_the_bound_holds_where_the_rank_is_reached():
+    rng = np.random.default_rng(0)
+    exact = rng.random((20, 2)) @ rng.random((2, 12))
+    for X, k in ((exact, 2), (sample(0), 15), (np.eye(6), 6), (np.ones((4, 4)), 1)):
+        bounds = PoissonNMF(k, random_state=0).fit(X).certificate_.bounds
+        assert bounds["divergence_lower_bound"] <= 1e-12 * X.sum()
+
+
+@pytest.mark.parametrize("x", [0.0, 1e-3, 1.0, 7.0])
+def test_the_inequality_behind_it(x):
+    y = np.geomspace(1e-6, 1e4, 2001)
+    divergences = (x * np.log(x / y) if x else 0.0) - x + y
+    assert (divergences >= 1.5 * (x - y) ** 2 / (x + 2 * y) * (1 - 1e-12)).all()

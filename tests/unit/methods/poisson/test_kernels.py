@@ -1,0 +1,241 @@
+"""Newton sweeps of Poisson regression against a plain loop."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf.linalg.divergence import excess, least_divergences
+from provenmf.methods.poisson import kernels
+
+
+def plain_sweep(x, L, w, floor):
+    w = w.copy()
+    root = 1 / np.sqrt(x[x > 0].min())
+    for i in range(len(w)):
+        u = w @ L
+        slope = L[i].sum() - (x * L[i] / u).sum()
+        curvature = (x * (L[i] / u) ** 2).sum()
+        step = slope / curvature
+        decrement = root * abs(slope) / np.sqrt(curvature)
+        if slope > 0 and decrement > 0.683:
+            step /= 1 + decrement
+        multiplicative = w[i] * (x * L[i] / u).sum() / L[i].sum()
+        longer = abs(w[i] - multiplicative) > abs(step)
+        w[i] = max(multiplicative if longer else w[i] - step, floor)
+    return w
+
+
+def objective(x, L, w):
+    u = w @ L
+    return u.sum() - (x[x > 0] * np.log(u[x > 0])).sum()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_sweep_equals_the_plain_one_and_never_raises_the_objective(seed):
+    rng = np.random.default_rng(seed)
+    L = rng.gamma(0.5, 1, (4, 15)) + 1e-3
+    x = rng.poisson(rng.gamma(0.3, 3, 4) @ L).astype(float)
+    x[0] += 1
+    w = rng.gamma(0.3, 10.0, 4) + 1e-6
+    expected = plain_sweep(x, L, w, 1e-9)
+    found, u = w.copy(), w @ L
+    root = 1 / np.sqrt(x[x > 0].min())
+    moved = kernels.sweep_in_place(x, L, L.sum(axis=1), found, u, 1e-9, root)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    np.testing.assert_allclose(u, found @ L, rtol=1e-9)
+    assert moved == pytest.approx(np.abs(found - w).max())
+    assert objective(x, L, found) <= objective(x, L, w) + 1e-9
+
+
+@pytest.mark.parametrize("u", [[1.0, 1.0, 1.0], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [0.0, 0.0, 2.0]])
+def test_counts_are_left_out_where_they_have_no_mean(u):
+    x, u = np.array([0.0, 3.0, 2.0]), np.array(u)
+    assert kernels.leaves_out(x, u) == any(a > 0 and b == 0 for a, b in zip(x, u))
+
+
+def test_one_coordinate_of_many_rows_is_a_coordinate_of_their_sweeps():
+    rng = np.random.default_rng(0)
+    L = rng.gamma(0.5, 1, (4, 15)) + 1e-3
+    X = rng.poisson(rng.gamma(0.3, 3, (12, 4)) @ L).astype(float)
+    X[0], X[1:, 0] = 0, X[1:, 0] + 1
+    W = rng.gamma(0.3, 10.0, (12, 4)) + 1e-6
+    ratio = X / (W @ L)
+    pull, curvature = ratio @ L[0], (ratio / (W @ L)) @ L[0] ** 2
+    least = np.where(X > 0, X, np.inf).min(axis=1)
+    found = W[:, 0].copy()
+    kernels.step_coordinate_in_place(found, L[0].sum(), pull, curvature, 1e-9, 1 / np.sqrt(least))
+    expected = [w[0] if not x.any() else plain_sweep(x, L, w, 1e-9)[0] for x, w in zip(X, W)]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    values = W[1, 0], L[0].sum(), pull[1], curvature[1], 1e-9, 1 / np.sqrt(least[1])
+    assert kernels.stepped(*values) == found[1]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_entries_of_any_size_are_fitted(seed):
+    """The sweep's damping follows the least entry; with it alone nothing moved."""
+    rng = np.random.default_rng(seed)
+    X, L = 10.0 ** rng.uniform(-20, 20, (5, 6)), 10.0 ** rng.uniform(-20, 20, (3, 6))
+    weights, found = np.repeat(X.sum(axis=1)[:, None] / L.sum(), 3, axis=1), np.empty(5)
+    kernels.improve_dense_rows_in_place(X, L, L.sum(axis=1), weights, found, 1000, 0.0, 1e-12)
+    measured = excess(X, weights, L)
+    bounds = least_divergences(measured.row_logs, X.sum(axis=1), measured.row_pull, L.sum(axis=1))
+    assert (found - bounds <= 1e-3 * X.sum(axis=1)).all()
+
+
+def test_dense_and_sparse_rows_agree_with_each_other_and_with_the_algebra():
+    rng = np.random.default_rng(0)
+    C = rng.gamma(0.5, 1, (3, 20)) + 1e-3
+    X = rng.poisson(rng.gamma(0.5, 2, (10, 3)) @ C).astype(float)
+    X[4] = 0
+    start = np.ones((10, 3))
+    dense = start.copy(), np.empty(10)
+    sparse = start.copy(), np.empty(10)
+    csr = sp.csr_array(X)
+    kernels.improve_dense_rows_in_place(X, C, C.sum(axis=1), *dense, 200, 0.0, 1e-12)
+    kernels.improve_sparse_rows_in_place(
+        csr.indptr, csr.indices, csr.data, C.T.copy(), C.sum(axis=1), *sparse, 200, 0.0, 1e-12
+    )
+    for one, other in zip(dense, sparse):
+        np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
+    measured = excess(X, dense[0], C)
+    np.testing.assert_allclose(dense[1], measured.rows, rtol=1e-9, atol=1e-9)
+    bounds = least_divergences(measured.row_logs, X.sum(axis=1), measured.row_pull, C.sum(axis=1))
+    assert (dense[1] - bounds <= 1e-8 * np.maximum(X.sum(axis=1), 1)).all()
+    assert dense[0][4].sum() == 0
+
+
+def plain_divergence(x, u, total):
+    return sum(a * np.log(a / b) - a for a, b in zip(x, u) if a > 0) + total
+
+
+def test_pull_and_curvature():
+    rng = np.random.default_rng(1)
+    x, feature, u = rng.random((3, 9)) + 0.1
+    pull, curvature = kernels.pull_and_curvature(x, feature, u)
+    assert pull == pytest.approx(np.sum(x * feature / u))
+    assert curvature == pytest.approx(np.sum(x * (feature / u) ** 2))
+
+
+def test_add_multiple_and_mix():
+    rng = np.random.default_rng(2)
+    L, w, u = rng.random((4, 9)), np.array([0.5, 0.0, 2.0, 1.0]), rng.random(9)
+    expected = u + 3.0 * L[1]
+    kernels.add_multiple_in_place(u, L[1], 3.0)
+    np.testing.assert_allclose(u, expected)
+    kernels.mix_in_place(w, L, u)
+    np.testing.assert_allclose(u, w @ L)
+
+
+def test_divergence_of_row():
+    rng = np.random.default_rng(3)
+    x, u = rng.poisson(2.0, 12).astype(float), rng.random(12) + 0.1
+    assert (x == 0).any()
+    assert kernels.divergence_of_row(x, u, 7.5) == pytest.approx(plain_divergence(x, u, 7.5))
+
+
+def test_shrinks_little():
+    u, feature = np.array([1.0, 2.0]), np.array([1.0, 0.0])
+    assert kernels.shrinks_little(u, feature, -0.5)
+    assert not kernels.shrinks_little(u, feature, -1.0)
+
+
+def test_weighted_product():
+    rng = np.random.default_rng(0)
+    x, left, right = rng.random((3, 17))
+    assert kernels.weighted_product(x, left, right) == pytest.approx((x * left * right).sum())
+
+
+def test_a_joint_step_is_that_of_newton():
+    rng = np.random.default_rng(0)
+    L = rng.random((3, 30)) + 0.1
+    w = np.array([2.0, 1.0, 0.0])
+    x = 1.01 * w @ L + 0.01 * rng.random(30)
+    u, free = w @ L, L[:2]
+    slope = free.sum(axis=1) - free @ (x / u)
+    hessian = (free * x / u**2) @ free.T
+    expected = w - np.append(np.linalg.solve(hessian, slope), 0.0)
+    kernels.joint_step_in_place(x, L, L.sum(axis=1), w, u)
+    np.testing.assert_allclose(w, expected, rtol=1e-9)
+    np.testing.assert_allclose(u, w @ L)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_joint_steps_lower_the_divergence_and_keep_weights_positive(seed):
+    rng = np.random.default_rng(seed)
+    L = 10.0 ** rng.uniform(-3, 3, (5, 12))
+    x, w = rng.poisson(3.0, 12).astype(float), 10.0 ** rng.uniform(-6, 3, 5)
+    before, u = w.copy(), w @ L
+    value = kernels.divergence_of_row(x, u, w @ L.sum(axis=1))
+    kernels.joint_step_in_place(x, L, L.sum(axis=1), w, u)
+    assert (w >= 0.0099 * before).all()
+    assert kernels.divergence_of_row(x, u, w @ L.sum(axis=1)) <= value * (1 + 1e-12)
+
+
+def test_components_that_are_alike_are_no_obstacle():
+    """A thousand sweeps of single weights end far from the minimum here."""
+    rng = np.random.default_rng(0)
+    L = 1 + 0.1 * rng.random((6, 80))
+    x = rng.poisson(20 * rng.dirichlet(np.ones(6)) @ L).astype(float)
+    w, u, sums = np.ones(6), np.empty(80), L.sum(axis=1)
+    kernels.improve_row_in_place(x, L, sums, w, u, 60, 0.0, 1e-10)
+    slope = sums - L @ (x / (w @ L))
+    assert (slope >= -1e-8 * sums).all() and abs(slope @ w) <= 1e-8 * x.sum()
+
+
+def test_improve_row_reaches_the_minimum():
+    rng = np.random.default_rng(4)
+    L = rng.gamma(0.5, 1, (3, 10)) + 1e-3
+    x = rng.poisson(3.0, 10).astype(float)
+    w, u = np.ones(3), np.empty(10)
+    value = kernels.improve_row_in_place(x, L, L.sum(axis=1), w, u, 500, 0.0, 1e-12)
+    assert value == pytest.approx(plain_divergence(x, w @ L, (w @ L).sum()))
+    plain = np.ones(3)
+    for _ in range(2000):  # multiplicative updates, the slow and simple way
+        plain *= (L @ (x / (plain @ L))) / L.sum(axis=1)
+    np.testing.assert_allclose(w @ L, plain @ L, rtol=1e-4)
+
+
+def test_products_that_cancel_are_mixed_again():
+    """The first weight falls to the floor: u is then far below the rounding of what it was."""
+    L = np.array([[1.0, 1.0], [1e-3, 0.0]])
+    x, w = np.array([1e-9, 0.0]), np.array([1e8, 1e-12])
+    u = w @ L
+    for _ in range(300):
+        kernels.sweep_in_place(x, L, L.sum(axis=1), w, u, 1e-12, 1 / np.sqrt(1e-9))
+        np.testing.assert_allclose(u, w @ L, rtol=1e-5)
+
+
+@pytest.mark.parametrize("size", [2.2e-308, 5e-324, 1e-300])
+def test_a_row_of_the_smallest_numbers_has_finite_weights(size):
+    """1 / u overflowed, and infinity less infinity is no number."""
+    features = np.array([[1.02, 0.0, 0.0], [0.0, 0.0, 0.62], [0.0, 7.47, 0.0], [0.52, 0.81, 1.02]])
+    x, w = np.full(3, size), np.full(4, 0.3)
+    divergence = kernels.improve_row_in_place(
+        x, features, features.sum(axis=1), w, np.empty(3), 200, 0.0, 1e-12
+    )
+    assert np.isfinite(w).all() and np.isfinite(divergence) and w.min() >= 0
+    if size > 1e-307:  # the others have no digits
+        np.testing.assert_allclose(w @ features, x, rtol=1e-3)
+
+
+def test_single_entries_of_the_smallest_numbers_leave_weights_finite():
+    features = np.array([[0.0, 0.0, 12.6, 0.0], [0.0, 0.77, 0.0, 0.34], [3.16, 0.0, 0.0, 0.0]])
+    x, w = np.array([2.2e-308, 0.93, 2.2e-308, 2.2e-308]), np.full(3, 0.3)
+    divergence = kernels.improve_row_in_place(
+        x, features, features.sum(axis=1), w, np.empty(4), 200, 0.0, 1e-12
+    )
+    assert np.isfinite(w).all() and np.isfinite(divergence) and w.min() >= 0
+    np.testing.assert_allclose(w[1], 0.93 / 1.11)
+
+
+def test_sweeps_of_a_row_are_those_in_units_of_its_own():
+    """A row of tiny entries, in units of its largest one, takes the steps of an ordinary row."""
+    rng = np.random.default_rng(5)
+    L = rng.gamma(0.5, 1, (3, 10)) + 1e-3
+    x = rng.poisson(3.0, 10) + 1.0
+    x /= x.max()
+    plain, tiny, u = np.ones(3), np.full(3, 1e-290), np.empty(10)
+    value = kernels.sweep_row_in_place(x, L, L.sum(axis=1), plain, u, 5, 0.0, 1e-12)
+    small = kernels.improve_row_in_place(1e-290 * x, L, L.sum(axis=1), tiny, u, 5, 0.0, 1e-12)
+    np.testing.assert_allclose(tiny, 1e-290 * plain, rtol=1e-9)
+    assert small == pytest.approx(1e-290 * value, rel=1e-6, abs=0)

@@ -1,0 +1,102 @@
+"""Poisson NMF: monotone, dense equals sparse, at least as good as multiplicative updates."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.decomposition import NMF
+
+from provenmf.data import as_blocks
+from provenmf.linalg.divergence import excess
+from provenmf.methods.poisson.rows import as_counts, encode_counts
+from provenmf.methods.poisson.solver import poisson_nmf
+
+
+@pytest.fixture(scope="module")
+def counts():
+    rng = np.random.default_rng(1)
+    means = rng.gamma(0.3, 1, (80, 4)) @ rng.gamma(0.3, 1, (4, 50)) * 3
+    X = rng.poisson(means).astype(float)
+    X[5], X[:, 9] = 0, 0
+    return X
+
+
+def divergence(X, W, C):
+    return excess(X, np.asarray(W, dtype=float), np.asarray(C, dtype=float)).rows.sum()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_entries_of_very_different_size_are_fitted(seed):
+    """One component is known in closed form; the fit used to stop at the start, as converged."""
+    X = 10.0 ** np.random.default_rng(seed).uniform(-95, 59, (8, 6))
+    components = poisson_nmf(as_blocks(X), 1).components
+    product = encode_counts(as_blocks(X), components) @ components
+    best = np.outer(X.sum(axis=1), X.sum(axis=0)) / X.sum()
+    assert np.abs(product - best).max() <= 1e-3 * best.max()
+
+
+@pytest.mark.parametrize("init", ["cones", "random", "nndsvda", "spa"])
+def test_the_divergence_never_rises(counts, init):
+    solution = poisson_nmf(as_blocks(counts), 4, init=init)
+    assert (np.diff(solution.trace["divergence"]) <= 0).all()
+    assert (solution.components >= 0).all()
+
+
+def test_at_least_as_good_as_scikit_learn_from_the_same_start(counts):
+    rng = np.random.default_rng(0)
+    W, C = rng.random((80, 4)), rng.random((4, 50))
+    peer = NMF(4, init="custom", solver="mu", beta_loss="kullback-leibler", max_iter=300, tol=0)
+    their_weights = peer.fit_transform(counts, W=W.copy(), H=C.copy())
+    solution = poisson_nmf(as_blocks(counts), init=(W, C), tol=1e-7)
+    ours = encode_counts(as_blocks(counts), solution.components)
+    theirs = divergence(counts, their_weights + 1e-12, peer.components_ + 1e-12)
+    assert divergence(counts, ours, solution.components) <= theirs * (1 + 1e-3)
+
+
+def test_sparse_and_dense_data_give_the_same_components(counts):
+    dense = poisson_nmf(as_blocks(counts), 4, init="random").components
+    sparse = poisson_nmf(as_blocks(sp.csr_array(counts)), 4, init="random").components
+    np.testing.assert_allclose(dense, sparse, rtol=1e-6, atol=1e-9)
+
+
+def test_rows_and_columns_without_counts_get_nothing(counts):
+    solution = poisson_nmf(as_blocks(counts), 4)
+    weights = encode_counts(as_blocks(counts), solution.components)
+    assert weights[5].sum() == 0
+    assert solution.components[:, 9].sum() == 0
+
+
+def test_counts_that_no_component_explains_are_left_out():
+    C = np.array([[1.0, 1.0, 0.0]])
+    weights = encode_counts(as_blocks(np.array([[2.0, 4.0, 7.0]])), C)
+    np.testing.assert_allclose(weights, [[3.0]])
+
+
+@pytest.mark.parametrize("store", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("density", [0.2, 1.0])
+def test_blocks_give_the_answer_of_memory(counts, store, density, monkeypatch):
+    """Sums over blocks, one coordinate a pass, are the sweep over the columns."""
+    rng = np.random.default_rng(0)
+    X = counts * (rng.random(counts.shape) < density)
+    blocks = as_blocks(store(X), block_rows=23)
+    options = {"max_iter": 12, "tol": 0.0, "init": "random"}
+    near = poisson_nmf(blocks, 4, **options)
+    monkeypatch.setattr("provenmf.methods.poisson.counts.held", lambda blocks: False)
+    far = poisson_nmf(blocks, 4, **options)
+    np.testing.assert_allclose(far.trace["divergence"], near.trace["divergence"], rtol=1e-10)
+    np.testing.assert_allclose(far.components, near.components, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 1.0])
+def test_the_numbers_decide_the_arithmetic_not_the_storage(share):
+    rng = np.random.default_rng(0)
+    X = rng.poisson(2.0, (20, 12)) * (rng.random((20, 12)) < share) + np.outer(
+        np.ones(20), [1.0] + [0] * 11
+    )
+    dense, sparse = (as_counts(form(X)) for form in (np.asarray, sp.csr_array))
+    assert sp.issparse(dense) == sp.issparse(sparse) == (np.count_nonzero(X) < 0.4 * X.size)
+
+
+def test_an_exact_fit_ends_the_run():
+    X = np.outer(np.arange(1.0, 9.0), np.arange(1.0, 6.0))
+    found = [poisson_nmf(as_blocks(form(X)), 2, tol=0.0) for form in (np.asarray, sp.csr_array)]
+    assert len(found[0].trace) == len(found[1].trace) < 100

@@ -1,0 +1,202 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf.certificate.fit import Fit
+from provenmf.data import as_blocks
+from provenmf.data.parts import LocalParts
+from provenmf.datasets.purification import (
+    noisy_sample,
+    orthogonal_array_weights,
+    overlapping_features,
+    sample_purification,
+    warm_start,
+)
+from provenmf.linalg.pseudo_inverse import least_infinity_inverse
+from provenmf.methods.purification.guarantee import (
+    certify,
+    correlations_and_chance,
+    observed_contraction,
+)
+from provenmf.results import Factorization, Trace
+from provenmf.results.states import PurificationState
+
+
+def record(sample, **changes):
+    parts = dict(method="purification", weights=sample.weights, components=sample.components)
+    return Factorization(**(parts | changes))
+
+
+def check(certificate, name, theorem=""):
+    (found,) = [c for c in certificate.checks if c.name == name and c.theorem.endswith(theorem)]
+    return found
+
+
+@pytest.fixture
+def sample():
+    weights = orthogonal_array_weights(5, 11, hits=3)
+    components = overlapping_features(5, 40, random_state=0)
+    return noisy_sample(weights, components, noise="unbiased", noise_level=0.01, random_state=1)
+
+
+def test_the_models_parameters_are_measured(sample):
+    found = certify(Fit(as_blocks(sample.data), record(sample))).measures
+    for name in ("C1", "c2", "C2"):
+        assert found[name] == pytest.approx(5 * 3 / 11)
+    assert found["C_nu"] == pytest.approx(0.01)
+    norm = least_infinity_inverse(sample.components).infinity_norm
+    assert found["inverse_infinity_norm"] == pytest.approx(norm)
+    assert found["inverse_infinity_norm_moore_penrose"] >= norm
+
+
+def test_scale_of_data_and_of_weights_makes_no_difference(sample):
+    scales = np.array([0.1, 3.0, 1.0, 40.0, 2.0])
+    other = record(
+        sample,
+        weights=sample.weights / scales,
+        components=7.0 * sample.components * scales[:, None],
+    )
+    a = certify(Fit(as_blocks(sample.data), record(sample)))
+    b = certify(Fit(as_blocks(7.0 * sample.data), other))
+    for name, value in a.measures.items():
+        assert b.measures[name] == pytest.approx(value), name
+    for x, y in zip(a.checks, b.checks):
+        assert x.status == y.status and y.value == pytest.approx(x.value)
+
+
+def test_ratios_are_the_conditions_of_the_theorems(sample):
+    found = certify(Fit(as_blocks(sample.data), record(sample)))
+    c1 = c2 = 5 * 3 / 11
+    norm = found.measures["inverse_infinity_norm"]
+    spread = max(40, 5 * norm)
+    for name, theorem, expected in (
+        ("adversarial noise", "Thm 1", 0.01 * spread),
+        ("unbiased noise", "Thm 2", 0.01 * spread / np.sqrt(5)),
+        ("adversarial noise", "Thm 6", 0.01 * max(40, 5 * norm * c1)),
+        ("unbiased noise", "Thm 7", 0.01 * spread / np.sqrt(5)),
+        ("sparsity C1^3/(c2^2 k)", "Thm 6, 7", c2 / 5),
+    ):
+        one = check(found, name, theorem)
+        assert one.status == "unknown" and one.value == pytest.approx(expected)
+
+
+def test_unequal_proportions_fail_and_equal_ones_hold(sample):
+    name = "balanced proportions C2/c2"
+    assert check(certify(Fit(as_blocks(sample.data), record(sample))), name).status == "holds"
+    rare = sample_purification(5000, 30, 3, sparsity=[0.1, 1.0, 1.0], random_state=2)
+    found = check(certify(Fit(as_blocks(rare.data), record(rare))), name)
+    assert found.status == "fails" and found.value > 2
+
+
+def test_correlated_weights_are_noticed_and_independent_ones_not_called_so(sample):
+    name = "uncorrelated weights (A2)"
+    assert check(certify(Fit(as_blocks(sample.data), record(sample))), name).status == "unknown"
+    weights = np.random.default_rng(3).dirichlet(np.ones(5), 2000)
+    mixed = noisy_sample(weights, sample.components)
+    assert check(certify(Fit(as_blocks(mixed.data), record(mixed))), name).status == "fails"
+
+
+@pytest.mark.parametrize("mixing, status", [(0.05, "holds"), (0.5, "fails")])
+def test_the_start_is_judged(sample, mixing, status):
+    start = warm_start(sample.components, mixing=mixing, random_state=4)
+    kept = record(sample, state=PurificationState(start, np.zeros(5), 1.0))
+    found = certify(Fit(as_blocks(sample.data), kept), truth=sample.components)
+    assert check(found, "warm start, mixing (A3)").status == status
+    assert check(found, "warm start, mixing (A3)").value == pytest.approx(mixing)
+    assert check(found, "start outside the span").value == pytest.approx(0, abs=1e-10)
+
+
+def test_a_start_that_never_moved_is_not_called_warm(sample):
+    """Without the truth the start could be compared with the answer only, here with itself."""
+    start = np.random.default_rng(6).random(sample.components.shape)
+    kept = record(sample, components=start, state=PurificationState(start, np.zeros(5), 1.0))
+    found = certify(Fit(as_blocks(sample.data), kept))
+    assert check(found, "warm start, mixing (A3)").status == "unknown"
+    assert not any(c.name == "start outside the span" for c in found.checks)
+
+
+def test_a_start_without_its_feature_fails(sample):
+    kept = record(sample, state=PurificationState(-sample.components, np.zeros(5), 1.0))
+    found = certify(Fit(as_blocks(sample.data), kept), truth=sample.components)
+    assert check(found, "warm start, mixing (A3)").status == "fails"
+
+
+def test_dependent_or_idle_features_are_named(sample):
+    components = sample.components.copy()
+    components[2] = components[0] + components[4]
+    found = certify(Fit(as_blocks(sample.data), record(sample, components=components)))
+    assert found.checks[0].status == "unknown" and "0, 2, 4" in found.checks[0].note
+    components[2] = 0
+    found = certify(Fit(as_blocks(sample.data), record(sample, components=components)))
+    assert found.checks[0].status == "fails" and "2" in found.checks[0].note
+    weights = sample.weights.copy()
+    weights[:, 3] = 0
+    found = certify(Fit(as_blocks(sample.data), record(sample, weights=weights)))
+    assert found.checks[1].status == "fails" and "3" in found.checks[1].note
+
+
+@pytest.mark.parametrize("rate", [3e-4, 1e-3, 1e-2, 0.3])
+def test_independent_rare_weights_are_not_called_correlated(sample, rate):
+    """A few coincidences of rare weights are large correlations, and chance all the same."""
+    rng = np.random.default_rng(7)
+    for _ in range(10):
+        weights = (rng.random((3000, 5)) < rate) * rng.exponential(size=(3000, 5))
+        weights[:2] = rng.random((2, 5))  # every feature appears
+        data = weights @ sample.components
+        found = certify(Fit(as_blocks(data), record(sample, weights=weights)))
+        assert check(found, "uncorrelated weights (A2)").status == "unknown"
+
+
+def test_chance_is_bounded_for_any_two_columns_in_random_order():
+    """The bound against what shuffling does: exceeded at most as often as it says."""
+    rng = np.random.default_rng(8)
+    for draw in (rng.random, rng.standard_exponential, lambda s: rng.random(s) < 0.05):
+        columns = np.asarray(draw((40, 2)), dtype=float)
+        columns[0] = 1.0, 1.0
+        exceeded = 0
+        for _ in range(400):
+            shuffled = np.column_stack([columns[:, 0], rng.permutation(columns[:, 1])])
+            found, chance = correlations_and_chance(shuffled, 0.1)
+            exceeded += int((found > chance).any())
+        assert exceeded <= 40
+
+
+def test_correlations_of_parts_are_those_of_the_array():
+    weights = np.random.default_rng(9).standard_exponential((50, 4))
+    weights[:, 3] = 0.7  # a constant column
+    parts = LocalParts()
+    for some in np.split(weights, [20, 20, 31]):
+        parts.append(some)
+    for whole, of_parts in zip(
+        correlations_and_chance(weights, 0.1), correlations_and_chance(parts, 0.1)
+    ):
+        np.testing.assert_allclose(of_parts, whole, rtol=1e-12, atol=1e-15)
+
+
+def test_nothing_is_proved_of_weights_that_transform_does_not_make(sample):
+    """The least inverse bounded weights decoded by itself, and by nothing else."""
+    assert not certify(Fit(as_blocks(sample.data), record(sample))).bounds
+
+
+def test_largest_residual_is_the_same_in_any_blocks(sample):
+    expected = np.abs(sample.data - sample.weights @ sample.components).max()
+    for data in (sample.data, sp.csr_array(sample.data)):
+        for rows in (100, 5000):
+            blocks = as_blocks(data, block_rows=rows)
+            assert Fit(blocks, record(sample)).largest_residual_entry == pytest.approx(expected)
+
+
+def test_contraction_is_the_mean_factor():
+    values = np.array([1.0, 4.0, 2.0, 1.0, 0.5, 0.6])
+    assert observed_contraction(Trace({"mixing": values}), "mixing") == pytest.approx(0.5)
+    assert observed_contraction(Trace({}), "mixing") is None
+    assert observed_contraction(Trace({"mixing": values[:2]}), "mixing") is None
+    assert observed_contraction(Trace({"mixing": np.arange(1.0, 5.0)}), "mixing") == 1.0
+
+
+def test_contraction_is_compared_with_the_proofs(sample):
+    trace = Trace({"mixing": 0.5 ** np.arange(8)})
+    kept = record(sample, trace=trace, parameters={"eta": 0.5})
+    found = check(certify(Fit(as_blocks(sample.data), kept)), "geometric decrease")
+    assert (found.status, found.threshold) == ("unknown", 0.98)
+    assert found.value == pytest.approx(0.5)

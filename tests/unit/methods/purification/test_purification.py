@@ -1,0 +1,247 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf.data import as_blocks
+from provenmf.datasets.purification import (
+    noisy_sample,
+    orthogonal_array_weights,
+    overlapping_features,
+    sample_purification,
+    warm_start,
+)
+from provenmf.errors import DegenerateData, InvalidInput
+from provenmf.linalg.mixing import mixing_of
+from provenmf.methods.purification.balancing import balancing_scales
+from provenmf.methods.purification.decoding import pair_moments, relu_decode
+from provenmf.methods.purification.solver import (
+    draw_batches,
+    initial_state,
+    purification,
+    purify,
+    scaling_that_keeps_the_diagonal,
+)
+
+
+@pytest.fixture
+def sample():
+    return sample_purification(
+        400,
+        30,
+        4,
+        sparsity=1.5,
+        values="uniform",
+        noise="unbiased",
+        noise_level=0.01,
+        random_state=0,
+    )
+
+
+@pytest.fixture
+def start(sample):
+    return warm_start(sample.components, mixing=0.3, outside=0.1, random_state=1)
+
+
+def pair_expectation(data, weights):
+    """Ê[(y − y′)(x − x′)ᵀ] over all n² ordered pairs, as the paper writes it."""
+    total = np.zeros((weights.shape[1], data.shape[1]))
+    for y, x in zip(data, weights):
+        total += (x - weights).T @ (y - data)
+    return total / len(data) ** 2
+
+
+@pytest.mark.parametrize("as_data", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("block_rows", [7, 400])
+def test_twice_the_covariance_is_the_expectation_over_pairs(sample, start, as_data, block_rows):
+    state = initial_state(as_blocks(sample.data), start, alpha=0.05)
+    weights = relu_decode(sample.data, state.inverse.rows, 0.05)
+    blocks = as_blocks(as_data(sample.data), block_rows=block_rows)
+    found = pair_moments(blocks, state.inverse.rows, state.threshold)
+    np.testing.assert_allclose(found.update, pair_expectation(sample.data, weights), atol=1e-13)
+    np.testing.assert_allclose(found.squares, (weights**2).mean(axis=0))
+
+
+def test_noise_is_measured_on_values_that_cannot_be_weights(sample, start):
+    state = initial_state(as_blocks(sample.data), start, alpha=0.0)
+    raw = sample.data @ state.inverse.rows.T
+    found = pair_moments(as_blocks(sample.data), state.inverse.rows, 0.0)
+    assert found.noise == pytest.approx(np.sqrt(2 * np.mean(np.minimum(raw, 0) ** 2)))
+    positive = np.maximum(raw, 0)
+    assert found.typical == pytest.approx(np.sqrt((positive**4).sum() / (positive**2).sum()))
+    assert found.threshold == min(2 * found.noise, found.typical / 2)
+
+
+def test_decoding_exact_data_with_the_truth_gives_the_weights_less_alpha():
+    sample = sample_purification(100, 30, 4, values="uniform", random_state=2)
+    state = initial_state(as_blocks(sample.data), sample.components)
+    assert state.threshold == pytest.approx(0, abs=1e-12)
+    decoded = relu_decode(sample.data, state.inverse.rows, 0.25)
+    np.testing.assert_allclose(decoded, np.maximum(sample.weights - 0.25, 0), atol=1e-10)
+
+
+def test_one_iteration_is_the_formula_of_the_paper(sample, start):
+    blocks = as_blocks(sample.data)
+    state = initial_state(blocks, start, alpha=0.05)
+    following, _ = purify(blocks, state, alpha=0.05, r=3.0, eta=0.25)
+    weights = relu_decode(sample.data, state.inverse.rows, 0.05)
+    expected = 0.75 * start + 3.0 * 0.25 * pair_expectation(sample.data, weights)
+    np.testing.assert_allclose(following.components, expected, atol=1e-12)
+    assert following.scaling == 3.0 and following.threshold == 0.05
+
+
+def test_automatic_scaling_keeps_the_diagonal_in_the_first_iteration(sample, start):
+    blocks = as_blocks(sample.data)
+    state = initial_state(blocks, start)
+    following, moments = purify(blocks, state, eta=0.5)
+    diagonal = np.diag(state.inverse.rows @ following.components.T)
+    assert diagonal.mean() == pytest.approx(1)
+    assert following.scaling == scaling_that_keeps_the_diagonal(state.inverse.rows, moments)
+    again, _ = purify(blocks, following, eta=0.5)
+    assert again.scaling == following.scaling
+
+
+def test_scaling_undoes_the_variance_where_decoding_is_perfect():
+    weights = orthogonal_array_weights(5, 5, hits=2, strength=2)
+    components = overlapping_features(5, 20, random_state=3)
+    blocks = as_blocks(weights @ components)
+    following, _ = purify(blocks, initial_state(blocks, components))
+    assert following.scaling == pytest.approx(1 / (2 * 0.4 * 0.6))
+    np.testing.assert_allclose(following.components, components, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["min-inf", "moore-penrose"])
+def test_features_are_purified_from_a_bad_start(kind):
+    weights = orthogonal_array_weights(7, 7, hits=2)
+    sample = noisy_sample(weights, overlapping_features(7, 60, random_state=4))
+    start = warm_start(sample.components, mixing=1.0, random_state=5)
+    found = purification(
+        as_blocks(sample.data), start, truth=sample.components, pseudo_inverse=kind, tol=1e-9
+    )
+    assert found.stop_reason == "converged"
+    assert found.trace["truth_mixing"][-1] < 1e-7
+    assert found.trace["truth_outside"][-1] < 1e-10
+
+
+def test_every_setting_reaches_the_iteration(sample, start):
+    def components(**settings):
+        return purification(as_blocks(sample.data), start, max_iter=3, **settings).components
+
+    usual = components()
+    for settings in (
+        {"pseudo_inverse": "moore-penrose"},
+        {"alpha": 0.3},
+        {"r": 2.0},
+        {"eta": 0.1},
+        {"batch_size": 50, "rng": np.random.default_rng(0)},
+    ):
+        assert np.abs(components(**settings) - usual).max() > 1e-6, settings
+
+
+def test_trace_tells_alpha_r_and_the_movement(sample, start):
+    rows = []
+    found = purification(as_blocks(sample.data), start, max_iter=4, tol=0, callback=rows.append)
+    assert found.stop_reason == "max_iter" and len(found.trace) == len(rows) == 4
+    for column in ("threshold", "scaling", "movement", "mixing", "inverse_norm", "seconds"):
+        assert np.isfinite(found.trace[column]).all()
+    assert found.trace["movement"][-1] < found.trace["movement"][0]
+    np.testing.assert_array_equal(found.state.start, start)
+
+
+def test_balancing_brings_moments_within_a_factor_of_two():
+    sparsity = np.array([0.2, 0.5, 1.0, 2.0, 3.0])
+    sample = sample_purification(4000, 40, 5, sparsity=sparsity, random_state=6)
+    blocks = as_blocks(sample.data)
+    state = initial_state(blocks, sample.components)
+    scales = balancing_scales(blocks, state.inverse.rows, state.threshold)
+    squares = pair_moments(blocks, state.inverse.rows / scales[:, None], 0.0).squares
+    assert squares.max() <= 2 * squares.min()
+    ratios = scales / np.sqrt(sparsity)
+    assert ratios.max() < 1.6 * ratios.min()
+
+
+def test_features_that_are_never_decoded_keep_their_scale():
+    sample = sample_purification(500, 40, 4, sparsity=[0.2, 1.0, 2.0, 2.0], random_state=13)
+    inverse = initial_state(as_blocks(sample.data), sample.components).inverse.rows
+    weights = sample.weights.copy()
+    weights[:, 2] = 0
+    blocks = as_blocks(weights @ sample.components)
+    scales = balancing_scales(blocks, inverse, 0.1, automatic_threshold=False)
+    assert scales[2] == 1 and scales[0] < scales[3]
+
+
+def test_scales_settle_where_the_variances_of_decoded_weights_agree():
+    """σ² = r·2Var(x) in the coordinates that are iterated: [A D][D⁻¹x], D² = E[x²] if balanced."""
+    sparsity = np.array([0.3, 0.8, 1.5, 2.5])
+    sample = sample_purification(20_000, 40, 4, sparsity=sparsity, random_state=7)
+    start = warm_start(sample.components, random_state=8)
+    variances, squares = sample.weights.var(axis=0), (sample.weights**2).mean(axis=0)
+    for balance, expected in ((False, variances), (True, variances / squares)):
+        found = purification(as_blocks(sample.data), start, balance=balance)
+        ratios = mixing_of(found.components, sample.components).diagonal / np.sqrt(expected)
+        assert ratios.max() < 1.05 * ratios.min(), balance
+
+
+def test_batches_see_every_row_once_before_any_twice():
+    data = np.arange(10.0)[:, None] * np.ones((1, 2))
+    batches = draw_batches(as_blocks(data), 5, np.random.default_rng(0))
+    rows = np.concatenate([next(batches).everything()[:, 0] for _ in range(2)])
+    assert sorted(rows) == list(range(10))
+    whole = draw_batches(as_blocks(data), 10, np.random.default_rng(0))
+    assert next(whole).n_rows == next(whole).n_rows == 10
+
+
+def test_a_threshold_that_leaves_rounding_leaves_nothing():
+    """Rows that are features decode to one; α = 1 then refused sparse data and took dense ones."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        start = rng.random((2, 8))
+        data = np.vstack([np.eye(2), rng.dirichlet(np.ones(2), 20)]) @ start
+        for matrix in (data, sp.csr_array(data)):
+            blocks = as_blocks(matrix)
+            inverse = initial_state(blocks, start).inverse.rows
+            assert not pair_moments(blocks, inverse, 1.0).squares.any(), seed
+            assert not relu_decode(matrix, inverse, 1.0).any(), seed
+            with pytest.raises(InvalidInput, match="do not vary"):
+                purification(blocks, start, alpha=1.0)
+
+
+def test_dependent_starts_are_refused_by_name(sample, start):
+    start[3] = start[1] - 2 * start[0]
+    with pytest.raises(InvalidInput, match="components 0, 1, 3 are linearly dependent"):
+        purification(as_blocks(sample.data), start)
+
+
+def test_weights_that_sum_to_one_end_with_a_warning_and_the_last_good_features():
+    rng = np.random.default_rng(9)
+    components = rng.random((2, 8))
+    data = rng.dirichlet([0.5, 0.5], 200) @ components
+    with pytest.warns(DegenerateData, match="components 0, 1"):
+        found = purification(as_blocks(data), components)
+    assert found.stop_reason == "features_became_dependent"
+    assert np.isfinite(found.components).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_equal_rows_are_refused_whatever_rounding_makes_of_their_covariance(dtype):
+    for value in np.random.default_rng(0).random(30):
+        data = np.full((12, 1), value, dtype=dtype)
+        with pytest.raises(InvalidInput, match="do not vary"):
+            purification(as_blocks(data), np.ones((1, 1)), alpha=0.0)
+
+
+def test_data_that_say_nothing_are_refused(sample, start):
+    for data, words in (
+        (sample.data[:1], "n_samples=1: X must have"),
+        (np.ones((20, 30)), "do not vary"),
+        (np.zeros((20, 30)), "do not vary"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            purification(as_blocks(data), start)
+    with pytest.raises(InvalidInput, match="alpha must leave some weights"):
+        purification(as_blocks(sample.data), start, alpha=100.0)
+
+
+def test_the_start_is_not_modified(sample, start):
+    before = start.copy()
+    purification(as_blocks(sample.data), start, max_iter=2, balance=True)
+    np.testing.assert_array_equal(start, before)

@@ -1,0 +1,153 @@
+"""A certificate recomputed from data and a saved result equals the one of the fit."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from provenmf import load
+from provenmf.errors import InvalidInput
+from provenmf.methods import CATALOGUE, make_estimator
+from provenmf.methods.certify import certify
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    weights = np.vstack([np.eye(3), rng.dirichlet(np.full(3, 0.2), size=40)])
+    return weights @ rng.random((3, 8)) + 0.01 * rng.random((43, 8))
+
+
+# From the trace of the run, which `certify` does not believe.
+OF_THE_RUN = {"estimated_error_per_stage", "contraction_per_stage", "geometric decrease"}
+
+
+def assert_same(one, two):
+    assert one.keys() - OF_THE_RUN == two.keys()
+    for name, value in two.items():
+        np.testing.assert_allclose(value, one[name], rtol=1e-6, atol=1e-12, err_msg=name)
+
+
+def statuses(certificate):
+    return [(c.name, c.status) for c in certificate.checks if c.name not in OF_THE_RUN]
+
+
+@pytest.mark.parametrize("method", sorted(CATALOGUE))
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_recomputed_certificate_equals_that_of_the_fit(method, data, tmp_path):
+    fitted = make_estimator(method, 3, random_state=0).fit(data)
+    fitted.factorization_.save(tmp_path / "result.npz")
+    stored = fitted.certificate_
+    again = certify(data, load(tmp_path / "result.npz"))
+    assert_same(stored.measures, again.measures)
+    assert_same(stored.bounds, again.bounds)
+    assert statuses(again) == [*statuses(stored), ("data that the result names", "holds")]
+    assert again.recomputed and not load(tmp_path / "result.npz").certificate.recomputed
+
+
+@pytest.mark.parametrize("method", sorted(CATALOGUE))
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_other_data_of_the_same_shape_are_named(method, data):
+    """A result of other data kept its "holds"."""
+    fitted = make_estimator(method, 3, random_state=0).fit(data)
+    other = np.random.default_rng(9).random(data.shape)
+    again = certify(other, fitted.factorization_)
+    assert "not, digit for digit, those that the result names as its own" in again.verdict
+    if fitted.traits.anchors:
+        assert "not the rows of these data that the result calls anchors" in again.verdict
+        assert not {"noise_that_all_anchors_survive", "anchor_margin"} & (
+            again.bounds.keys() | again.measures.keys()
+        )
+
+
+def test_rows_without_a_label_count(data):
+    """Labels set to -1 turned the inequality of the cones into "holds"."""
+    fitted = make_estimator("cones", 3).fit(data).factorization_
+    forged = replace(fitted, labels=np.full(len(data), -1))
+    assert "holds" not in [c.status for c in certify(data, forged).checks if "Liu17" in c.theorem]
+
+
+def test_all_rows_in_one_cluster_are_not_three_cones(data):
+    """Labels of zeros left nothing to keep apart."""
+    fitted = make_estimator("cones", 3).fit(data).factorization_
+    forged = replace(fitted, labels=np.zeros_like(fitted.labels))
+    found = {c.name: c.status for c in certify(data, forged).checks}
+    assert found["cones far apart, inequality (1)"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    "anchors", [[0, 1, 99], [0, 1, -1], [0.0, 1.0, 2.0], [0, 1], [3, 4, 5]], ids=str
+)
+def test_anchors_that_are_no_anchors(anchors, data):
+    fitted = make_estimator("spa", 3).fit(data).factorization_
+    forged = replace(fitted, anchors=np.array(anchors))
+    assert (
+        "not the rows of these data that the result calls anchors" in certify(data, forged).verdict
+    )
+
+
+def test_factors_that_are_no_matrices_are_refused(data):
+    fitted = make_estimator("spa", 3).fit(data).factorization_
+    for name, value in (
+        ("weights", np.full((43, 3), np.nan)),
+        ("components", np.ones(8)),
+        ("weights", np.ones((43, 2))),
+    ):
+        with pytest.raises(InvalidInput, match="damaged"):
+            certify(data, replace(fitted, **{name: value}))
+
+
+def test_weights_below_zero_are_named(data):
+    fitted = make_estimator("hals", 3, random_state=0).fit(data).factorization_
+    forged = replace(fitted, weights=fitted.weights - 1.0)
+    assert "Some weights are negative" in certify(data, forged).verdict
+
+
+def test_a_record_without_fingerprint_is_of_unknown_data(data):
+    fitted = replace(make_estimator("spa", 3).fit(data).factorization_, fingerprint="")
+    assert certify(data, fitted).checks[-1].status == "unknown"
+
+
+@pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
+def test_the_constraint_on_the_weights_is_remembered(constraint, data):
+    fitted = make_estimator("spa", 3, constraint=constraint).fit(data)
+    again = certify(data, fitted.factorization_)
+    assert_same(fitted.certificate_.measures, again.measures)
+
+
+def test_parameters_of_version_0_1_are_read(data):
+    """Its SPA called the constraint `weights` and took a random_state."""
+    fitted = make_estimator("spa", 3, constraint="simplex").fit(data)
+    parameters = {"n_components": 3, "weights": "simplex", "random_state": None}
+    again = certify(data, replace(fitted.factorization_, parameters=parameters))
+    assert_same(fitted.certificate_.measures, again.measures)
+    other = certify(data, replace(fitted.factorization_, parameters={"n_components": 3}))
+    assert other.measures != again.measures
+
+
+def test_data_of_another_shape_are_refused(data):
+    fitted = make_estimator("spa", 2).fit(data)
+    with pytest.raises(InvalidInput, match="42 x 8.*43 x 8"):
+        certify(data[1:], fitted.factorization_)
+
+
+def test_a_changed_result_is_found_out(data):
+    """Factors that do not belong to the data get a certificate that says so."""
+    fitted = make_estimator("spa", 3).fit(data).factorization_
+    forged = replace(fitted, weights=np.zeros_like(fitted.weights))
+    assert certify(data, forged).measures["relative_error"] == pytest.approx(1.0)
+
+
+def test_an_unknown_method_is_refused(data):
+    fitted = make_estimator("spa", 2).fit(data).factorization_
+    with pytest.raises(InvalidInput, match="magic"):
+        certify(data, replace(fitted, method="magic"))
+
+
+def test_numpys_numbers_as_parameters_are_recorded_as_numbers():
+    """A search over np.arange(2, 9) gives np.int64, and cones' statements ask for the number."""
+    X = np.random.default_rng(0).random((20, 6))
+    plain = make_estimator("cones", 3, random_state=0).fit(X)
+    numpys = make_estimator("cones", np.int64(3), random_state=np.int64(0)).fit(X)
+    assert numpys.factorization_.parameters == plain.factorization_.parameters
+    assert numpys.certificate_.to_dict() == plain.certificate_.to_dict()
