@@ -1710,7 +1710,7 @@ def budgets() -> list[Case]:
 
 
 def nested() -> None:
-    from provenmf.resources import memory_budget
+    from provenmf.budget import memory_budget
 
     with resources(memory="2GB"):
         with resources(n_jobs=1):
@@ -1721,7 +1721,7 @@ def nested() -> None:
 
 
 def after_an_error() -> None:
-    from provenmf.resources import memory_budget
+    from provenmf.budget import memory_budget
 
     with contextlib.suppress(ProvenmfError), resources(memory="2GB", n_jobs=0):
         pass

@@ -20,9 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
+from provenmf.budget import bytes_of
 from provenmf.datasets.corpora import more_documents, topic_corpus
 from provenmf.io.sparse_rows import write_sparse_rows
-from provenmf.resources import bytes_of
 
 METHODS = ["spa", "xray", "fast_anchor", "cones", "merit", "hals", "anls", "and_descent"]
 METHODS += ["purification", "poisson", "fast_gradient", "topics"]
@@ -30,7 +30,8 @@ LIMITED = {"hals", "anls", "and_descent", "purification", "poisson"}  # ten iter
 CHILD = """
 import json, sys, time
 from pathlib import Path
-from provenmf import ProvenmfError, factorize, find_topics, resources
+from provenmf import ProvenmfError, factorize, find_topics
+from provenmf import resources
 path, method, budget, k, more = json.loads(sys.argv[1])
 said = ""
 try:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from provenmf.applications.parts import Parts, find_parts
     from provenmf.applications.topics import Topics, find_topics
     from provenmf.applications.unmixing import Unmixing, unmix
+    from provenmf.budget import resources
     from provenmf.errors import (
         ClusterLost,
         DegenerateData,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from provenmf.methods.separable.estimator import SPA, XRAY, FastAnchor, FastGradient
     from provenmf.methods.traits import Traits
     from provenmf.progress import Progress
-    from provenmf.resources import resources
     from provenmf.results import Certificate, Check, ErrorBars, Factorization, StopReason, Trace
 
 __version__ = "0.1.0"
@@ -65,7 +65,7 @@ _PUBLIC = {
     "with_error_bars": "methods.component_errors",
     "Traits": "methods.traits",
     "Checkpoint": "methods.checkpoint",
-    "resources": "resources",
+    "resources": "budget",
     "Progress": "progress",
     "load": "io",
     "diagnose": "advice.diagnose",

@@ -197,7 +197,7 @@ def test_a_certificate_leaves_large_weights_on_the_workers(
     """All statements are those of memory, and no array (rows, components) comes for them."""
     monkeypatch.setattr("provenmf.methods.memory.LEFT_ON_WORKERS", 0)
     monkeypatch.setattr("provenmf.certificate.uniqueness.MOST_ENTRIES", 0)
-    monkeypatch.setattr("provenmf.certificate.decay.AT_ONCE", 2)
+    monkeypatch.setattr("provenmf.methods.and_descent.guarantee.AT_ONCE", 2)
     X, (near, far) = scale * data(), (make(method, **options) for _ in range(2))
     shapes = all_that_comes(monkeypatch)
     far._remember = partial(remembered, far, shapes)

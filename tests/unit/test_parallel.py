@@ -11,8 +11,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from provenmf import HALS
-from provenmf.errors import InvalidInput
-from provenmf.resources import (
+from provenmf.budget import (
     SMALL_MATRIX,
     at_most,
     available_threads,
@@ -24,7 +23,8 @@ from provenmf.resources import (
     resources,
     threads_of,
 )
-from provenmf.resources import blas_threads as blas_threads_inside
+from provenmf.budget import blas_threads as blas_threads_inside
+from provenmf.errors import InvalidInput
 
 
 def blas_threads():
@@ -94,8 +94,8 @@ def test_fits_of_two_threads_leave_blas_as_it_was():
 
 
 def test_one_setting_for_own_threads_too(monkeypatch):
-    monkeypatch.setattr("provenmf.resources.usable_cores", lambda: 8)
-    monkeypatch.setattr("provenmf.resources.usable_cores", lambda: 8)
+    monkeypatch.setattr("provenmf.budget.usable_cores", lambda: 8)
+    monkeypatch.setattr("provenmf.budget.usable_cores", lambda: 8)
     for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
         monkeypatch.delenv(name, raising=False)
     assert available_threads() == 8
@@ -132,7 +132,7 @@ def test_amounts_of_memory():
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_every_slice_is_visited_once(monkeypatch, threads):
-    monkeypatch.setattr("provenmf.resources.available_threads", lambda: threads)
+    monkeypatch.setattr("provenmf.budget.available_threads", lambda: threads)
     visits = np.zeros(103, dtype=int)
 
     def visit(rows):
@@ -143,7 +143,7 @@ def test_every_slice_is_visited_once(monkeypatch, threads):
 
 
 def test_calls_may_be_nested(monkeypatch):
-    monkeypatch.setattr("provenmf.resources.available_threads", lambda: 8)
+    monkeypatch.setattr("provenmf.budget.available_threads", lambda: 8)
     visits = np.zeros((40, 40), dtype=int)
 
     def visit(outer):
@@ -157,7 +157,7 @@ def test_calls_may_be_nested(monkeypatch):
 
 
 def test_an_error_reaches_the_caller(monkeypatch):
-    monkeypatch.setattr("provenmf.resources.available_threads", lambda: 3)
+    monkeypatch.setattr("provenmf.budget.available_threads", lambda: 3)
 
     def fail(rows):
         if rows.start == 5:
@@ -169,7 +169,7 @@ def test_an_error_reaches_the_caller(monkeypatch):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_process_has_its_own_threads(monkeypatch):
-    monkeypatch.setattr("provenmf.resources.available_threads", lambda: 2)
+    monkeypatch.setattr("provenmf.budget.available_threads", lambda: 2)
     for_row_slices(lambda rows: time.sleep(0.01), 4, slice_rows=1)  # the parent's threads exist
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.apply_async(threads_used).get(timeout=60) == 2

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from provenmf import HALS, choose_rank, stability
+from provenmf.budget import generator
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.errors import InvalidInput
-from provenmf.resources import generator
 
 X = np.random.default_rng(0).random((12, 4))
 USES = {

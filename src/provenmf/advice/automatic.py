@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from provenmf.advice.diagnose import applies
 from provenmf.advice.rank import settled_number
+from provenmf.budget import resources
 from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.methods import CATALOGUE, estimator_class, make_estimator
@@ -15,7 +16,6 @@ from provenmf.methods.alternating.estimator import PENALTIES
 from provenmf.methods.base import Factorizer
 from provenmf.methods.checkpoint import Checkpoint, inside
 from provenmf.methods.provenance import plain_parameters
-from provenmf.resources import resources
 from provenmf.results import Certificate, Factorization, StopReason
 
 if TYPE_CHECKING:

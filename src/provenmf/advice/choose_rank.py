@@ -12,10 +12,10 @@ from provenmf.advice.rank_choice import RankChoice
 from provenmf.advice.rank_table import rank_table
 from provenmf.advice.sample import MOST_ENTRIES, moderate_part
 from provenmf.advice.witnesses import witnesses_of
+from provenmf.budget import generator
 from provenmf.data import Blocks, as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.storage import as_dense, stored_values
-from provenmf.resources import generator
 
 Floats = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from provenmf.budget import for_row_slices
 from provenmf.errors import DegenerateData
 from provenmf.methods.alternating.estimator import HALS
-from provenmf.resources import for_row_slices
 
 Floats = NDArray[np.float64]
 

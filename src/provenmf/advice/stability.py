@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics import silhouette_score
 
+from provenmf.budget import for_row_slices, generator
 from provenmf.data import Blocks, as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.scaling import unit_rows
 from provenmf.methods.base import Factorizer
 from provenmf.metrics.matching import match_components
-from provenmf.resources import for_row_slices, generator
 from provenmf.results import Certificate, Estimate, Factorization
 
 Floats = NDArray[np.float64]

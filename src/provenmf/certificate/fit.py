@@ -20,6 +20,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.budget import computed_once
 from provenmf.certificate.measurement import (
     Measurement,
     largest_residual_entries,
@@ -33,7 +34,6 @@ from provenmf.data.scale import divided
 from provenmf.linalg.distances import Model, nearest_points
 from provenmf.linalg.fingerprint import fingerprint
 from provenmf.linalg.norms import absolute_row_sums, power_of_two, rows_of_a_slice
-from provenmf.resources import computed_once
 from provenmf.results import Factorization
 
 Floats = NDArray[np.float64]

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from provenmf.budget import available_threads, threads_of
 from provenmf.errors import InvalidInput
 from provenmf.methods import CATALOGUE
-from provenmf.resources import available_threads, threads_of
 
 
 def at_least_one(number: int | None) -> int | None:

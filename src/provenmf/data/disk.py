@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.budget import block_bytes, room_for_parts
 from provenmf.data.base import Block, Blocks, Progress
 from provenmf.errors import InvalidInput, ProvenmfError, UnreadableFile
 from provenmf.io.array_files import ArrayFile, FileState
 from provenmf.io.files import existing
 from provenmf.linalg.storage import float_type
-from provenmf.resources import block_bytes, room_for_parts
 
 BLOCK_BYTES = 64 * 2**20
 NEIGHBOURS = 16  # rows no farther apart are read together

@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.budget import block_bytes
 from provenmf.data.base import Block, Blocks, Progress
 from provenmf.linalg.storage import in_row_order, own_rows
-from provenmf.resources import block_bytes
 
 # Blocks of this size keep the products inside a pass small beside the data, and are large
 # enough for BLAS to use all the cores.

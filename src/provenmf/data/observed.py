@@ -12,12 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.budget import computed_once
 from provenmf.data.base import Block, Blocks, Progress
 from provenmf.data.memory import MemoryBlocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.norms import row_sums
 from provenmf.linalg.storage import is_sparse, own_rows
-from provenmf.resources import computed_once
 
 # Where a start needs a full matrix, missing entries are filled up to this many entries (512 MB).
 MOST_FILLED = 1 << 26

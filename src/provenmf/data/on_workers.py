@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
+from provenmf.budget import at_most
 from provenmf.data.allocation import kept_memory
 from provenmf.data.tree_sums import Sums, sums_of
-from provenmf.resources import at_most
 
 Item = TypeVar("Item")
 

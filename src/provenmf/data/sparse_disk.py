@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.budget import block_bytes, room_for_parts
 from provenmf.data.base import Block, Blocks, Progress
 from provenmf.data.disk import BLOCK_BYTES, PART_BYTES, read_ahead
 from provenmf.errors import UnreadableFile
 from provenmf.io.files import existing
 from provenmf.io.sparse_rows import SparseRows, open_sparse_rows
 from provenmf.linalg.storage import float_type, own_rows
-from provenmf.resources import block_bytes, room_for_parts
 
 INDEX_BYTES = 4
 

@@ -24,9 +24,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.budget import generator
 from provenmf.datasets.sample import Sample
 from provenmf.errors import InvalidInput, UnreadableFile
-from provenmf.resources import generator
 
 Array = NDArray[np.float64]
 Seed = int | np.random.Generator | None

@@ -17,9 +17,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from provenmf.budget import generator
 from provenmf.datasets.sample import Sample
 from provenmf.errors import InvalidInput
-from provenmf.resources import generator
 
 Spread = Literal["plane", "random"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.budget import generator
 from provenmf.errors import InvalidInput
-from provenmf.resources import generator
 
 Floats = NDArray[np.float64]
 

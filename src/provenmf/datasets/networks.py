@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.budget import generator
 from provenmf.errors import InvalidInput
-from provenmf.resources import generator
 
 
 @dataclass(frozen=True, eq=False)

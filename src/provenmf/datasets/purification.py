@@ -14,11 +14,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from provenmf.budget import generator
 from provenmf.datasets.sample import Sample
 from provenmf.errors import InvalidInput
 from provenmf.linalg.mixing import symmetric_norm
 from provenmf.linalg.pseudo_inverse import PseudoInverse, left_inverse
-from provenmf.resources import generator
 
 Values = Literal["binary", "uniform"]
 Noise = Literal["decoding", "features", "unbiased"]

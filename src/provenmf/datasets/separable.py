@@ -16,8 +16,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.budget import generator
 from provenmf.datasets.sample import Sample
-from provenmf.resources import generator
 
 
 def middle_points(

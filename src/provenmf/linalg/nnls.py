@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky
 
+from provenmf.budget import for_row_slices
 from provenmf.errors import InvalidInput
-from provenmf.resources import for_row_slices
 
 Array = NDArray[np.floating]
 

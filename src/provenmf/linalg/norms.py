@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.budget import for_row_slices
 from provenmf.linalg.storage import Matrix, is_sparse, stored_values
-from provenmf.resources import for_row_slices
 
 # Between these lengths a square neither underflows by a digit nor overflows.
 SAFE_LENGTHS = (1e-140, 1e150)

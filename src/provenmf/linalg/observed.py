@@ -12,10 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.budget import available_threads, for_row_slices
 from provenmf.linalg.active_set import solve_rows_in_place
 from provenmf.linalg.compiled import njit
 from provenmf.linalg.penalties import Penalty
-from provenmf.resources import available_threads, for_row_slices
 
 # Rows of a factor from the observed entries alone: every row has normal equations of its own.
 #

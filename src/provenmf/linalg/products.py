@@ -13,9 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.budget import available_threads, for_row_slices
 from provenmf.linalg.compiled import njit
 from provenmf.linalg.storage import Matrix, is_sparse
-from provenmf.resources import available_threads, for_row_slices
 
 # Products of a CSR matrix with a narrow dense one, row range by row range.
 

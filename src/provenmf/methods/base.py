@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from provenmf.budget import blas_threads_for
 from provenmf.certificate import any_method
 from provenmf.certificate.fit import Fit
 from provenmf.data import Block, Blocks, RowArray
@@ -32,7 +33,6 @@ from provenmf.methods.parameters import AT_LEAST_ONE, StrOptions, validate_param
 from provenmf.methods.provenance import plain_parameters, versions
 from provenmf.methods.traits import Traits
 from provenmf.methods.weights import Constraint, encoder
-from provenmf.resources import blas_threads_for
 from provenmf.results import Certificate, Factorization, Solution, StopReason
 
 MOST_COMPONENTS = 100  # that are tried where their number is not given

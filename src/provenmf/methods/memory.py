@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from provenmf.budget import BLOCKS_IN_BUDGET, memory_budget
 from provenmf.data import Blocks, RowArray
 from provenmf.data.parts import Parts
 from provenmf.errors import TooLarge, warn_user
-from provenmf.resources import BLOCKS_IN_BUDGET, memory_budget
 from provenmf.results.deferred import Deferred
 
 PYTHON = 350e6  # bytes of the interpreter with numpy, scipy, scikit-learn and the compiled kernels

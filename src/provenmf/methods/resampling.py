@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from provenmf.budget import available_threads, for_row_slices
 from provenmf.errors import InvalidInput
 from provenmf.methods.run import Callback, Run
 from provenmf.metrics.matching import match_components
-from provenmf.resources import available_threads, for_row_slices
 from provenmf.results.error_bars import CONFIDENCE, ErrorBars
 
 Floats = NDArray[np.float64]

@@ -26,10 +26,10 @@ from provenmf.applications.topics.given_counts import (
 from provenmf.applications.topics.measures import top_columns_of
 from provenmf.applications.topics.tf_idf import unit_documents
 from provenmf.applications.topics.ways import TopicSettings
+from provenmf.budget import computed_once
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Counts, TextFile
 from provenmf.linalg.scaling import rows_to_sum_one
-from provenmf.resources import computed_once
 from provenmf.results.answers import Answer, ReadOptions, Words, shares
 from provenmf.results.names import stored_or_numbered
 from provenmf.results.shapes import NOT_SAVED, Shape

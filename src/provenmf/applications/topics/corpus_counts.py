@@ -14,11 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.budget import block_bytes, computed_once, room_for_parts
 from provenmf.data import Blocks, as_blocks
 from provenmf.data.disk import BLOCK_BYTES, PART_BYTES
 from provenmf.data.mapped import MappedBlocks
 from provenmf.linalg.storage import Matrix, is_sparse
-from provenmf.resources import block_bytes, computed_once, room_for_parts
 
 Floats = NDArray[np.float64]
 

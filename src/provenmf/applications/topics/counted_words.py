@@ -30,11 +30,11 @@ from provenmf.applications.topics.word_points import (
     cautious_points,
     word_points,
 )
+from provenmf.budget import available_threads, block_bytes, room_for_parts
 from provenmf.data.disk import BLOCK_BYTES, PART_BYTES
 from provenmf.errors import InvalidInput
 from provenmf.io.notes import counted
 from provenmf.methods.memory import check_budget
-from provenmf.resources import available_threads, block_bytes, room_for_parts
 
 GAP = 1.1  # by which the last topic's eigenvalue exceeds the next where topics stand out
 MOST_REDRAWN = 5_000_000  # entries of counts, beyond which no words are drawn at random

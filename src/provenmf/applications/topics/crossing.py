@@ -17,8 +17,8 @@ from scipy.special import psi
 
 from provenmf.applications.topics.corpus_counts import WordCounts, by_rank
 from provenmf.applications.topics.document_posterior import mean_weights
+from provenmf.budget import available_threads, for_row_slices
 from provenmf.data.parts import Parts
-from provenmf.resources import available_threads, for_row_slices
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]

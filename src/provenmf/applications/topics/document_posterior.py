@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.applications.topics.corpus_counts import WordCounts
+from provenmf.budget import for_row_slices
 from provenmf.linalg.nnls import simplex_least_squares
-from provenmf.resources import for_row_slices
 
 Floats = NDArray[np.float64]
 

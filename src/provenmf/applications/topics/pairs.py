@@ -23,9 +23,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.applications.topics.corpus_counts import WordCounts, by_rank, squared
+from provenmf.budget import computed_once
 from provenmf.linalg.products import product, transposed_product
 from provenmf.linalg.scaling import inverse_where_positive
-from provenmf.resources import computed_once
 
 Floats = NDArray[np.float64]
 

@@ -26,6 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.budget import for_row_slices
 from provenmf.data import Blocks
 from provenmf.linalg.observed import better_observed_rows
 from provenmf.linalg.penalties import Penalties, Penalty
@@ -40,7 +41,6 @@ from provenmf.methods.alternating.loop import (
 from provenmf.methods.alternating.starts import Init
 from provenmf.methods.alternating.steps import rows_per_thread, steps_for
 from provenmf.methods.run import Callback, Run
-from provenmf.resources import for_row_slices
 from provenmf.results import Solution
 
 EFFORT = 0.5

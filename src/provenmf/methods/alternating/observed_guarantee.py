@@ -14,6 +14,7 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
+from provenmf.budget import computed_once
 from provenmf.certificate import uniqueness
 from provenmf.certificate.fit import Fit, Floats
 from provenmf.certificate.optimality import nonnegativity
@@ -27,7 +28,6 @@ from provenmf.linalg.penalties import Penalties, Penalty
 from provenmf.linalg.scaling import inverse_where_positive
 from provenmf.linalg.spectral import gram_of_columns
 from provenmf.methods.alternating import guarantee as stationarity
-from provenmf.resources import computed_once
 from provenmf.results import Certificate, Check, Measure
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.budget import available_threads, for_row_slices
 from provenmf.data import Blocks
 from provenmf.data.base import RowArray
 from provenmf.data.observed import ObservedBlocks
@@ -26,7 +27,6 @@ from provenmf.linalg.observed import residual_entries
 from provenmf.linalg.penalties import Penalties, Penalty
 from provenmf.linalg.products import product, transposed_product
 from provenmf.methods.weights import encode, encoder
-from provenmf.resources import available_threads, for_row_slices
 
 Array = NDArray[np.floating]
 # Squared errors below this many units of the data's precision lost too many digits in products:

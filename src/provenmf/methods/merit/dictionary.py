@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.budget import for_row_slices
 from provenmf.data import Block, Blocks
 from provenmf.linalg.storage import as_dense
 from provenmf.methods.merit.mixture import Mixture
 from provenmf.methods.merit.spread import SpreadMixture
-from provenmf.resources import for_row_slices
 
 Rows = NDArray[np.intp]
 

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from provenmf.budget import one_blas_thread
 from provenmf.certificate.fit import Fit
 from provenmf.data import Blocks
 from provenmf.methods.interruption import OnInterrupt
@@ -23,7 +24,6 @@ from provenmf.methods.run import Callback
 from provenmf.methods.separable.estimator import AnchorFactorizer
 from provenmf.methods.traits import Traits
 from provenmf.methods.weights import Constraint
-from provenmf.resources import one_blas_thread
 from provenmf.results import Certificate, Solution
 
 

@@ -23,10 +23,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.budget import for_row_slices
 from provenmf.methods.merit.columns import Penalties
 from provenmf.methods.merit.mixture import SINGLE_EPS, Mixture
 from provenmf.methods.merit.spread import SpreadMixture
-from provenmf.resources import for_row_slices
 
 Floats = NDArray[np.float64]
 

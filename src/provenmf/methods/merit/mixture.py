@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.budget import for_row_slices
 from provenmf.data.parts import Parts
 from provenmf.linalg.norms import squared_row_norms
 from provenmf.methods.merit.columns import Penalties, Wishes, columns_of, no_wishes
-from provenmf.resources import for_row_slices
 
 Array = NDArray[Any]
 # The pairs of some rows one after the other, (index, value), how many each row has, and the number

@@ -27,6 +27,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.budget import block_bytes
 from provenmf.data import Blocks, as_blocks
 from provenmf.errors import InvalidInput, TooLarge
 from provenmf.linalg.storage import as_dense
@@ -41,7 +42,6 @@ from provenmf.methods.merit.steps import OPEN_LOOP_STEPS, Steps
 from provenmf.methods.merit.sweep import sweep
 from provenmf.methods.run import Callback, Run
 from provenmf.methods.separable.anchors import dense_rows
-from provenmf.resources import block_bytes
 from provenmf.results import Solution, StopReason
 from provenmf.results.states import MeritState
 

@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.budget import for_row_slices
 from provenmf.data import Block, Blocks
 from provenmf.linalg.storage import is_sparse
-from provenmf.resources import for_row_slices
 
 Floats = NDArray[np.float64]
 

@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.budget import for_row_slices
 from provenmf.data import Block
 from provenmf.data.parts import Part
 from provenmf.linalg.norms import rows_of_a_slice, squared_row_norms
 from provenmf.linalg.orthogonal import ROUNDING, without_rounding
 from provenmf.linalg.storage import as_dense, is_sparse
 from provenmf.methods.separable.leaders import places_in
-from provenmf.resources import for_row_slices
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]

@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
-import provenmf.certificate.margins as module
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import nnls
 
+import provenmf.methods.separable.margins as module
 from provenmf import SPA, XRAY, FastAnchor, FastGradient
 from provenmf.certificate.fit import Fit
 from provenmf.data import as_blocks

@@ -13,12 +13,16 @@ from contextvars import ContextVar, copy_context
 from functools import cache
 from numbers import Integral, Real
 from threading import Lock
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from provenmf.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    RandomState = int | np.random.RandomState | np.random.Generator | None
 
 # Run one function over slices of rows in threads, and what threads and forks must not break.
 #
@@ -317,11 +321,11 @@ def threads_of(n_jobs: int) -> int:
 
 # numpy's generators from what users give as `random_state`.
 
-RandomState = int | np.random.RandomState | np.random.Generator | None
-
 
 def generator(random_state: RandomState) -> np.random.Generator:
     """The generator of a seed or of a RandomState; a Generator itself; None for a new one."""
+    import numpy as np
+
     if isinstance(random_state, np.random.RandomState):
         random_state = int(random_state.randint(np.iinfo(np.int32).max))
     try:
