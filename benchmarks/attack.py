@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 from statements import BOUNDS, CHECKS, MEASURES, Case, is_consistent
 
-from provenmf.certificate import moves
+from provenmf.certificate import ambiguity as moves
 from provenmf.errors import ProvenmfError
 from provenmf.methods import CATALOGUE, estimator_class
 from provenmf.methods.certify import certify, estimator_of

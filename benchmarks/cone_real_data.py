@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from provenmf.applications.topics.tf_idf import document_frequency, tf_idf
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
 from provenmf.errors import DegenerateData
 from provenmf.methods.cones.guarantee import certify

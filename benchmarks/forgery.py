@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from provenmf import find_communities, find_topics, unmix
-from provenmf.certificate import moves
+from provenmf.certificate import ambiguity as moves
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.datasets.networks import mixed_membership_network
 from provenmf.errors import ProvenmfError

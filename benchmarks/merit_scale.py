@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from provenmf import MERIT, SPA
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures
 

@@ -25,8 +25,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from provenmf import PoissonNMF
 from provenmf.data import as_blocks
-from provenmf.linalg.divergence import excess
 from provenmf.linalg.scaling import unit_rows
+from provenmf.methods.poisson.divergence import excess
 from provenmf.methods.poisson.solver import poisson_nmf
 from provenmf.metrics.matching import best_assignment
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 
 from provenmf import MERIT, SPA, XRAY, ConeNMF, FastAnchor
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from provenmf import ConeNMF
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
 from provenmf.datasets.cones import equiangular_axes, sample_cones
 from provenmf.methods.cones.guarantee import certify

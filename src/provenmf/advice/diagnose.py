@@ -18,6 +18,7 @@ from provenmf.advice.rank import (
     objection_to,
     rank_evidence,
 )
+from provenmf.advice.text_table import WIDTH, table_lines
 from provenmf.certificate.uniqueness import ABOUT_PARTS
 from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
@@ -26,7 +27,6 @@ from provenmf.methods import CATALOGUE, estimator_class
 from provenmf.methods.alternating.estimator import HALS
 from provenmf.results import Certificate
 from provenmf.results.certificate import Measure, finite_or_none
-from provenmf.results.text_table import WIDTH, table_lines
 
 # Data with so many times more columns than rows may be turned.
 WIDE = 5

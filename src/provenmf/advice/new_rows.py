@@ -7,15 +7,34 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
-from provenmf.certificate.fit import Fit
-from provenmf.certificate.new_rows import residual_bound, rows_needed
+from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.methods.base import Factorizer
 from provenmf.results import Certificate, Estimate, Factorization
+
+# What rows that were kept aside say about rows to come: split conformal prediction.
+#
+# Vovk, Gammerman & Shafer 2005; Lei et al. 2018, Theorem 2. The components know nothing of the m
+# rows that were kept aside. If those and a new row are exchangeable, the rank of its residual among
+# all m + 1 is uniform, so that it is at most the ⌈(m + 1) c⌉-th smallest of theirs with probability
+# c.
+
+
+def rows_needed(confidence: float) -> int:
+    """The fewest rows kept aside for which there is a bound: ⌈(m + 1) c⌉ ≤ m."""
+    return math.ceil(confidence / (1 - confidence) - 1e-9)
+
+
+def residual_bound(residuals: NDArray[np.float64], confidence: float) -> float:
+    """The ⌈(m + 1) c⌉-th smallest of m residuals."""
+    place = math.ceil((len(residuals) + 1) * confidence - 1e-9)
+    return float(np.sort(residuals)[place - 1])
+
 
 ASSUMES = "new rows come from where these came from, in any order (exchangeable)"
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.advice.rank_table import RankTable
+from provenmf.advice.text_table import WIDTH, table_lines
 from provenmf.advice.witnesses import Witness, together
 from provenmf.results.certificate import finite_or_none
-from provenmf.results.plotting import Backend, plot_curves
-from provenmf.results.text_table import WIDTH, table_lines
+from provenmf.results.display import Backend, plot_curves
 
 FLOOR = "floor: no factorization is below"
 

@@ -18,8 +18,7 @@ from provenmf.applications.fitting import at_hand, check_number, fit_matrix, for
 from provenmf.errors import InvalidInput
 from provenmf.io.images import as_images, read_images
 from provenmf.methods.encoding import weights_of
-from provenmf.results.answers import Answer, ReadOptions, Words
-from provenmf.results.names import names_of_largest
+from provenmf.results.answers import Answer, ReadOptions, Words, names_of_largest
 from provenmf.results.shapes import Shape
 
 N_EXAMPLES = 3

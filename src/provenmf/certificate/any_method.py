@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from provenmf.certificate import optimality, stability, uniqueness
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.results import Certificate
 
 

@@ -6,17 +6,26 @@ that the residual is formed and forgotten; for a sparse block its square is expa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.budget import computed_once
+from provenmf.certificate.singular_values import RankBound, gram_is_formed, least_relative_error
 from provenmf.data import Block, Blocks, RowArray
-from provenmf.linalg.fingerprint import entry_hashes
+from provenmf.data.parts import Parts
+from provenmf.data.rows import by_row, mapped, of_each, total
+from provenmf.data.scale import divided
+from provenmf.linalg.fingerprint import entry_hashes, fingerprint
+from provenmf.linalg.hull import Model, nearest_points
 from provenmf.linalg.norms import (
+    absolute_row_sums,
     entry_range,
+    power_of_two,
     row_lengths,
     row_sums,
     rows_of_a_slice,
@@ -25,6 +34,7 @@ from provenmf.linalg.norms import (
 from provenmf.linalg.products import product, transposed_product
 from provenmf.linalg.spectral import gram_of_columns
 from provenmf.linalg.storage import as_dense
+from provenmf.results import Factorization
 
 Floats = NDArray[np.float64]
 
@@ -133,3 +143,402 @@ def largest_residual_entries(block: Block, weights: Floats, components: Floats) 
         residual = as_dense(block[part]) - weights[part] @ components
         out[part] = np.maximum(residual.max(axis=1), -residual.min(axis=1))
     return out
+
+
+# A fit and its one measurement: what every certificate receives.
+#
+# Nothing here is taken on trust: all comes from the data and the factors. The pass over the data
+# happens when the first number is asked for, and once.
+#
+# Squares of very small or very large data leave the range of numbers. Such data are divided by
+# `unit`, a power of two; blocks, components and all lengths are then those of the divided data, and
+# a certificate multiplies by `unit` what it reports in the units of the data. Else `unit` is one.
+#
+# Arrays (n, k) stay where the rows are (`weight_rows`, `cross`). On a cluster a certificate asks
+# for sums and maxima over them, and for a few numbers of each row.
+
+Constraint = Literal["nonnegative", "simplex"]
+
+# Numbers between these have squares and fourth powers well inside the range.
+SAFE = (2.0**-100, 2.0**100)
+ON_THE_SIMPLEX = 1e-12  # sums of weights this near to one are one
+ON_IT_IN_SINGLE = 1e-5  # and so are these, if all were rounded to single precision
+
+
+class Fit:
+    """Data, a factorization of them, and everything measured on both.
+
+    Parameters
+    ----------
+    blocks : the data (n, d).
+    factorization : weights (n, k) and components (k, d); nothing else of it is believed.
+    constraint : what the weights were to satisfy; "simplex" counts only if they do.
+    rows : the weights where the rows are, if that is elsewhere.
+    least_squares : whether weights come from least squares under this constraint.
+    products : whether one pass should bring the products with the factors and the Gram matrix too;
+        without them it is faster, and a certificate that needs them makes another pass.
+    """
+
+    def __init__(
+        self,
+        blocks: Blocks,
+        factorization: Factorization,
+        constraint: Constraint = "nonnegative",
+        *,
+        rows: RowArray | None = None,
+        least_squares: bool = True,
+        products: bool = True,
+    ) -> None:
+        self.given, self.factorization = blocks, factorization
+        self._rows = factorization.weights if rows is None else rows
+        on_simplex = constraint == "simplex" and all(of_each(_on_simplex, self._rows))
+        self.constraint: Constraint = "simplex" if on_simplex else "nonnegative"
+        self.least_squares, self._products = least_squares, products
+
+    @computed_once
+    def _pass(self) -> tuple[float, Measurement]:
+        """The unit and the measurement; data out of the safe range are measured again, divided."""
+        found = self._measured(1.0, self._products)
+        if found.largest == 0 or SAFE[0] <= found.largest <= SAFE[1]:
+            return 1.0, found
+        unit = float(power_of_two(found.largest))
+        return unit, replace(self._measured(unit, self._products), hashes=found.hashes)
+
+    def _measured(self, unit: float, products: bool) -> Measurement:
+        blocks = self._blocks_in(unit)
+        gram = products and gram_is_formed(blocks)
+        components = self._components_in(unit)
+        return measure(blocks, self.weight_rows, components, products=products, gram=gram)
+
+    @computed_once
+    def _complete(self) -> Measurement:
+        return self._pass[1] if self._products else self._measured(self.unit, True)
+
+    def _blocks_in(self, unit: float) -> Blocks:
+        return self.given if unit == 1.0 else divided(self.given, unit)
+
+    @computed_once
+    def _sizes(self) -> Floats | None:
+        """What weights that leave the safe range are divided by: components take it over."""
+        peaks = np.max(list(of_each(_largest_of_columns, self._rows)), axis=0)
+        risky = (peaks > 0) & ((peaks < SAFE[0]) | (peaks > SAFE[1]))
+        if not risky.any():
+            return None
+        return np.where(risky, power_of_two(np.where(risky, peaks, 1.0)), 1.0)
+
+    def _components_in(self, unit: float) -> Floats:
+        """Components of the divided data, in double precision."""
+        components, sizes = self.given_components, self._sizes
+        if sizes is not None:
+            return components * (1.0 / unit) * sizes[:, None]
+        return components if unit == 1.0 else components * (1.0 / unit)
+
+    @property
+    def method(self) -> str:
+        """Name of the method that made the fit."""
+        return self.factorization.method
+
+    @property
+    def n_components(self) -> int:
+        """How many components there are."""
+        return self.factorization.n_components
+
+    @property
+    def unit(self) -> float:
+        """The power of two by which the data are divided here; one unless they are extreme."""
+        return self._pass[0]
+
+    @computed_once
+    def blocks(self) -> Blocks:
+        """The data, divided by `unit`."""
+        return self._blocks_in(self.unit)
+
+    @computed_once
+    def weights(self) -> Floats:
+        """W (n, k) in double precision; those that are elsewhere are brought here."""
+        sizes = self._sizes
+        return self.given_weights if sizes is None else self.given_weights / sizes
+
+    @property
+    def given_rows(self) -> RowArray:
+        """W as the record has it, in its own precision, left where it is."""
+        return self.factorization.weights if self.factorization.weights_are_here else self._rows
+
+    @computed_once
+    def weight_rows(self) -> RowArray:
+        """W in double precision, left where the rows are."""
+        if not isinstance(self._rows, Parts):
+            return self.given.in_place(self.weights)
+        if self._sizes is None and self.given.dtype == np.float64:
+            return self._rows
+        sizes = 1.0 if self._sizes is None else self._sizes
+        return self._rows.mapped(lambda weights: weights.astype(np.float64) / sizes)
+
+    @computed_once
+    def components(self) -> Floats:
+        """C (k, d) in double precision, divided by `unit`."""
+        return self._components_in(self.unit)
+
+    @property
+    def given_weights(self) -> Floats:
+        """W as the record has it, in double precision."""
+        return self.factorization.weights.astype(np.float64, copy=False)
+
+    @property
+    def given_components(self) -> Floats:
+        """C as the record has it, in double precision and in the units of the data."""
+        return self.factorization.components.astype(np.float64, copy=False)
+
+    @property
+    def lengths(self) -> Floats:
+        """Length of each row of the data."""
+        return self._pass[1].lengths
+
+    @property
+    def sums(self) -> Floats:
+        """Sum of each row of the data."""
+        return self._pass[1].sums
+
+    @computed_once
+    def absolute_sums(self) -> Floats:
+        """Sum of the absolute values of each row; one more pass if there are negative entries."""
+        if self._pass[1].lowest >= 0:
+            return self.sums
+        return self.blocks.map_rows(absolute_row_sums)
+
+    @property
+    def residuals(self) -> Floats:
+        """‖x − wC‖ of each row."""
+        return self._pass[1].residuals
+
+    @computed_once
+    def norm(self) -> float:
+        """‖X‖_F."""
+        return float(np.linalg.norm(self.lengths))
+
+    @computed_once
+    def error(self) -> float:
+        """‖X − WC‖_F."""
+        return float(np.linalg.norm(self.residuals))
+
+    @property
+    def relative_error(self) -> float:
+        """‖X − WC‖_F / ‖X‖_F; data of zeros have only the error itself."""
+        return self.error / self.norm if self.norm > 0 else self.error
+
+    @property
+    def error_rounding(self) -> float:
+        """By how much the relative error may be off at the most.
+
+        Entries of WC are sums of k products, off by γ_k |W||C| (Higham 2002, Section 3.5), norms
+        are sums of d and n squares; where the square is expanded, for sparse data, its own rounding
+        is under the root.
+        """
+        if self.norm == 0:
+            return 0.0
+        n, (k, d) = self.given.n_rows, self.components.shape
+        size = 1 + float(self.weights_norm * np.linalg.norm(self.components)) / self.norm
+        rounding = (2 * k + d + n + 16) * np.finfo(np.float64).eps * size
+        if not self.blocks.is_sparse:
+            return float(rounding)
+        return float(rounding * size / max(self.relative_error, math.sqrt(rounding * size)))
+
+    @property
+    def entries(self) -> int:
+        """How many entries of the data the error is about."""
+        return self.given.n_rows * self.given.n_columns
+
+    @property
+    def as_given(self) -> bool:
+        """Whether weights and components here are those of the record, not scaled."""
+        return self.unit == 1.0 and self._sizes is None
+
+    @property
+    def squared_norm(self) -> float:
+        """‖X‖²_F."""
+        return self.norm**2
+
+    @property
+    def squared_residuals(self) -> Floats:
+        """‖x − wC‖² of each row."""
+        return self.residuals**2
+
+    @property
+    def cross(self) -> RowArray:
+        """XCᵀ (n, k), left where the rows are."""
+        return self._complete.cross
+
+    @property
+    def weights_data(self) -> Floats:
+        """WᵀX (k, d)."""
+        return self._complete.weights_data
+
+    @property
+    def gram(self) -> Floats | None:
+        """XᵀX (d, d), where it is small enough; not for more columns than rows in memory."""
+        return self._complete.gram
+
+    @computed_once
+    def rank_bound(self) -> RankBound:
+        """The least relative error of any product of this rank, or why it is unknown."""
+        return least_relative_error(self.blocks, self.n_components, self.squared_norm, self.gram)
+
+    @property
+    def unavoidable_noise(self) -> float:
+        """Every product of this rank is at least so far from some row; zero where unknown."""
+        least = self.rank_bound.relative_error or 0.0
+        return least * self.norm / math.sqrt(self.blocks.n_rows) * (1 - 1e-15)
+
+    @computed_once
+    def largest_residual_entry(self) -> float:
+        """max |x_ij − (WC)_ij|, in one more pass."""
+        components = self.components
+
+        def largest(block: Block, weights: Floats) -> Floats:
+            return largest_residual_entries(block, weights, components)
+
+        return self.blocks.arg_reduce(largest, self.weight_rows)[1]
+
+    @computed_once
+    def components_gram(self) -> Floats:
+        """CCᵀ (k, k)."""
+        return self.components @ self.components.T
+
+    @computed_once
+    def weights_gram(self) -> Floats:
+        """WᵀW (k, k)."""
+        found: Floats = total(_gram, self.weight_rows)
+        return found
+
+    @computed_once
+    def weights_norm(self) -> float:
+        """‖W‖_F."""
+        return math.sqrt(total(_squared_norm, self.weight_rows))
+
+    @computed_once
+    def weights_sums(self) -> Floats:
+        """Sum of each column of W (k,)."""
+        found: Floats = total(_column_sums, self.weight_rows)
+        return found
+
+    @computed_once
+    def weights_peaks(self) -> Floats:
+        """The largest entry of each column of W (k,); zero where none is positive."""
+        found: Floats = np.max(list(of_each(_column_peaks, self.weight_rows)), axis=0)
+        return found
+
+    @computed_once
+    def lowest_weight(self) -> float:
+        """The smallest entry of W; zero where none is negative."""
+        return float(min(of_each(_lowest, self.weight_rows)))
+
+    @property
+    def fingerprint(self) -> str:
+        """What the data are recognized by, however they are stored."""
+        return fingerprint(self.given.shape, self.given.dtype, self._pass[1].hashes)
+
+    def distances(self, model: Model, *, scale_rows: bool = False) -> Floats:
+        """Distance of each row to the hull, the hull and 0, or the cone of the components."""
+        return self.nearest(model, scale_rows=scale_rows)[0]
+
+    def nearest(self, model: Model, *, scale_rows: bool = False) -> tuple[Floats, RowArray]:
+        """The distances, and the weights of the components in the nearest points, left there.
+
+        With `scale_rows` both rows and components are divided by their sums; rows whose sum is
+        not positive have distance zero. The weights at hand are taken where their constraint makes
+        them the nearest ones of the model (the distance is then that of the explanation at hand,
+        which is never less); otherwise it takes a pass.
+        """
+        key = (model, scale_rows)
+        if key not in self._nearest:
+            given = not scale_rows and self._weights_are_of(model)
+            self._nearest[key] = (
+                (self.residuals, self.weight_rows)
+                if given
+                else self.nearest_to(
+                    self.components_over_sums if scale_rows else self.components,
+                    model,
+                    scale_rows=scale_rows,
+                )
+            )
+        return self._nearest[key]
+
+    @computed_once
+    def _nearest(self) -> dict[tuple[Model, bool], tuple[Floats, RowArray]]:
+        return {}
+
+    def nearest_to(
+        self, corners: Floats, model: Model, *, scale_rows: bool = False
+    ) -> tuple[Floats, RowArray]:
+        """The same for any corners, in one pass."""
+
+        def distances_and_weights(block: Block, *sums: Floats) -> Floats:
+            squared, weights = nearest_points(block, corners, model, *sums)
+            return np.column_stack([np.sqrt(squared), weights])
+
+        sums = (self.sums,) if scale_rows else ()
+        found = self.blocks.rows_in_place(distances_and_weights, *sums)
+        return by_row(_first_column, found), mapped(_other_columns, found)
+
+    def _weights_are_of(self, model: Model) -> bool:
+        """Whether the weights are those of the nearest points of the model, by their constraint."""
+        if self.lowest_weight < 0 or model == "hull and 0":
+            return False
+        if model == "cone":
+            return self.constraint == "nonnegative" and self.least_squares
+        return self.constraint == "simplex" and (
+            max(of_each(_off_simplex, self.weight_rows)) <= ON_THE_SIMPLEX
+        )
+
+    @computed_once
+    def components_over_sums(self) -> Floats:
+        """Components divided by their sums, where these are positive."""
+        sums = self.components.sum(axis=1, keepdims=True)
+        return self.components / np.where(sums > 0, sums, 1.0)
+
+
+def _largest_of_columns(weights: Floats) -> Floats:
+    """max |w| of each column, a slice at a time: |W| as a whole would be as large as W."""
+    step = rows_of_a_slice(weights.shape[1])
+    slices = (weights[i : i + step] for i in range(0, len(weights), step))
+    found = [np.abs(some).max(axis=0) for some in slices]
+    return np.max(found, axis=0) if found else np.zeros(weights.shape[1])
+
+
+def _on_simplex(weights: NDArray[np.floating]) -> bool:
+    """Whether weights are nonnegative with sums of one, up to their precision."""
+    return bool(weights.min(initial=0.0) >= 0 and _off_simplex(weights) <= ON_IT_IN_SINGLE)
+
+
+def _off_simplex(weights: NDArray[np.floating]) -> float:
+    """By how much the sum of a row differs from one at the most."""
+    return float(np.abs(weights.sum(axis=1, dtype=np.float64) - 1).max(initial=0.0))
+
+
+def _gram(weights: Floats) -> Floats:
+    return weights.T @ weights
+
+
+def _squared_norm(weights: Floats) -> float:
+    flat = weights.ravel(order="K")
+    return float(flat @ flat)
+
+
+def _column_sums(weights: Floats) -> Floats:
+    return np.asarray(weights.sum(axis=0))
+
+
+def _column_peaks(weights: Floats) -> Floats:
+    return np.asarray(weights.max(axis=0, initial=0.0))
+
+
+def _lowest(weights: Floats) -> float:
+    return float(weights.min(initial=0.0))
+
+
+def _first_column(rows: Floats) -> Floats:
+    return rows[:, 0]
+
+
+def _other_columns(rows: Floats) -> Floats:
+    return rows[:, 1:]

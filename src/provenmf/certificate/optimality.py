@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import RowArray
 from provenmf.data.rows import total
 from provenmf.linalg.scaling import inverse_where_positive

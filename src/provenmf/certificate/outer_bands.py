@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from provenmf.certificate.rigidity import EPS, Entries
-from provenmf.linalg.least_stretch import least_stretch
+from provenmf.certificate.singular_values import least_stretch
 
 Floats = NDArray[np.float64]
 

@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
+from provenmf.certificate.rigidity import BalancedFactors
 from provenmf.data import RowArray
 from provenmf.data.rows import total
-from provenmf.linalg.binary_scaling import BalancedFactors
 
 Array = NDArray[np.float64]
 Point = tuple[int, ...]

@@ -16,9 +16,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
+from provenmf.certificate.singular_values import least_stretch as least_stretch_of
 from provenmf.data.rows import by_row
-from provenmf.linalg.least_stretch import least_stretch as least_stretch_of
 from provenmf.linalg.norms import power_of_two
 from provenmf.linalg.scaling import unit_rows
 from provenmf.results import Certificate, Check

@@ -22,16 +22,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.certificate.ambiguity import explore
-from provenmf.certificate.fit import Fit
-from provenmf.certificate.moves import Ambiguity
+from provenmf.certificate.ambiguity import Ambiguity, explore
+from provenmf.certificate.measurement import Fit
 from provenmf.certificate.outer_bands import change_at_most
 from provenmf.certificate.rigidity import Array, Entries, Isolation, search
 from provenmf.certificate.scattered import fewest_zeros, scattered_scaling
+from provenmf.certificate.singular_values import has_independent_rows
 from provenmf.data import RowArray
 from provenmf.data.parts import Parts
 from provenmf.data.rows import total
-from provenmf.linalg.least_stretch import has_independent_rows
 from provenmf.results import Certificate, Check, Measure
 from provenmf.results.certificate import rounded_down, rounded_up
 

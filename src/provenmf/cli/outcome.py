@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from provenmf.results import Answer, Factorization
-    from provenmf.results.origin import Origin
+    from provenmf.results.factorization import Origin
 
 
 INTERRUPTED = 130  # what shells call the exit after Ctrl-C
@@ -72,7 +72,7 @@ def _write_what_follows(
 
 def origin_of(data: Path | None) -> Origin:
     """File, command and time of what is being made."""
-    from provenmf.results.origin import Origin
+    from provenmf.results.factorization import Origin
 
     file = "" if data is None else data.resolve().name
     program = Path(sys.argv[0]).name

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from provenmf.budget import blas_threads_for
 from provenmf.certificate import any_method
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks, RowArray
 from provenmf.data.identity import check_unchanged
 from provenmf.errors import InvalidInput, warn_user

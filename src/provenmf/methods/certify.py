@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.errors import InvalidInput
 from provenmf.linalg.fingerprint import same_values
 from provenmf.methods import CATALOGUE, estimator_class

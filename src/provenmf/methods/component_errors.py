@@ -22,8 +22,8 @@ from provenmf.methods.certify import estimator_of
 from provenmf.methods.resampling import FEWEST, Draw, error_bars, half_of_rows, resampled
 from provenmf.methods.run import Callback
 from provenmf.results import Factorization
+from provenmf.results.answers import numbered
 from provenmf.results.factorization import with_estimates
-from provenmf.results.names import numbered
 
 if TYPE_CHECKING:
     from provenmf.methods import RandomState

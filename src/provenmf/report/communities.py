@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.applications.communities import Communities
-from provenmf.linalg.positions import spring_positions
 from provenmf.report import figures, matrix
 from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Paragraph
 from provenmf.report.matrix import evenly
@@ -179,3 +178,32 @@ def _spectrum(answer: Communities) -> list[Element]:
     )
     figure = figures.Bars(names, values, "size of the eigenvalue")
     return [Chart("Spectrum", figure, caption, height=110 + 24 * len(values))]
+
+
+def spring_positions(
+    start: NDArray[np.float64], edges: NDArray[np.integer], *, steps: int = 120
+) -> NDArray[np.float64]:
+    """Nodes drawn together by edges and pushed apart by each other, from a start (n, 2).
+
+    Forces of Fruchterman & Reingold (1991). An edge pulls less where its ends have many, or
+    hubs would draw everything into one spot; a weak pull to the middle keeps parts without a
+    connection on the page. Movements shrink to zero; no chance is involved.
+    """
+    n = len(start)
+    places = np.array(start, dtype=np.float64)
+    spacing = 1.0 / np.sqrt(max(n, 1))
+    first, second = np.asarray(edges).reshape(-1, 2).T
+    degree = np.bincount(np.concatenate([first, second]), minlength=n)
+    strength = 3.0 / np.sqrt(degree[first] * degree[second])
+    for step in range(steps):
+        apart = places[:, None] - places[None, :]
+        squares = np.maximum((apart**2).sum(axis=2), 1e-6)
+        force = (apart * (spacing**2 / squares)[:, :, None]).sum(axis=1)
+        along = places[first] - places[second]
+        pull = along * (strength * np.linalg.norm(along, axis=1) / spacing)[:, None]
+        np.add.at(force, first, -pull)
+        np.add.at(force, second, pull)
+        force -= places
+        size = np.maximum(np.linalg.norm(force, axis=1, keepdims=True), 1e-12)
+        places += force / size * np.minimum(size, 0.1 * (1 - step / steps))
+    return places

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from provenmf.report import figures
 from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Paragraph
-from provenmf.results.answers import Answer
-from provenmf.results.names import plural
+from provenmf.results.answers import Answer, plural
 
 COLUMNS = 12
 ROWS_IN_MAP = 200

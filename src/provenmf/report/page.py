@@ -23,7 +23,7 @@ from provenmf.report.figures import COLOURS, SCALE
 from provenmf.report.matrix import found
 from provenmf.report.scores import notes, scores
 from provenmf.results import Answer, Factorization, as_answer
-from provenmf.results.origin import Origin
+from provenmf.results.factorization import Origin
 from provenmf.results.verdict import is_good_news, statements
 
 # The page's programs, in the order in which they need each other.

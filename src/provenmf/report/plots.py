@@ -14,7 +14,7 @@ from provenmf.report.matrix import found
 from provenmf.results import Answer, Factorization, as_answer
 
 if TYPE_CHECKING:
-    from provenmf.results.plotting import Backend
+    from provenmf.results.display import Backend
 
 # Several panels stand in rows of so many.
 ABREAST = 3

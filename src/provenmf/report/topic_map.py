@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.applications.topics import Topics
-from provenmf.linalg.positions import flat_positions
 from provenmf.metrics.topics import relevance, top_words
 from provenmf.report.elements import Chart, Element, TopicMap
 from provenmf.report.figures import Bubbles
@@ -72,3 +71,19 @@ def _terms(
         for word in sorted(chosen)
         if row[0, word] > 0 and frequency[word] > 0
     ]
+
+
+def flat_positions(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Points on a plane (n, 2) whose distances are near the given ones (n, n).
+
+    Classical scaling (Torgerson 1952): leading eigenvectors of the doubly centred squares.
+    """
+    n = len(distances)
+    centring = np.eye(n) - 1.0 / n
+    values, vectors = np.linalg.eigh(-0.5 * centring @ distances**2 @ centring)
+    lengths = np.sqrt(np.maximum(values[::-1][:2], 0.0))
+    positions = np.zeros((n, 2))
+    leading = vectors[:, ::-1][:, :2]
+    signs = np.sign(leading[np.abs(leading).argmax(axis=0), np.arange(leading.shape[1])])
+    positions[:, : leading.shape[1]] = leading * (lengths * signs)[: leading.shape[1]]
+    return positions

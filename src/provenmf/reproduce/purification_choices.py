@@ -13,7 +13,7 @@ from provenmf.datasets.purification import (
     sample_purification,
     warm_start,
 )
-from provenmf.linalg.pseudo_inverse import PseudoInverse, left_inverse
+from provenmf.linalg.left_inverse import PseudoInverse, left_inverse
 from provenmf.methods.purification.decoding import relu_decode
 from provenmf.methods.weights import encode
 from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Row, Series, Settings

@@ -16,10 +16,8 @@ from provenmf.results.certificate import (
     in_digits,
 )
 from provenmf.results.error_bars import ErrorBars
-from provenmf.results.factorization import Factorization, Solution
+from provenmf.results.factorization import Factorization, Solution, StopReason, Trace
 from provenmf.results.states import MethodState
-from provenmf.results.stop_reason import StopReason
-from provenmf.results.trace import Trace
 
 __all__ = [
     "Answer",

@@ -18,16 +18,41 @@ from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, MissingExtra
 from provenmf.results.certificate import Certificate
+from provenmf.results.display import Plotted
 from provenmf.results.error_bars import ErrorBars
 from provenmf.results.factorization import Factorization
-from provenmf.results.names import names_of_largest, numbered, plural, stored_or_numbered
-from provenmf.results.plotting import Plotted
 from provenmf.results.shapes import agree
 
 if TYPE_CHECKING:
     import anndata
     import pandas
     import xarray
+
+
+# Names of components, rows and columns: stored, or made from a word and a number.
+
+
+def names_of_largest(entries: NDArray[Any], names: Sequence[str], n: int) -> list[list[str]]:
+    """For each row of `entries` the names of its n largest columns, largest first."""
+    order = np.argsort(-entries, axis=1, kind="stable")[:, :n]
+    return [[names[column] for column in row] for row in order]
+
+
+def numbered(word: str, length: int) -> tuple[str, ...]:
+    """`word 1`, `word 2`, …"""
+    return tuple(f"{word} {number}" for number in range(1, length + 1))
+
+
+def stored_or_numbered(
+    stored: NDArray[np.str_] | Sequence[str] | None, word: str, length: int
+) -> Sequence[str]:
+    """The names stored, or numbers where there are none."""
+    return numbered(word, length) if stored is None else [str(name) for name in stored]
+
+
+def plural(word: str) -> str:
+    """`topics`, `communities`."""
+    return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
 
 
 # The one registry over the kinds of answer: each class enters itself under its `kind`.
@@ -311,7 +336,7 @@ class Answer(Plotted):
 
     def _repr_html_(self) -> str:
         """For notebooks: the verdict first, then the components."""
-        from provenmf.results.notebook import answer_html
+        from provenmf.results.display import answer_html
 
         return answer_html(self, repr(self))
 

@@ -179,7 +179,7 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         """The verdict for notebooks, with everything else to unfold."""
-        from provenmf.results.notebook import certificate_html
+        from provenmf.results.display import certificate_html
 
         return certificate_html(self)
 

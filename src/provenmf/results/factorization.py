@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -12,13 +14,138 @@ from numpy.typing import NDArray
 
 from provenmf.results.certificate import Certificate
 from provenmf.results.deferred import Deferred
+from provenmf.results.display import Plotted
 from provenmf.results.error_bars import ErrorBars
-from provenmf.results.origin import Origin
-from provenmf.results.plotting import Plotted
 from provenmf.results.shapes import Shape, agree
 from provenmf.results.states import MethodState
-from provenmf.results.stop_reason import StopReason
-from provenmf.results.trace import Trace
+
+# Where a result comes from: file, command and time, for the top of its report.
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How a result was made by the command line.
+
+    Parameters
+    ----------
+    file : str
+        Name of the data file, without its folder.
+    command : str
+        The command as it was typed.
+    date : str
+        When it ended, as in "2026-05-17 14:05".
+
+    Examples
+    --------
+    >>> from provenmf.results.factorization import Origin
+    >>> Origin("letters.csv", "provenmf topics letters.csv -k 10", "2026-05-17 14:05").file
+    'letters.csv'
+    """
+
+    file: str = ""
+    command: str = ""
+    date: str = ""
+
+
+# Why a method stopped.
+
+
+class StopReason(StrEnum):
+    """Why a method stopped; a text that files and JSON keep, with a sentence for readers.
+
+    Examples
+    --------
+    >>> from provenmf import StopReason
+    >>> StopReason("max_iter") is StopReason.MAX_ITER
+    True
+    >>> StopReason.CALLBACK.sentence
+    'The callback stopped the fit.'
+    """
+
+    UNKNOWN = ""
+    CONVERGED = "converged"
+    MAX_ITER = "max_iter"
+    INTERRUPTED = "interrupted"
+    CALLBACK = "callback"
+    ALL_CENTROIDS = "all centroids chosen"
+    ALL_DIRECTIONS = "all directions found"
+    NOTHING_TO_PROJECT = "nothing left to project"
+    NOTHING_TO_SPAN = "nothing left to span"
+    NOTHING_OUTSIDE = "nothing left outside the cone"
+    NO_WEIGHTS = "no row has a weight above the threshold"
+    DEPENDENT = "features_became_dependent"
+
+    @property
+    def sentence(self) -> str:
+        """What happened, for readers; empty where that is not known."""
+        return _SENTENCES[self]
+
+    @classmethod
+    def _missing_(cls, value: object) -> StopReason:
+        """A reason that this version does not know, from a file of another one."""
+        return cls.UNKNOWN
+
+
+_SENTENCES = {
+    StopReason.UNKNOWN: "",
+    StopReason.CONVERGED: "The fit converged: the last iterations changed almost nothing.",
+    StopReason.MAX_ITER: "The fit stopped at the maximum number of iterations; more might "
+    "change the result.",
+    StopReason.INTERRUPTED: "The fit was interrupted; this is the best result so far.",
+    StopReason.CALLBACK: "The callback stopped the fit.",
+    StopReason.ALL_CENTROIDS: "The fit found as many components as you asked for.",
+    StopReason.ALL_DIRECTIONS: "The fit stopped because every direction of the data has a "
+    "component.",
+    StopReason.NOTHING_TO_PROJECT: "The fit stopped because the anchors explain every row.",
+    StopReason.NOTHING_TO_SPAN: "The fit stopped because the anchors explain every row.",
+    StopReason.NOTHING_OUTSIDE: "The fit stopped because the anchors explain every row.",
+    StopReason.NO_WEIGHTS: "The fit stopped because no row has a weight above the threshold.",
+    StopReason.DEPENDENT: "The fit stopped because the features became linearly dependent; those "
+    "of the iteration before are kept.",
+}
+
+
+# What happened in each iteration of a fit.
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What happened in each iteration: equally long columns by name.
+
+    Parameters
+    ----------
+    columns : mapping, default={}
+        Arrays with one entry for each iteration.
+
+    Examples
+    --------
+    >>> from provenmf import Trace
+    >>> trace = Trace.from_rows([{"error": 0.5}, {"error": 0.25}])
+    >>> len(trace), trace["error"].tolist()
+    (2, [0.5, 0.25])
+    """
+
+    columns: Mapping[str, Annotated[NDArray[Any], Shape("iterations")]] = field(
+        default_factory=dict
+    )
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()))) if self.columns else 0
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.columns[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Trace) and agree(self.columns, other.columns)
+
+    @classmethod
+    def from_rows(cls, rows: list[dict[str, float]]) -> Trace:
+        """Turn one dict per iteration into columns; a value missing in a row becomes NaN."""
+        names = dict.fromkeys(name for row in rows for name in row)
+        return cls({name: np.array([row.get(name, math.nan) for row in rows]) for name in names})
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +297,7 @@ class Factorization(Plotted):
     def _repr_html_(self) -> str:
         """For notebooks: the verdict first, then the components."""
         from provenmf.results.answers import as_answer
-        from provenmf.results.notebook import answer_html
+        from provenmf.results.display import answer_html
 
         return answer_html(as_answer(self), repr(self))
 

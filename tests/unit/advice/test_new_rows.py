@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf import HALS, SPA, conformal_residual
-from provenmf.certificate.new_rows import residual_bound, rows_needed
+from provenmf.advice.new_rows import residual_bound, rows_needed
 from provenmf.errors import InvalidInput
 
 

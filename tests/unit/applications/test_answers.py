@@ -22,7 +22,7 @@ from provenmf.methods.certify import certify
 from provenmf.report import render
 from provenmf.results import Answer, Factorization, as_answer
 from provenmf.results.answers import ANSWERS, Words
-from provenmf.results.origin import Origin
+from provenmf.results.factorization import Origin
 from provenmf.results.shapes import Shape
 
 

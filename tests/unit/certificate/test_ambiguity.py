@@ -5,8 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from provenmf.certificate.ambiguity import explore, nested_supports, other_factors
-from provenmf.certificate.moves import angles
+from provenmf.certificate.ambiguity import angles, explore, nested_supports, other_factors
 from provenmf.certificate.rigidity import Entries
 
 

@@ -5,8 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf import ConeNMF
-from provenmf.certificate import optimality, rank_bound
-from provenmf.certificate.fit import Fit
+from provenmf.certificate import optimality
+from provenmf.certificate import singular_values as rank_bound
+from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
 from provenmf.results import Factorization
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
+from provenmf.certificate.rigidity import balanced_factors
 from provenmf.certificate.scattered import _determinant, _rank, is_scattered, scattered_scaling
-from provenmf.linalg.binary_scaling import balanced_factors
 
 ONES = [Fraction(1)] * 6
 

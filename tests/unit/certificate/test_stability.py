@@ -7,7 +7,7 @@ import pytest
 
 from provenmf import SPA, ConeNMF
 from provenmf.certificate import stability
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
 from provenmf.methods.weights import encode
 from provenmf.results import Factorization

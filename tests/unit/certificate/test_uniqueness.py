@@ -5,7 +5,7 @@ import pytest
 
 from provenmf import HALS, SPA, certify, factorize
 from provenmf.certificate import uniqueness
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.certificate.scattered import fewest_zeros
 from provenmf.certificate.uniqueness import EVERYWHERE, MOST_IN_A_FIT, NEARBY, examine
 from provenmf.data import as_blocks

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from provenmf.linalg.binary_scaling import balanced_factors
+from provenmf.certificate.rigidity import balanced_factors
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from provenmf.errors import InvalidInput
-from provenmf.linalg import l1_simplex, pseudo_inverse
-from provenmf.linalg.pseudo_inverse import (
+from provenmf.linalg import left_inverse as l1_simplex
+from provenmf.linalg import left_inverse as pseudo_inverse
+from provenmf.linalg.left_inverse import (
     dependent_features,
     least_infinity_inverse,
     left_inverse,

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from provenmf.linalg.decoding import decoder_of, require_independent
-from provenmf.linalg.stationary import after_all_gradient_steps, after_gradient_steps
+from provenmf.methods.and_descent.decoding import decoder_of, require_independent
+from provenmf.methods.and_descent.stage import after_all_gradient_steps, after_gradient_steps
 
 
 def problem(rng, n=40, k=5, d=7, rank=None):

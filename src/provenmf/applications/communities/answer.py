@@ -15,8 +15,7 @@ from provenmf.applications.communities.nodes import node_plane, node_points
 from provenmf.errors import InvalidInput
 from provenmf.io.graphs import as_graph, read_graph
 from provenmf.metrics.communities import averaged_spearman
-from provenmf.results.answers import Answer, ReadOptions, Words, shares
-from provenmf.results.names import names_of_largest
+from provenmf.results.answers import Answer, ReadOptions, Words, names_of_largest, shares
 from provenmf.results.shapes import Shape
 
 if TYPE_CHECKING:

@@ -38,8 +38,8 @@ from provenmf.data.identity import check_unchanged, fingerprint_of
 from provenmf.io.notes import counted
 from provenmf.io.texts import Counts
 from provenmf.methods import estimator_class
+from provenmf.results.answers import numbered
 from provenmf.results.factorization import with_estimates
-from provenmf.results.names import numbered
 
 LONGEST_NAME = 255
 

@@ -58,8 +58,8 @@ from provenmf.io.cubes import Cube, as_cube
 from provenmf.methods import estimator_class
 from provenmf.metrics.unmixing import Agreement, compare_endmembers
 from provenmf.results import Factorization
+from provenmf.results.answers import numbered
 from provenmf.results.factorization import with_estimates
-from provenmf.results.names import numbered
 
 
 def unmix(

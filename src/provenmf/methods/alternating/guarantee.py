@@ -8,7 +8,7 @@ methods only, not with extrapolation.
 
 from __future__ import annotations
 
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.certificate.optimality import projected_residual, weights_residual
 from provenmf.data.rows import mapped
 from provenmf.linalg.penalties import Penalties, Penalty

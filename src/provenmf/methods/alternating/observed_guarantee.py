@@ -16,9 +16,9 @@ import scipy.sparse as sp
 
 from provenmf.budget import computed_once
 from provenmf.certificate import uniqueness
-from provenmf.certificate.fit import Fit, Floats
+from provenmf.certificate.measurement import Fit, Floats
 from provenmf.certificate.optimality import nonnegativity
-from provenmf.certificate.rank_bound import RankBound, gram_is_formed, least_relative_error
+from provenmf.certificate.singular_values import RankBound, gram_is_formed, least_relative_error
 from provenmf.data import as_blocks
 from provenmf.data.identity import fingerprint_of
 from provenmf.data.observed import ObservedBlocks

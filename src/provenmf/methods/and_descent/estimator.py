@@ -9,11 +9,11 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks
-from provenmf.linalg.decoding import real_matrix, require_independent
 from provenmf.methods.alternating.starts import start_components
 from provenmf.methods.and_descent import guarantee
+from provenmf.methods.and_descent.decoding import real_matrix, require_independent
 from provenmf.methods.and_descent.solver import and_descent
 from provenmf.methods.and_descent.stage import Schedule, StageRule, Steps
 from provenmf.methods.and_descent.stream import Stream

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import RowArray
 from provenmf.data.parts import Parts
 from provenmf.data.rows import mapped, of_each, total

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from provenmf.data import Blocks
 from provenmf.errors import DegenerateData, warn_user
-from provenmf.linalg.decoding import DEPENDENT
+from provenmf.methods.and_descent.decoding import DEPENDENT
 from provenmf.methods.and_descent.restart import most_dependent
 from provenmf.methods.and_descent.stage import (
     Array,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.data import Block, Blocks
-from provenmf.linalg.decoding import DEPENDENT, decoder_of
+from provenmf.methods.and_descent.decoding import DEPENDENT, decoder_of
 
 Floats = NDArray[np.float64]
 

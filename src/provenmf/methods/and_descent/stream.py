@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.data import Blocks
-from provenmf.linalg.decoding import DEPENDENT
+from provenmf.methods.and_descent.decoding import DEPENDENT
 from provenmf.methods.and_descent.restart import most_dependent
 from provenmf.methods.and_descent.stage import (
     StageRule,

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from provenmf.data import Block, Blocks
-from provenmf.linalg.angles import angle_at_most
 from provenmf.linalg.scaling import unit_rows
 from provenmf.linalg.storage import as_dense
+from provenmf.methods.cones.angles import angle_at_most
 from provenmf.methods.cones.clusters import combine_rows, products_with_own_vector
 
 # The point of least length in a convex hull.

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks
 from provenmf.methods.alternating.refine import Refine, refine
 from provenmf.methods.base import Factorizer

@@ -31,14 +31,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq, minimize_scalar
 
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks
 from provenmf.data.rows import by_row
-from provenmf.linalg.angles import angle_at_least, angle_at_most, similarity_decimals
 from provenmf.linalg.hull import product_rounding
 from provenmf.linalg.norms import SAFE_LENGTHS
 from provenmf.linalg.scaling import unit_rows
 from provenmf.linalg.storage import as_dense
+from provenmf.methods.cones.angles import angle_at_least, angle_at_most, similarity_decimals
 from provenmf.methods.cones.enclosing_cones import (
     cosines_to_own_axis,
     direction_sums,

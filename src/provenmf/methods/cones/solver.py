@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 from provenmf.data import Block, Blocks
 from provenmf.data.parts import Parts
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
-from provenmf.linalg.angles import similarity_decimals
 from provenmf.linalg.norms import squared_row_norms
 from provenmf.linalg.orthogonal import first_largest
+from provenmf.methods.cones.angles import similarity_decimals
 from provenmf.methods.cones.farthest_first import farthest_first, nearest_centroid
 from provenmf.methods.cones.rank_one import leading_directions
 from provenmf.methods.run import Callback, Run

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from provenmf.budget import one_blas_thread
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks
 from provenmf.methods.interruption import OnInterrupt
 from provenmf.methods.merit import guarantee as guarantees

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data.rows import by_row
 from provenmf.linalg.hull import distances_to_other_points
 from provenmf.methods.separable.guarantee import EXACT, independent_components

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from provenmf.data import Block, Blocks, as_blocks
 from provenmf.data.parts import Parts
 from provenmf.errors import DegenerateData, InvalidInput
-from provenmf.linalg.distances import nearest_points
+from provenmf.linalg.hull import nearest_points
 from provenmf.linalg.norms import squared_row_norms
 from provenmf.methods.separable.anchors import dense_rows, number_to_try
 from provenmf.methods.separable.hull import grow_hull, squared_distances

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from provenmf.data import Block, Blocks
 from provenmf.data.base import RowArray
 from provenmf.data.parts import Parts
-from provenmf.linalg.divergence import products_at, sums_by
 from provenmf.linalg.storage import is_sparse
+from provenmf.methods.poisson.divergence import products_at, sums_by
 from provenmf.methods.poisson.rows import as_counts, encode_counts, improve_rows, weights_encoder
 
 Floats = NDArray[np.float64]

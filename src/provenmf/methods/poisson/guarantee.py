@@ -15,11 +15,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import Block
-from provenmf.linalg.divergence import excess, least_divergences
 from provenmf.linalg.hull import product_rounding
 from provenmf.linalg.storage import as_dense, stored_values
+from provenmf.methods.poisson.divergence import excess, least_divergences
 from provenmf.results import Certificate, Check
 
 # A divergence that no pair of k nonnegative factors can go below.

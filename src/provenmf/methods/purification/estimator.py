@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks
-from provenmf.linalg.pseudo_inverse import PseudoInverse, left_inverse
+from provenmf.linalg.left_inverse import PseudoInverse, left_inverse
 from provenmf.methods.alternating.starts import start_components
 from provenmf.methods.base import Factorizer
 from provenmf.methods.interruption import Interruption, OnInterrupt

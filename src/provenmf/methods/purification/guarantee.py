@@ -25,18 +25,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import RowArray
 from provenmf.data.rows import of_each, total
 from provenmf.errors import InvalidInput
-from provenmf.linalg.mixing import mixing_of, symmetric_norm
-from provenmf.linalg.norms import largest_column_sum, largest_row_sum
-from provenmf.linalg.pseudo_inverse import (
+from provenmf.linalg.left_inverse import (
     LeftInverse,
     dependent_features,
     least_infinity_inverse,
     moore_penrose_inverse,
 )
+from provenmf.linalg.mixing import mixing_of, symmetric_norm
+from provenmf.linalg.norms import largest_column_sum, largest_row_sum
 from provenmf.results import Certificate, Check, Factorization, Status, Trace
 from provenmf.results.states import PurificationState
 

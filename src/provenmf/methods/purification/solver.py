@@ -34,14 +34,14 @@ from numpy.typing import NDArray
 
 from provenmf.data import Blocks, as_blocks
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
-from provenmf.linalg.mixing import mixing_of, symmetric_norm
-from provenmf.linalg.norms import largest_row_sum
-from provenmf.linalg.pseudo_inverse import (
+from provenmf.linalg.left_inverse import (
     LeftInverse,
     PseudoInverse,
     dependent_features,
     left_inverse,
 )
+from provenmf.linalg.mixing import mixing_of, symmetric_norm
+from provenmf.linalg.norms import largest_row_sum
 from provenmf.methods.purification.balancing import balancing_scales
 from provenmf.methods.purification.decoding import ROUNDING, Moments, pair_moments
 from provenmf.methods.run import Callback, Run

@@ -21,7 +21,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.linalg.hull import product_rounding
 from provenmf.linalg.orthogonal import orthogonal_part, orthonormal_rows
 from provenmf.linalg.scaling import unit_rows

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.data import Block, Blocks, as_blocks
-from provenmf.linalg import distances
+from provenmf.linalg import hull as distances
 from provenmf.linalg.storage import as_dense
 from provenmf.methods.separable.anchors import dense_rows
 

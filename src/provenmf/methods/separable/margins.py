@@ -24,12 +24,11 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks, RowArray
 from provenmf.data.parts import Parts
 from provenmf.data.rows import by_row
-from provenmf.linalg.distances import Model
-from provenmf.linalg.hull import distances_to_hulls, product_rounding
+from provenmf.linalg.hull import Model, distances_to_hulls, product_rounding
 from provenmf.linalg.scaling import inverse_where_positive
 from provenmf.linalg.storage import as_dense
 from provenmf.results import Certificate, Check, Measure, Status

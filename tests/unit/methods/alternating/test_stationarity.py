@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
 from provenmf.methods.alternating.guarantee import certify, components_residual
 from provenmf.results import Factorization

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf import ConeNMF
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
 from provenmf.datasets.cones import equiangular_axes, sample_cones
 from provenmf.methods.cones.guarantee import (

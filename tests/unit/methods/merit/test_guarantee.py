@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from provenmf import MERIT
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures, middle_points
 from provenmf.methods.merit import guarantee as guarantees

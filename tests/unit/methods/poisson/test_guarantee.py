@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf import ConeNMF, PoissonNMF
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
-from provenmf.linalg.divergence import excess
+from provenmf.methods.poisson.divergence import excess
 from provenmf.methods.poisson.guarantee import certify
 from provenmf.methods.poisson.rows import encode_counts
 from provenmf.results import Factorization

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf.linalg.divergence import excess, least_divergences
 from provenmf.methods.poisson import kernels
+from provenmf.methods.poisson.divergence import excess, least_divergences
 
 
 def plain_sweep(x, L, w, floor):

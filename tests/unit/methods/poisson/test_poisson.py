@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import NMF
 
 from provenmf.data import as_blocks
-from provenmf.linalg.divergence import excess
+from provenmf.methods.poisson.divergence import excess
 from provenmf.methods.poisson.rows import as_counts, encode_counts
 from provenmf.methods.poisson.solver import poisson_nmf
 

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from provenmf import Purification
 from provenmf.datasets.purification import sample_purification, warm_start
 from provenmf.errors import InvalidInput
-from provenmf.linalg.pseudo_inverse import left_inverse
+from provenmf.linalg.left_inverse import left_inverse
 from provenmf.metrics.matching import match_components
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
 from provenmf.data.parts import LocalParts
 from provenmf.datasets.purification import (
@@ -12,7 +12,7 @@ from provenmf.datasets.purification import (
     sample_purification,
     warm_start,
 )
-from provenmf.linalg.pseudo_inverse import least_infinity_inverse
+from provenmf.linalg.left_inverse import least_infinity_inverse
 from provenmf.methods.purification.guarantee import (
     certify,
     correlations_and_chance,

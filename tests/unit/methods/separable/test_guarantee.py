@@ -9,7 +9,7 @@ from scipy.optimize import nnls
 
 import provenmf.methods.separable.margins as module
 from provenmf import SPA, XRAY, FastAnchor, FastGradient
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.methods.separable.guarantee import robustness, spa_noise_allowed

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf import MERIT, SPA, XRAY, FastAnchor, FastGradient
-from provenmf.certificate.fit import Fit
+from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
 from provenmf.methods.separable.margins import Explanation, anchor_margins
 

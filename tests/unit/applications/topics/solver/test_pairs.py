@@ -4,7 +4,7 @@ import scipy.sparse as sp
 
 from provenmf.applications.topics.corpus_counts import WordCounts
 from provenmf.applications.topics.pairs import WordPairs
-from provenmf.linalg.block_lanczos import leading_eigenpairs_of
+from provenmf.applications.topics.spectrum import leading_eigenpairs_of
 
 
 def formed(counts, weights, own):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import provenmf
-from provenmf.linalg import leading_sum
-from provenmf.linalg.leading_sum import leading_sum_at_most
+from provenmf.certificate import singular_values as leading_sum
+from provenmf.certificate.singular_values import leading_sum_at_most
 from provenmf.linalg.spectral import dense_eigenpairs, leading_eigenpairs
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from provenmf.linalg.least_stretch import has_independent_rows, least_stretch
+from provenmf.certificate.singular_values import has_independent_rows, least_stretch
 
 
 def smallest(rows, of_differences):
