@@ -29,8 +29,7 @@ from provenmf.data import as_blocks
 from provenmf.datasets.networks import large_mixed_membership_network
 from provenmf.io.numpy_files import read_npz
 from provenmf.methods.separable.spa import spa
-from provenmf.metrics.communities import averaged_spearman
-from provenmf.metrics.matching import best_assignment
+from provenmf.metrics.matching import averaged_spearman, best_assignment
 
 LARGE = 8000
 KINDS = {

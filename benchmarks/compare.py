@@ -31,10 +31,10 @@ from topic_models import MODELS, Found, Task
 
 from provenmf.applications import count_words
 from provenmf.datasets.corpora import topic_corpus
-from provenmf.datasets.web import locate, twenty_newsgroups
+from provenmf.datasets.real import locate, twenty_newsgroups
 from provenmf.io import read_counts
 from provenmf.io.mail import body_of
-from provenmf.metrics.clustering import clustering_accuracy
+from provenmf.metrics.matching import clustering_accuracy
 from provenmf.metrics.topics import npmi_coherence
 
 SEEDS = (0, 1)

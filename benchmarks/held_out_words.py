@@ -28,7 +28,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from provenmf.applications.topics.crossing import without
 from provenmf.applications.topics.document_posterior import infer_documents
-from provenmf.metrics.clustering import clustering_accuracy
+from provenmf.metrics.matching import clustering_accuracy
 from provenmf.metrics.topics import npmi_coherence, top_words
 from provenmf.reproduce.real_data import Collection
 

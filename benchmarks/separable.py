@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from provenmf import SPA, XRAY, FastAnchor, FastGradient
 from provenmf.datasets.sample import Sample
 from provenmf.datasets.separable import dirichlet_mixtures
-from provenmf.metrics.separable import anchor_recall
+from provenmf.metrics.recovery import anchor_recall
 from provenmf.reproduce.memory import high_water_mark
 
 METHODS = {

@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
 
 from provenmf.applications import find_topics
-from provenmf.metrics.clustering import clustering_accuracy
+from provenmf.metrics.matching import clustering_accuracy
 from provenmf.metrics.topics import npmi_coherence
 from provenmf.reproduce.real_data import Collection
 from provenmf.reproduce.topic_protocol import k_means_accuracy

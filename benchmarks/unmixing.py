@@ -23,7 +23,7 @@ from provenmf.io import read_cube
 from provenmf.io.cubes import as_cube
 from provenmf.io.numpy_files import read_npz
 from provenmf.linalg.nnls import simplex_least_squares
-from provenmf.metrics.unmixing import compare_endmembers
+from provenmf.metrics.recovery import compare_endmembers
 
 SCENES = ("samson", "jasper_ridge", "moffett")
 KINDS = {

@@ -7,7 +7,7 @@ import pytest
 
 from provenmf.applications import Communities, Parts, Topics, Unmixing
 from provenmf.applications.communities import CommunitySettings
-from provenmf.metrics.unmixing import Agreement
+from provenmf.metrics.recovery import Agreement
 from provenmf.results import Answer, Certificate, Check, Factorization, Trace
 
 SCRIPT = "<script>alert(1)</script>"

@@ -16,7 +16,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from provenmf.applications import count_words, find_topics
-from provenmf.datasets.embedded import standard_library_docstrings
+from provenmf.datasets.real import standard_library_docstrings
 from provenmf.io import Corpus
 from provenmf.report import write
 

@@ -76,7 +76,7 @@ def _write(result: Factorization | Answer, stem: Path, title: str) -> list[Path]
 
 def _topics(progress: Progress) -> Answer:
     from provenmf.applications import count_words, find_topics
-    from provenmf.datasets.embedded import standard_library_docstrings
+    from provenmf.datasets.real import standard_library_docstrings
     from provenmf.io import Corpus
 
     texts, names = standard_library_docstrings()
@@ -96,7 +96,7 @@ def _communities(progress: Progress) -> Answer:
 
 def _parts(progress: Progress) -> Answer:
     from provenmf.applications import find_parts
-    from provenmf.datasets.embedded import digits
+    from provenmf.datasets.real import digits
 
     images, _ = digits()
     return find_parts(images, 16, random_state=0, callback=progress.row)

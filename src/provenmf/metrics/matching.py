@@ -1,12 +1,13 @@
-"""Match found components with true ones: they come in any order and at any scale."""
+"""Match found components, clusters or communities with true ones, which come in any order."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
+from scipy.stats import rankdata
 
 from provenmf.errors import InvalidInput
 from provenmf.linalg.scaling import unit_rows
@@ -71,3 +72,46 @@ def cosine_table(a: NDArray[np.floating], b: NDArray[np.floating]) -> NDArray[np
             "both need one component per row and equally many columns"
         )
     return unit_rows(a) @ unit_rows(b).T
+
+
+def clustering_accuracy(labels: ArrayLike, classes: ArrayLike) -> float:
+    """Share of points in the class that their cluster is matched with, at the best matching.
+
+    Clusters and classes are matched one to one (Kuhn-Munkres); Nguyen22's ClustAcc.
+    """
+    clusters = np.unique(np.ravel(labels), return_inverse=True)[1]
+    truth = np.unique(np.ravel(classes), return_inverse=True)[1]
+    if clusters.shape != truth.shape or not len(truth):
+        raise InvalidInput(
+            f"labels has {clusters.size} entries and classes {truth.size}: equal numbers are needed"
+        )
+    table = np.zeros((clusters.max() + 1, truth.max() + 1), dtype=np.int64)
+    np.add.at(table, (clusters, truth), 1)
+    return float(table[best_assignment(table)].sum() / len(truth))
+
+
+def spearman_correlations(found: ArrayLike, true: ArrayLike) -> NDArray[np.float64]:
+    """Spearman's rank correlation of each column of `found` with each column of `true`.
+
+    Ties get their mean rank. A constant column orders nothing; its correlation is zero.
+    """
+    return _standard_ranks(found).T @ _standard_ranks(true)
+
+
+def averaged_spearman(found: ArrayLike, true: ArrayLike) -> float:
+    """SRC: mean over the communities after the best one-to-one matching (Nguyen22, V-C)."""
+    correlations = spearman_correlations(found, true)
+    if correlations.shape[0] != correlations.shape[1]:
+        raise InvalidInput(
+            f"found has {correlations.shape[0]} communities and true {correlations.shape[1]}: "
+            "equal numbers are needed"
+        )
+    return float(correlations[best_assignment(correlations)].mean())
+
+
+def _standard_ranks(memberships: ArrayLike) -> NDArray[np.float64]:
+    """Ranks of each column, centred and of unit length."""
+    ranks = rankdata(np.asarray(memberships), axis=0)
+    ranks -= ranks.mean(axis=0)
+    lengths = np.linalg.norm(ranks, axis=0)
+    return np.asarray(np.divide(ranks, lengths, out=np.zeros_like(ranks), where=lengths > 0))

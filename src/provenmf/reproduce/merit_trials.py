@@ -15,7 +15,7 @@ from provenmf.datasets.sample import Sample
 from provenmf.datasets.separable import dirichlet_mixtures, middle_points
 from provenmf.methods import make_estimator
 from provenmf.methods.weights import encode
-from provenmf.metrics.separable import (
+from provenmf.metrics.recovery import (
     mean_removed_spectral_angle,
     relative_approximation,
     success,

@@ -26,7 +26,7 @@ from provenmf.applications.topics.anchor_words import topics_from_anchors, word_
 from provenmf.applications.topics.corpus_counts import WordCounts
 from provenmf.applications.topics.document_weights import least_squares_weights
 from provenmf.linalg.scaling import unit_rows
-from provenmf.metrics.clustering import clustering_accuracy
+from provenmf.metrics.matching import clustering_accuracy
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence
 
 N_TOP_WORDS = 20

@@ -9,7 +9,7 @@ def test_demo_finds_what_is_there_and_writes_everything(run, tmp_path, monkeypat
     subjects = [[f"{subject}{i}" for i in range(12)] for subject in ("socket", "digit", "widget")]
     texts = [" ".join(rng.choice(subjects[i % 3], size=4)) for i in range(120)]
     monkeypatch.setattr(
-        "provenmf.datasets.embedded.standard_library_docstrings",
+        "provenmf.datasets.real.standard_library_docstrings",
         lambda: (texts, [f"module{i}" for i in range(120)]),
     )
     ran = run("demo", "--output", "shown")

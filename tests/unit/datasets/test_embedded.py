@@ -3,7 +3,7 @@ import sys
 import numpy as np
 import pytest
 
-from provenmf.datasets.embedded import digits, standard_library_docstrings
+from provenmf.datasets.real import digits, standard_library_docstrings
 from provenmf.errors import InvalidInput
 
 

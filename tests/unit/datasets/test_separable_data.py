@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from provenmf.datasets.separable import dirichlet_mixtures, middle_points
-from provenmf.metrics.separable import signal_to_noise
+from provenmf.metrics.recovery import signal_to_noise
 
 GENERATORS = [
     lambda **options: middle_points(5, 12, **options),

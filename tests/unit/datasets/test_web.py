@@ -10,8 +10,8 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 
-from provenmf.datasets import web
-from provenmf.datasets.published import PUBLISHED, checksum
+from provenmf.datasets import real as web
+from provenmf.datasets.real import PUBLISHED, checksum
 from provenmf.errors import InvalidInput
 
 CONTENT = b"some bytes of a data set"

@@ -5,10 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.errors import InvalidInput
-from provenmf.metrics.clustering import clustering_accuracy
-from provenmf.metrics.communities import averaged_spearman, spearman_correlations
+from provenmf.metrics.matching import averaged_spearman, clustering_accuracy, spearman_correlations
+from provenmf.metrics.recovery import compare_endmembers, spectral_angles
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence
-from provenmf.metrics.unmixing import compare_endmembers, spectral_angles
 
 
 def plain_coherence(words, counts, smoothing=0.01):

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from provenmf.metrics.separable import (
+from provenmf.metrics.recovery import (
     anchor_recall,
     mean_removed_spectral_angle,
     relative_approximation,

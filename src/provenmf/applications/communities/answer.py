@@ -14,7 +14,7 @@ from provenmf.applications.communities.embedding import embed
 from provenmf.applications.communities.nodes import node_plane, node_points
 from provenmf.errors import InvalidInput
 from provenmf.io.graphs import as_graph, read_graph
-from provenmf.metrics.communities import averaged_spearman
+from provenmf.metrics.matching import averaged_spearman
 from provenmf.results.answers import Answer, ReadOptions, Words, names_of_largest, shares
 from provenmf.results.shapes import Shape
 

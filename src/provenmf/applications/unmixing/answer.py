@@ -17,7 +17,7 @@ from provenmf.applications.unmixing.pixel_points import (
 )
 from provenmf.errors import InvalidInput
 from provenmf.io.cubes import Cube, as_cube, read_cube
-from provenmf.metrics.unmixing import Agreement
+from provenmf.metrics.recovery import Agreement
 from provenmf.results.answers import Answer, ReadOptions, Words, shares
 from provenmf.results.shapes import Shape
 

@@ -56,7 +56,7 @@ from provenmf.applications.unmixing.pixel_points import (
 from provenmf.errors import InvalidInput
 from provenmf.io.cubes import Cube, as_cube
 from provenmf.methods import estimator_class
-from provenmf.metrics.unmixing import Agreement, compare_endmembers
+from provenmf.metrics.recovery import Agreement, compare_endmembers
 from provenmf.results import Factorization
 from provenmf.results.answers import numbered
 from provenmf.results.factorization import with_estimates

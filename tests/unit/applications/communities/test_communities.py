@@ -9,7 +9,7 @@ from provenmf.applications.communities.memberships import memberships_of
 from provenmf.datasets.networks import large_mixed_membership_network
 from provenmf.errors import InvalidInput
 from provenmf.io import as_graph
-from provenmf.metrics.communities import averaged_spearman
+from provenmf.metrics.matching import averaged_spearman
 
 
 def mixed_membership_graph(rng, n=400, k=3):

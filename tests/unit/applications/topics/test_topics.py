@@ -10,7 +10,7 @@ from provenmf.applications.topics.tf_idf import tf_idf
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.io import Corpus
-from provenmf.metrics.clustering import clustering_accuracy
+from provenmf.metrics.matching import clustering_accuracy
 from provenmf.metrics.topics import match_topics
 
 SUBJECTS = {

@@ -6,7 +6,7 @@ import pytest
 from provenmf.applications import unmix
 from provenmf.applications.unmixing import pixel_points
 from provenmf.datasets.cubes import mixed_cube
-from provenmf.metrics.unmixing import compare_endmembers
+from provenmf.metrics.recovery import compare_endmembers
 
 NOTE = "most likely simplex"
 

@@ -21,7 +21,7 @@ from provenmf.applications.topics.word_vertices import anchors_by_spa
 from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.methods.certify import certify
-from provenmf.metrics.clustering import clustering_accuracy
+from provenmf.metrics.matching import clustering_accuracy
 
 N_WORDS = 400
 
