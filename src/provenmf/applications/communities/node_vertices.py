@@ -16,8 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.applications.communities.clouds import averaged_with_covariances
 from provenmf.linalg.nnls import simplex_least_squares
-from provenmf.methods.separable.clouds import averaged_with_covariances
 
 Floats = NDArray[np.float64]
 

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from provenmf.applications.communities.answer import Communities, CommunitySettings
 from provenmf.applications.communities.embedding import Embedding, embed
+from provenmf.applications.communities.geo_nmf import geo_nmf
 from provenmf.applications.communities.memberships import (
     HowMemberships,
     Members,
@@ -45,7 +46,6 @@ from provenmf.errors import InvalidInput
 from provenmf.io.graphs import as_graph
 from provenmf.methods import methods
 from provenmf.methods.provenance import versions
-from provenmf.methods.separable.geo_nmf import geo_nmf
 from provenmf.methods.weights import encode
 from provenmf.results import Factorization
 from provenmf.results.factorization import with_estimates

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from provenmf.applications.unmixing.band_noise import BandNoise, Spectra
-from provenmf.methods.separable.likeliest_simplex import (
+from provenmf.applications.unmixing.likeliest_simplex import (
     LikelySimplex,
     depths,
     likeliest_simplex,

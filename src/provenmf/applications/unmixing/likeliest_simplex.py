@@ -13,7 +13,7 @@ simplex is where the points end. A point is
 and normal noise of variance one is added to the first two. With d_ij the distance of point i from
 facet j, positive inside, and H_j the height of vertex j above it, the density of a mixture is about
 
-    Γ(Σ a) / Π Γ(a_j) / (k − 1)! / volume · Π_j H_j^(1−a_j) G_a_j(d_ij),    G: `facet_density.py`,
+    Γ(Σ a) / Π Γ(a_j) / (k − 1)! / volume · Π_j H_j^(1−a_j) G_a_j(d_ij),    G: see `density_tables`,
 
 exact where one facet is near. For evenly spread points it is Π_j Φ(d_ij) / volume: the volume
 against the points outside, Craig's simplex of least volume (1994), with noise. Vertices, a and π
@@ -31,9 +31,43 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, minimize
 from scipy.special import digamma, gammaln
 
-from provenmf.methods.separable.facet_density import FIRST, STEP, density_tables
-
 Floats = NDArray[np.float64]
+
+FIRST, STEP, NODES = -8.0, 0.05, 481  # distances of the table, up to 16
+_DISTANCES = FIRST + STEP * np.arange(NODES)
+_NODE = 0.06  # between logarithms of t: noise of one spans one node at t = 16
+_LOGARITHMS = np.arange(np.log(1e-5), np.log(_DISTANCES[-1] + 8.0), _NODE)
+_NOISE = np.exp(-0.5 * (np.exp(_LOGARITHMS) - _DISTANCES[:, None]) ** 2) / np.sqrt(2 * np.pi)
+
+
+def density_tables(concentrations: Floats) -> Floats:
+    """Tabulate the density of a point at a distance from a facet of Dirichlet mixtures.
+
+    The weight of a vertex in Dirichlet(a) mixtures has a density like t^(a−1) at the depth t inside
+    the opposite facet. With normal noise of variance one, a point is seen at the distance d with
+
+        G_a(d) = ∫₀^∞ t^(a−1) φ(t − d) dt ;    G_1 = Φ,    G_a(d) ≈ d^(a−1) far inside.
+
+    The integral is the trapezoidal rule in log t, and the part below the first node is added in
+    closed form. Returns, for each concentration (k, 4, NODES): log G, its slopes in d and in a, and
+    the slope in d of the latter.
+    """
+    a, start = concentrations, _LOGARITHMS[0]
+    powers = np.exp(np.multiply.outer(_LOGARITHMS, a)) * _NODE
+    powers[0] *= 0.5
+    density = _NOISE @ powers
+    deeper = _NOISE @ (powers * np.exp(_LOGARITHMS)[:, None])  # ∫ t^a φ
+    by_a = _NOISE @ (powers * _LOGARITHMS[:, None])
+    below = np.exp(a * start) / a  # ∫ t^(a−1) up to the first node
+    density += _NOISE[:, :1] * below
+    by_a += _NOISE[:, :1] * (below * (start - 1.0 / a))
+    tables = np.empty((len(a), 4, NODES))
+    tables[:, 0] = np.log(density).T
+    tables[:, 1] = (deeper / density).T - _DISTANCES  # G' = ∫ t^(a−1) (t − d) φ
+    tables[:, 2] = (by_a / density).T
+    tables[:, 3] = np.gradient(tables[:, 2], STEP, axis=1)
+    return tables
+
 
 LOG_ODD = np.log(1e-6)  # as likely as a point of the simplex 4.8 standard deviations outside
 BEYOND = (0.001, 0.01, 0.05)  # shares of the points beyond each facet at the starts
@@ -179,7 +213,7 @@ def _objective(points: Floats, start: Floats) -> Callable[[Floats], tuple[float,
 
     In coordinates of the start all directions are alike, however large the noise is.
     """
-    from provenmf.methods.separable.kernels import weigh_points_in_place
+    from provenmf.applications.unmixing.kernels import weigh_points_in_place
 
     n, k = len(points), len(start)
     facets = _facets(start)

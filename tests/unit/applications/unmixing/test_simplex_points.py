@@ -5,8 +5,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from provenmf.methods.separable import kernels
-from provenmf.methods.separable.facet_density import FIRST, NODES, STEP, density_tables
+from provenmf.applications.unmixing import kernels
+from provenmf.applications.unmixing.likeliest_simplex import FIRST, NODES, STEP, density_tables
 
 
 def looked_up(d, a):

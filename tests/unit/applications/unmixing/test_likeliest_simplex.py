@@ -6,8 +6,8 @@ from scipy.optimize import check_grad
 from scipy.special import gamma, pbdv
 from scipy.stats import multivariate_normal, norm
 
-from provenmf.methods.separable import likeliest_simplex as module
-from provenmf.methods.separable.likeliest_simplex import (
+from provenmf.applications.unmixing import likeliest_simplex as module
+from provenmf.applications.unmixing.likeliest_simplex import (
     depths,
     likeliest_simplex,
     with_facets_moved,
