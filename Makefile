@@ -71,7 +71,7 @@ wheel: | $(BIN)/python
 	cd $(WHEEL) && bin/python -P $(CURDIR)/.ci/smoke.py
 
 fuzz: $(STAMP)test
-	$(THREADS) $(BIN)/python tests/fuzz/run.py --seconds $(FUZZ_SECONDS) --first $(FUZZ_FIRST)
+	$(THREADS) $(BIN)/python tests/adversarial/fuzz.py --seconds $(FUZZ_SECONDS) --first $(FUZZ_FIRST)
 
 bench: $(STAMP)test
 	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script --quick || exit 1; done

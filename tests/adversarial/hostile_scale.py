@@ -1,13 +1,13 @@
 """Hostile input where data are larger than memory: chunks, files, clusters, checkpoints, budgets.
 
-    python benchmarks/hostile_scale.py [--quick] [--kind "Dask chunks" …] [--case masked] [--show]
+    python tests/adversarial/hostile_scale.py [--quick] [--kind "Dask chunks" …] [--case masked] [--show]
 
 Each case must end as if its data were a plain array in memory (the same anchors, factors that agree
 to rounding), or in one line of an error of provenmf's own. Anything else is a failure: another
 exception, an answer that differs, a crash, or no end within `SECONDS`. What a function of the user
 raises while it makes a chunk comes through as it is, and counts as right. The table counts both ends and
 the failures of each kind of input; failures are printed below it, and the exit code is then 1.
-Cases run in a process of their own (`tests/fuzz/pool.py`), and those that signal, fork or fill a disk
+Cases run in a process of their own (`tests/adversarial/pool.py`), and those that signal, fork or fill a disk
 in another one below it. All data are made here. `--quick` leaves out the cases that wait or that start
 processes.
 """
@@ -36,7 +36,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "fuzz"))
 
 import dask
 import dask.array as da

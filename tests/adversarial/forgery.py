@@ -1,10 +1,10 @@
 """Saved results are forged: every array and every field of the file, one at a time.
 
-    python benchmarks/forgery.py [--methods spa hals] [--minutes 30]
+    python tests/adversarial/forgery.py [--methods spa hals] [--minutes 30]
 
 Small data are factorized by every method and saved. Each array and each field of each file is then
 changed in several ways, and `load`, `certify` and the report page are asked about the forged file.
-Every statement of a new certificate is compared as in benchmarks/attack.py; a page must say that
+Every statement of a new certificate is compared as in attack.py; a page must say that
 its certificate was read from a file. Prints a table, and all that is false or crashed.
 """
 

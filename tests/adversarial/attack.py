@@ -1,10 +1,10 @@
 """An attack on every statement of every certificate.
 
-    python benchmarks/attack.py [--fits 10000] [--seed 0] [--minutes 30]
+    python tests/adversarial/attack.py [--fits 10000] [--seed 0] [--minutes 30]
 
-Small hostile data (benchmarks/hard_data.py) are factorized by every method; then the record is
+Small hostile data (hard_data.py) are factorized by every method; then the record is
 forged, or certified against other data. Each statement of each certificate is compared with an
-independent computation (benchmarks/statements.py): exact fractions where a bound or a condition is
+independent computation (statements.py): exact fractions where a bound or a condition is
 proved, linear programs for each unknown where parts are called unique. Prints what was checked
 and all that is false or crashed. A statement that nobody registered there stops the attack.
 """
@@ -65,7 +65,7 @@ class Tally:
 def registered(kind, table, name):
     """The checker of a statement, or an error that says where to put one."""
     if name not in table:
-        raise NotRegistered(f"{kind} {name!r} has no checker in benchmarks/statements.py")
+        raise NotRegistered(f"{kind} {name!r} has no checker in statements.py")
     return table[name]
 
 

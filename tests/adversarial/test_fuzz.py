@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-FUZZER = Path(__file__).with_name("run.py")
+FUZZER = Path(__file__).with_name("fuzz.py")
 PARTS = [
     ["files:corpus", "files"],
     ["estimators", "estimators:storage_case", "estimators:checkpoint_case"],

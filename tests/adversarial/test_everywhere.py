@@ -1,12 +1,8 @@
 """A fit gives the same bytes everywhere: threads, forked and spawned processes, Dask workers."""
 
-import sys
-from pathlib import Path
-
 import pytest
+import threads
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-threads = pytest.importorskip("threads", reason="benchmarks/ is not part of this installation")
 pytestmark = pytest.mark.filterwarnings("ignore")  # few iterations, and they say so
 FITS = threads.all_fits()
 

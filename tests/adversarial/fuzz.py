@@ -1,9 +1,9 @@
 """Try hard inputs, damaged files and odd commands, and say what broke.
 
-python tests/fuzz/run.py --cases 300                 a few hundred of each kind
-python tests/fuzz/run.py --seconds 1800 --first 1000 half an hour of processor time, other cases
-python tests/fuzz/run.py --kind files --case 17      one case again, here, to debug it
-python tests/fuzz/run.py --mutants 600 --first 1000  so many damaged files of every format
+python tests/adversarial/fuzz.py --cases 300                 a few hundred of each kind
+python tests/adversarial/fuzz.py --seconds 1800 --first 1000 half an hour, other cases
+python tests/adversarial/fuzz.py --kind files --case 17      one case again, here, to debug it
+python tests/adversarial/fuzz.py --mutants 600 --first 1000  so many damaged files of every format
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The same fit in threads, in forked and spawned processes, in joblib and in Dask workers.
 
-    python benchmarks/threads.py [--quick]
+    python tests/adversarial/threads.py [--quick]
 
 Every method factorizes a dense and a sparse matrix, all fits of a way at the same time, and each
 must have exactly the bits of the fit made alone before. The table has a row for each method and a
-column for each way: "same", or how many of its fits differ. `tests/unit/test_everywhere.py` holds
+column for each way: "same", or how many of its fits differ. `test_everywhere.py` holds
 it to "same". On one machine; other processors and libraries round differently.
 """
 

@@ -1,11 +1,11 @@
 """Try what once broke provenmf again, as an attacker or a careless user would.
 
-    python benchmarks/hostile.py              all points, a few minutes on one core
-    python benchmarks/hostile.py --point 9    one of them
+    python tests/adversarial/hostile.py              all points, a few minutes on one core
+    python tests/adversarial/hostile.py --point 9    one of them
 
 One line for each of the seventeen points and the low ones: what was tried, how often, what came out
 now and what came out before. They run in a process with the limits of the fuzzer
-(`tests/fuzz/pool.py`): one that crashes, hangs or eats the memory is a failure, and so is an answer
+(`pool.py`): one that crashes, hangs or eats the memory is a failure, and so is an answer
 that breaks one of its oracles. All data are made here; processes, signals, forks, pipes and limits
 are real. The exit code is 1 after a failure.
 """
@@ -29,11 +29,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import files
 import numpy as np
 import scipy.sparse as sp
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "fuzz"))
-import files
 import threads
 from commands import typed
 from matrices import Rng, fingerprint, unsorted
