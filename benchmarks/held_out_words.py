@@ -26,8 +26,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics import normalized_mutual_info_score
 
-from provenmf.applications.topics.crossing import without
-from provenmf.applications.topics.document_posterior import infer_documents
+from provenmf.applications.topics.corpus import without
+from provenmf.applications.topics.inference import infer_documents
 from provenmf.metrics.matching import clustering_accuracy
 from provenmf.metrics.topics import npmi_coherence, top_words
 from provenmf.reproduce.real_data import Collection

@@ -97,7 +97,7 @@ def synthetic(title: str, trial: Trial, levels: list[float], trials: int) -> Non
 
 def real_sets(folder: Path) -> dict[str, tuple[NDArray[np.float64], int]]:
     """DBLP embeddings, Samson pixels (projected to 2K dimensions), TDT2 words (likewise)."""
-    from provenmf.applications.topics.anchor_words import word_problem
+    from provenmf.applications.topics.tf_idf import word_problem
     from provenmf.reproduce.real_data import Collection
 
     runs = np.load(folder / "coauthorship" / "merit_reference_runs.npz")

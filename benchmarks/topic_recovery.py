@@ -149,8 +149,8 @@ def measure(method: str, n_documents: int, k: int, kind: str, seed: int, n_words
 
 def hit_rate(number: int) -> None:
     """How often the number of topics is found, for 5 to 100 topics."""
-    from provenmf.applications.topics.corpus_counts import WordCounts
-    from provenmf.applications.topics.counted_words import find_number
+    from provenmf.applications.topics.corpus import WordCounts
+    from provenmf.applications.topics.solver import find_number
 
     hits = []
     for trial in range(number):

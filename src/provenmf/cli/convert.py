@@ -67,7 +67,7 @@ def convert(
         raise InvalidInput(f"{output} exists: choose another name, or add --force")
     with reading(data) as progress:
         if texts or data.is_dir() or without_compression(data) in TEXTS:
-            from provenmf.applications.topics.words import write_counts
+            from provenmf.applications.topics.texts import write_counts
             from provenmf.io import TextFile
 
             n_rows, stored = write_counts(

@@ -204,8 +204,8 @@ def read_corpus(
     progress: Callable[[int], None],
 ) -> Counts:
     """Word counts from texts or from a matrix file, whichever the path holds."""
-    from provenmf.applications.topics.given_counts import counts_at, is_count_matrix
-    from provenmf.applications.topics.words import count_words
+    from provenmf.applications.topics.given import counts_at, is_count_matrix
+    from provenmf.applications.topics.texts import count_words
     from provenmf.io import TextFile
 
     if is_count_matrix(path, vocabulary):
@@ -223,7 +223,7 @@ def read_corpus(
 
 def read_stop_words(given: str) -> str | list[str] | None:
     """The name of a language, the words of a file, or nothing for "none"."""
-    from provenmf.applications.topics.stop_words import LANGUAGES
+    from provenmf.applications.topics.languages import LANGUAGES
     from provenmf.errors import InvalidInput
     from provenmf.io import read_texts
 

@@ -13,7 +13,7 @@ from provenmf.applications.communities import find_communities
 from provenmf.applications.communities.embedding import embed
 from provenmf.applications.fitting import fit_matrix
 from provenmf.applications.topics import find_topics
-from provenmf.applications.topics.anchor_words import word_problem
+from provenmf.applications.topics.tf_idf import word_problem
 from provenmf.metrics.matching import averaged_spearman
 from provenmf.reproduce import published
 from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Series, Settings

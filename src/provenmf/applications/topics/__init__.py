@@ -1,13 +1,14 @@
-"""Topics of a corpus and every document's share in them.
+"""Topics of a corpus and the share of each topic in each document.
 
-Read `search.py` first. Counts of words are taken as they are given (`given_counts.py`) or made from
-texts (`words.py`, `counting.py`). One of three ways (`ways.py`) finds topics: from counts
-(`counted_words.py`), from tf-idf (`anchor_words.py`), or from documents. Each document then gets
-its shares (`document_weights.py`). Topics may be merged, dropped and split by hand (`edits.py`).
+Read `find.py` first. Word counts are given (`given.py`) or counted in texts (`texts.py`,
+`languages.py`) and held as blocks of documents (`corpus.py`). The solver (`solver.py`) reads topics
+off the co-occurrence of words (`cooccurrence.py`, `points.py`), refines them (`refinement.py`) and
+infers the weights of documents (`inference.py`). The answer (`answer.py`, `measures.py`) can be
+edited by hand (`edits.py`).
 """
 
 from provenmf.applications.topics.answer import Topics
-from provenmf.applications.topics.search import find_topics
-from provenmf.applications.topics.words import count_words
+from provenmf.applications.topics.find import find_topics
+from provenmf.applications.topics.texts import count_words
 
 __all__ = ["Topics", "count_words", "find_topics"]

@@ -14,18 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.topics.anchor_words import word_problem
-from provenmf.applications.topics.counted_words import count_problem
-from provenmf.applications.topics.document_weights import weights_in
-from provenmf.applications.topics.given_counts import (
+from provenmf.applications.topics.given import (
     counts_at,
     counts_of_words,
     is_count_matrix,
     whole_matrix,
 )
 from provenmf.applications.topics.measures import top_columns_of
-from provenmf.applications.topics.tf_idf import unit_documents
-from provenmf.applications.topics.ways import TopicSettings
+from provenmf.applications.topics.solver import count_problem
+from provenmf.applications.topics.tf_idf import unit_documents, weights_in, word_problem
 from provenmf.budget import computed_once
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Counts, TextFile
@@ -35,6 +32,15 @@ from provenmf.results.shapes import NOT_SAVED, Shape
 
 if TYPE_CHECKING:
     import pandas
+
+
+@dataclass(frozen=True)
+class TopicSettings:
+    """What is needed, besides the documents, to build the factorized matrix again."""
+
+    n_topics: int | None = None
+    min_anchor_documents: int | None = None
+    features: str = "tf-idf"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 
 from provenmf.applications.fitting import fit_matrix
 from provenmf.applications.topics.answer import Topics
-from provenmf.applications.topics.corpus_counts import WordCounts
-from provenmf.applications.topics.document_weights import weights_in
-from provenmf.applications.topics.given_counts import counts_of_words, whole_matrix
+from provenmf.applications.topics.corpus import WordCounts
+from provenmf.applications.topics.given import counts_of_words, whole_matrix
 from provenmf.applications.topics.measures import measured
-from provenmf.applications.topics.tf_idf import unit_documents
+from provenmf.applications.topics.tf_idf import unit_documents, weights_in
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Corpus, Counts, TextFile
 from provenmf.linalg.scaling import rows_to_sum_one

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.applications.topics.corpus_counts import WordCounts
-from provenmf.applications.topics.document_posterior import topics_of
+from provenmf.applications.topics.corpus import WordCounts
+from provenmf.applications.topics.inference import topics_of
 from provenmf.io.texts import TextFile
 from provenmf.linalg.storage import Matrix
 from provenmf.metrics.topics import coherences, relevance, similarity_count, top_words

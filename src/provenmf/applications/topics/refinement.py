@@ -1,41 +1,39 @@
-"""Topics once more, from the documents' weights: a word has documents as a document has words.
+"""Refine topics by the likelihood of each word's occurrences, given the documents' weights.
 
 Points of words use the co-occurrence in k dimensions only. Given the weights of the documents, the
-likelihood of a word's own occurrences says more, above all about rare words: a document is about
-few topics, and a word belongs to few. Alternating between the two would overfit, since a document's
-weights follow the very words that they are to explain. So they are crossed:
+likelihood of a word's own occurrences says more, above all about rare words. Alternating between
+the two would overfit, since a document's weights follow the words that they are to explain. So
+they are crossed:
 
-1. Each entry (document, word) belongs to one of eight folds at random (see `crossing`). Z_d holds
-   the weights that the other folds' words give. Given the document's true
-   weights, they know nothing of this entry: a word's repeated occurrences are all in one fold.
-2. If Z_d is the mean of what the other words leave open, an occurrence in document d is word w with
-   probability Σ_t p(w | t) Z_dt exactly, whatever the spread around that mean. Weights are found
-   approximately and are too sure of themselves, so Z̃ = c Z + (1 − c) m with the mean m.
-3. With p(w | t) ~ Gamma(a f_w, a) (topics are Dirichlet around the words' frequencies f), the
-   shares of each word are inferred from the documents as the weights of documents are from words.
-   c and a make the words most likely: they maximise the variational bound of the evidence,
+1. Each entry (document, word) belongs to one of eight folds at random. Z_d holds the weights that
+   the words of the other folds give; they are independent of this entry given the true weights.
+2. If Z_d is the posterior mean, an occurrence in document d is word w with probability
+   Σ_t p(w | t) Z_dt exactly. Inferred weights are overconfident, so Z̃ = c Z + (1 − c) m with the
+   mean m.
+3. With p(w | t) ~ Gamma(a f_w, a) (topics are Dirichlet around the word frequencies f), the shares
+   of each word are inferred from the documents as the weights of documents are from words. c and a
+   maximize the variational bound of the evidence over a sample of words,
 
        Σ_d c_dw log Σ_t exp(ψ(γ_wt)) Z̃_dt / r_t
        + Σ_t [lnΓ(γ_wt) − lnΓ(a f_w) − (γ_wt − a f_w) ψ(γ_wt) + a f_w log(a / r_t)],
 
-   r_t = a + Σ_d N_d Z̃_dt, over a sample of words. A smaller c means topics farther apart, up to
-   where probabilities would have to be negative: this is where the bound turns.
-   Shares then follow the medians of p(w | t), which have the least absolute error, instead of the
-   means.
-4. Likelihood cannot tell whether topics are apart by too little, and nothing promises that the
-   refined shares are right in the limit. Those of the points are, with a variance of at most v_w
-   (that of shares which need not be positive). So among words of about the same frequency, whose
-   points' shares differ from the refined ones by D on average (squared), the points keep
-   max(0, 1 − v / D): rare words are refined, well-known ones stay where the two differ by more
-   than noise.
-5. Some documents are left out to judge by: these shares are kept if they make a half of the
-   documents' words more likely, given the other half, than topics that had not seen them either;
-   each with the c that suits it best.
+   r_t = a + Σ_d N_d Z̃_dt. Shares follow the medians of p(w | t), which minimize absolute error.
+4. Likelihood does not promise the right shares in the limit; the points do, with a variance of at
+   most v_w. So among words of similar frequency whose shares by points differ from the refined
+   ones by D on average (squared), the points keep the weight max(0, 1 − v / D).
+5. The refined shares are kept if they make held-out documents more likely.
+
+Where words repeat more than topics explain (natural language), the spread of points does not follow
+this model. There a single step of expectation and maximization replaces steps 1 to 4, in the
+manner of Le Cam's one-step estimators; words are still ranked by the shares of the points, because
+likelihood ties words to topics by a few long documents (docs/decisions.md).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,11 +41,200 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import gammaincinv, gammaln, psi
 
-from provenmf.applications.topics.corpus_counts import WordCounts
-from provenmf.applications.topics.crossing import CrossedCounts, Trust
-from provenmf.applications.topics.document_posterior import infer_documents
+from provenmf.applications.topics.corpus import WordCounts, by_rank, without
+from provenmf.applications.topics.inference import infer_documents, mean_weights
+from provenmf.budget import available_threads, for_row_slices
+from provenmf.data.parts import Parts
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+FOLDS = 8
+ROUNDS = 50
+ACCURACY = 3e-3  # stop when fewer than this share of all occurrences change their topic
+LANES = 32  # loops over so many columns leave no rest
+
+
+class Trust(NamedTuple):
+    """What turns weights Z into the evidence (c Z + (1 − c) m) / r; see `refine`."""
+
+    trust: float
+    mean: Floats
+    rates: Floats
+
+    def evidence(self, weights: Singles) -> Singles:
+        """Evidence of weights (…, k), with columns of zeros up to a multiple of `LANES`.
+
+        Weights of zero, where nothing is known of a document, give a multiple of m / r.
+        """
+        k = len(self.mean)
+        wide = padded(weights)
+        slope, shift = self.trust / self.rates, (1 - self.trust) * self.mean / self.rates
+        wide[..., :k] *= slope.astype(np.float32)
+        wide[..., :k] += shift.astype(np.float32)
+        return wide
+
+
+def padded(weights: Floats | Singles) -> Singles:
+    """Weights (…, k) with columns of zeros up to a multiple of `LANES`."""
+    k = weights.shape[-1]
+    wide = np.zeros((*weights.shape[:-1], -(-k // LANES) * LANES), dtype=np.float32)
+    wide[..., :k] = weights
+    return wide
+
+
+class CrossedEntries(NamedTuple):
+    """Entries of some words: which word, how often, beside which weights."""
+
+    words: NDArray[np.intp]
+    counts: Floats
+    weights: Singles
+
+
+class CrossedCounts:
+    """Counts in folds, with the weights that the other folds give.
+
+    Parameters
+    ----------
+    counts : WordCounts
+    topics : array (k, n_words)
+    prior : array (k,)
+    left_out : array of int
+        Documents that count nothing.
+    """
+
+    def __init__(
+        self, counts: WordCounts, topics: Floats, prior: Floats, left_out: NDArray[np.intp]
+    ) -> None:
+        self.counts = counts
+        self._lengths = counts.lengths.copy()
+        self._lengths[left_out] = 0.0
+        self._documents = np.arange(counts.shape[0])
+        find = partial(weights_beside, topics.astype(np.float32), prior)
+        self._weights: Parts = counts.blocks.keep(find, self._documents)
+        sums = counts.blocks.map_reduce(weighed, self._lengths, self._weights)
+        self.mean: Floats = sums / max(float(sums.sum()), np.finfo(float).tiny)
+        self.total = float(self._lengths.sum())
+
+    def entries_of(self, words: NDArray[np.intp]) -> CrossedEntries:
+        """The entries of some words, here."""
+        place = np.full(self.counts.shape[1], -1)
+        place[words] = np.arange(len(words))
+        found = self.counts.blocks.each(
+            partial(entries_at, place), self._documents, self._lengths, self._weights
+        )
+        every = CrossedEntries(*map(np.concatenate, zip(*(part for _, _, part in found))))
+        every.weights[every.weights.sum(axis=1) == 0] = self.mean  # a document of one word
+        return every
+
+    def shares(self, how: Trust, prior: Floats, first: Floats) -> Floats:
+        """p(topic | word) (n_words, k), from the priors and first guesses of the same shape.
+
+        γ_wt = prior_wt + Σ_d c_dw q_dwt with q_dwt ∝ exp(ψ(γ_wt)) evidence_dt, Σ_t q_dwt = 1,
+        is iterated for all words at once, as `infer_documents` does for a document at a time.
+        """
+        occurrences, rank = self.counts.occurrences, self.counts.rank
+        gamma = prior + occurrences[:, None] * first
+        for _ in range(ROUNDS):
+            ease = np.exp(psi(gamma))
+            sums = self.counts.blocks.map_reduce(
+                partial(shared_out, how, rank, ease[self.counts.order].astype(np.float32)),
+                self._documents,
+                self._lengths,
+                self._weights,
+            )
+            before, gamma = gamma, prior + ease * sums[rank]
+            if np.abs(gamma - before).sum() <= ACCURACY * self.total:
+                break
+        gamma[occurrences == 0] = self.mean
+        return np.asarray(gamma / gamma.sum(axis=1, keepdims=True))
+
+
+def folds_of(block: sp.csr_array, documents: NDArray[np.int64]) -> NDArray[np.int8]:
+    """The fold of each entry: at random, but the same in every pass and storage."""
+    from provenmf.applications.topics.kernels import number_folds_in_place
+
+    folds = np.empty(block.nnz, dtype=np.int8)
+    number_folds_in_place(block.indptr, block.indices, documents, FOLDS, folds)
+    return folds
+
+
+def weights_beside(
+    topics: Singles, prior: Floats, block: sp.csr_array, documents: NDArray[np.int64]
+) -> Singles:
+    """Weights (documents, FOLDS, k) that the words outside of each fold give; zero if none are."""
+    folds = folds_of(block, documents)
+    found = np.empty((block.shape[0], FOLDS, len(topics)), dtype=np.float32)
+    for fold in range(FOLDS):
+        found[:, fold] = mean_weights(without(block, folds == fold), topics, prior)
+    return found
+
+
+def weighed(block: sp.csr_array, lengths: Floats, weights: Singles) -> Floats:
+    """The sum of all weights, each document by its length."""
+    return np.asarray(np.einsum("d,dfk->k", lengths, weights))
+
+
+def entries_at(
+    place: NDArray[np.intp],
+    block: sp.csr_array,
+    documents: NDArray[np.int64],
+    lengths: Floats,
+    weights: Singles,
+) -> CrossedEntries:
+    """Entries of words that have a place, in documents that count."""
+    folds = folds_of(block, documents)
+    of_entry = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+    chosen = np.flatnonzero((place[block.indices] >= 0) & (lengths[of_entry] > 0))
+    return CrossedEntries(
+        place[block.indices[chosen]],
+        block.data[chosen],
+        weights[of_entry[chosen], folds[chosen]],
+    )
+
+
+def shared_out(
+    how: Trust,
+    rank: NDArray[np.int32],
+    ease: Singles,
+    block: sp.csr_array,
+    documents: NDArray[np.int64],
+    lengths: Floats,
+    weights: Singles,
+) -> Floats:
+    """Σ_d c_dw evidence_dt / Σ_s ease_ws evidence_ds for each word and topic; one round.
+
+    Words of ease and of the sums are by frequency; rank says where each is.
+    """
+    evidence = how.evidence(weights)
+    evidence[lengths == 0] = 0.0
+    return added_up(by_rank(rank, block), folds_of(block, documents), evidence, ease)
+
+
+def added_up(
+    counts: sp.csr_array, folds: NDArray[np.int8], evidence: Singles, ease: Singles
+) -> Floats:
+    """Σ_d c_dw evidence_dt / Σ_s ease_ws evidence_ds; documents without evidence add nothing.
+
+    evidence (documents, folds, width) has columns of zeros beyond the topics that ease has.
+    """
+    from provenmf.applications.topics.kernels import add_shared_in_place
+
+    threads = available_threads()
+    wide = np.zeros((len(ease), evidence.shape[-1]), dtype=np.float32)
+    wide[:, : ease.shape[1]] = ease
+    sums = np.zeros((threads, *wide.shape), dtype=np.float32)
+    parts = counts.indptr, counts.indices, counts.data, folds
+    bounds = np.searchsorted(counts.indptr, np.linspace(0, counts.nnz, threads + 1))
+    bounds[-1] = counts.shape[0]
+
+    def work(each: slice) -> None:
+        start, stop = int(bounds[each.start]), int(bounds[each.stop])
+        add_shared_in_place(*parts, evidence, wide, start, stop, sums[each.start])
+
+    for_row_slices(work, threads, slice_rows=1)
+    return np.asarray(sums.sum(axis=0, dtype=np.float64)[:, : ease.shape[1]])
+
 
 JUDGES = 100  # documents to judge by, or 1 % of them
 SAMPLE_ENTRIES = 100_000  # of the words that c and a are chosen by
@@ -229,3 +416,41 @@ def most_likely(sample: CrossedWords, strength: float) -> tuple[float, float]:
         options=options,
     )
     return float(trust), float(np.exp(by_logarithm.x))
+
+
+UNSEEN = 0.01  # occurrences that each word has in each topic besides those counted
+
+
+def assigned_shares(
+    counts: WordCounts, topics: Floats, prior: Floats, left_out: NDArray[np.intp]
+) -> Floats:
+    """p(topic | word) (n_words, k) after one step of expectation and maximisation.
+
+    Parameters
+    ----------
+    counts : WordCounts (n_documents, n_words)
+    topics : array (k, n_words), p(word | topic).
+    prior : array (k,), Dirichlet parameters of the documents' weights.
+    left_out : array of int, documents that are not used.
+    """
+    used = np.ones(counts.shape[0], dtype=np.float32)
+    used[left_out] = 0.0
+    words = topics.T.astype(np.float32)
+    share = partial(assigned, topics.astype(np.float32), prior, counts.rank, words[counts.order])
+    sums = counts.blocks.map_reduce(share, used)
+    occurrences = topics.T * sums[counts.rank] + UNSEEN
+    return np.asarray(occurrences / occurrences.sum(axis=1, keepdims=True))
+
+
+def assigned(
+    topics: Singles,
+    prior: Floats,
+    rank: NDArray[np.int32],
+    ordered: Singles,
+    block: sp.csr_array,
+    used: Singles,
+) -> Floats:
+    """Σ_d c_dw θ_dt / Σ_s p(w | s) θ_ds; words of `ordered` and of the sums are by frequency."""
+    weights = infer_documents(block, topics, prior) * used[:, None]
+    folds = np.zeros(block.nnz, dtype=np.int8)
+    return added_up(by_rank(rank, block), folds, padded(weights)[:, None, :], ordered)

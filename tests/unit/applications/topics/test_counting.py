@@ -9,10 +9,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 
-import provenmf.applications.topics.counting as counting
+import provenmf.applications.topics.texts as counting
 from provenmf.applications import count_words, find_topics
-from provenmf.applications.topics.counting import LONGEST_WORD
-from provenmf.applications.topics.stop_words import stop_words_of, without_contractions
+from provenmf.applications.topics.languages import stop_words_of, without_contractions
+from provenmf.applications.topics.texts import LONGEST_WORD
 from provenmf.errors import InvalidInput
 from provenmf.io import TextFile, read_texts
 

@@ -7,8 +7,8 @@ import pytest
 
 from provenmf import load
 from provenmf.applications import find_topics
-from provenmf.applications.topics.corpus_counts import WordCounts
-from provenmf.applications.topics.document_posterior import topics_of
+from provenmf.applications.topics.corpus import WordCounts
+from provenmf.applications.topics.inference import topics_of
 from provenmf.applications.topics.measures import pooled_shares, top_columns_of
 from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus

@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 
 from provenmf.applications import count_words
-from provenmf.applications.topics.notices import looks_like_code, looks_like_mail
-from provenmf.applications.topics.stop_words import LANGUAGES, stop_words_of, without_contractions
+from provenmf.applications.topics.languages import (
+    LANGUAGES,
+    looks_like_code,
+    looks_like_mail,
+    stop_words_of,
+    without_contractions,
+)
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import TextFile
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf import InvalidInput, TooLarge, find_topics, load
-from provenmf.applications.topics.corpus_counts import WordCounts
+from provenmf.applications.topics.corpus import WordCounts
 from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.io.sparse_rows import write_sparse_rows

@@ -4,9 +4,8 @@ import scipy.sparse as sp
 
 from provenmf import load
 from provenmf.applications import Topics, count_words, find_topics
-from provenmf.applications.topics import spectral as solver
-from provenmf.applications.topics.anchor_words import topics_from_anchors, word_problem
-from provenmf.applications.topics.tf_idf import tf_idf
+from provenmf.applications.topics import solver
+from provenmf.applications.topics.tf_idf import tf_idf, topics_from_anchors, word_problem
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.io import Corpus

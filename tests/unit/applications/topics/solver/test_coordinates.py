@@ -5,19 +5,19 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.applications import find_topics
-from provenmf.applications.topics.coordinates import (
+from provenmf.applications.topics.cooccurrence import word_spectrum
+from provenmf.applications.topics.corpus import WordCounts
+from provenmf.applications.topics.points import (
     MORE,
+    anchors_by_spa,
     cosines,
     falls_most_after,
     joined,
     span_of,
     topic_spectrum,
+    word_points,
 )
-from provenmf.applications.topics.corpus_counts import WordCounts
-from provenmf.applications.topics.spectral import topics_at, topics_from_counts
-from provenmf.applications.topics.spectrum import word_spectrum
-from provenmf.applications.topics.word_points import word_points
-from provenmf.applications.topics.word_vertices import anchors_by_spa
+from provenmf.applications.topics.solver import topics_at, topics_from_counts
 from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.methods.certify import certify

@@ -4,17 +4,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf.applications.topics.corpus_counts import WordCounts
-from provenmf.applications.topics.document_posterior import infer_documents
-from provenmf.applications.topics.prior import evidence_bound, likeliest_prior
-from provenmf.applications.topics.spectral import topics_from_counts
-from provenmf.applications.topics.spectrum import (
+from provenmf.applications.topics.cooccurrence import (
     noise_edge,
     number_of_topics,
     redrawn,
     word_spectrum,
 )
-from provenmf.applications.topics.word_points import word_points
+from provenmf.applications.topics.corpus import WordCounts
+from provenmf.applications.topics.inference import evidence_bound, infer_documents, likeliest_prior
+from provenmf.applications.topics.points import word_points
+from provenmf.applications.topics.solver import topics_from_counts
 from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.metrics.topics import match_topics

@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf.applications.topics import spectral as solver
-from provenmf.applications.topics.completion import completion
-from provenmf.applications.topics.corpus_counts import WordCounts
-from provenmf.applications.topics.document_posterior import infer_documents, topics_of
-from provenmf.applications.topics.one_step import UNSEEN, assigned_shares
-from provenmf.applications.topics.prior import likeliest_prior
-from provenmf.applications.topics.spectrum import word_spectrum
+from provenmf.applications.topics import solver
+from provenmf.applications.topics.cooccurrence import word_spectrum
+from provenmf.applications.topics.corpus import WordCounts
+from provenmf.applications.topics.inference import (
+    completion,
+    infer_documents,
+    likeliest_prior,
+    topics_of,
+)
+from provenmf.applications.topics.refinement import UNSEEN, assigned_shares
 from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.metrics.topics import match_topics

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf.applications.topics.corpus_counts import WordCounts
-from provenmf.applications.topics.pairs import WordPairs
-from provenmf.applications.topics.spectrum import leading_eigenpairs_of
+from provenmf.applications.topics.cooccurrence import WordPairs
+from provenmf.applications.topics.corpus import WordCounts
+from provenmf.applications.topics.eigenpairs import leading_eigenpairs_of
 
 
 def formed(counts, weights, own):

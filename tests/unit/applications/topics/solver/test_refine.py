@@ -6,20 +6,21 @@ import scipy.sparse as sp
 from scipy.special import gammaln, psi
 from scipy.stats import gamma
 
-from provenmf.applications.topics import spectral as solver
-from provenmf.applications.topics.completion import held_out_likelihood
-from provenmf.applications.topics.corpus_counts import WordCounts
-from provenmf.applications.topics.crossing import FOLDS, CrossedCounts, folds_of
-from provenmf.applications.topics.document_posterior import mean_weights, topics_of
+from provenmf.applications.topics import solver
+from provenmf.applications.topics.corpus import WordCounts
+from provenmf.applications.topics.inference import held_out_likelihood, mean_weights, topics_of
 from provenmf.applications.topics.refinement import (
+    FOLDS,
+    CrossedCounts,
     CrossedWords,
     documents_to_judge,
+    folds_of,
     mean_of_likes,
     median_shares,
     shrunk_towards,
     words_of,
 )
-from provenmf.applications.topics.spectral import topics_from_counts
+from provenmf.applications.topics.solver import topics_from_counts
 from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.metrics.topics import match_topics

@@ -1,8 +1,8 @@
-"""Count the words of many texts: in chunks, in several processes, in the memory of the counts.
+"""Count the words of texts in chunks, in several processes, within the memory of the counts.
 
-A chunk of documents is counted over the words that it has. Its words then enter one vocabulary,
-and when all texts have been seen, words that are too rare or too frequent are left out and the
-others sorted. What is kept meanwhile are the counts, a byte for most of them, never the texts.
+A chunk of documents is counted over its own words, which then enter one vocabulary. When all texts
+have been read, rare and frequent words are left out and the others sorted. Only counts are kept
+meanwhile, mostly a byte each, never the texts.
 """
 
 from __future__ import annotations
@@ -19,16 +19,28 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.applications.topics.notices import looks_like_mail
-from provenmf.applications.topics.stop_words import without_contractions
+from provenmf.applications.topics.languages import (
+    looks_like_mail,
+    stop_words_of,
+    text_notices,
+    without_contractions,
+)
 from provenmf.errors import InvalidInput
+from provenmf.io.convert import RowStream, write_rows
 from provenmf.io.mail import body_of, has_attachment
+from provenmf.io.texts import (
+    Corpus,
+    Counts,
+    TextFile,
+    no_text,
+)
 
 # Words of letters, digits allowed after the first letter; single letters say little.
 WORD = re.compile(r"(?u)\b[^\W\d_][\w'-]*\w\b")
@@ -266,3 +278,135 @@ def _interrupts_ignored() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before or signal.SIG_DFL)
+
+
+def count_words(
+    corpus: Corpus | TextFile | Sequence[str],
+    *,
+    min_documents: int = 2,
+    max_share: float = 0.5,
+    stop_words: str | Sequence[str] | None = "english",
+    max_words: int | None = None,
+    vocabulary: Sequence[str] | None = None,
+    n_jobs: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> Counts:
+    """Count the words of each document.
+
+    Parameters
+    ----------
+    corpus : from `read_texts`, or a list of texts; a `TextFile` is read as it is counted, so that
+        its texts need not fit into memory.
+    min_documents : words in fewer documents are left out.
+    max_share : words in a larger share of the documents are left out.
+    stop_words : "english", "german", "french", "spanish", "italian", "portuguese", "dutch", a list
+        of words, or None.
+    max_words : keep only the most frequent words.
+    vocabulary : count these words, in this order, and ignore the options above.
+    n_jobs : processes that count. A script that asks for more than one must protect its entry
+        point by ``if __name__ == "__main__"``, as Python's multiprocessing requires.
+    progress : called with the number of documents counted so far.
+
+    Returns
+    -------
+    Counts
+
+    Examples
+    --------
+    >>> from provenmf.applications import count_words
+    >>> counts = count_words(["ship and sail", "sail the ship", "bread"], max_share=1.0)
+    >>> counts.vocabulary.tolist(), counts.matrix.toarray().tolist()
+    (['sail', 'ship'], [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
+    """
+    counter = WordCounter(splitting_of(stop_words, vocabulary, corpus))
+    texts, names, notes = texts_of(corpus)
+    counter.add(texts, n_jobs, progress)
+    words = chosen_words(counter, corpus, min_documents, max_share, max_words)
+    matrix = counter.matrix(words)
+    known = np.array(words, dtype=np.str_)
+    notices = text_notices(counter.mails, counter.attachments, matrix, known)
+    kept = corpus.texts if isinstance(corpus, Corpus) else corpus
+    return Counts(matrix, known, kept, names, (*notes, *notices))
+
+
+def write_counts(
+    corpus: Corpus | TextFile | Sequence[str],
+    target: Path,
+    *,
+    min_documents: int = 2,
+    max_share: float = 0.5,
+    stop_words: str | Sequence[str] | None = "english",
+    max_words: int | None = None,
+    n_jobs: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[int, int]:
+    """Count words as `count_words` does and write the counts as rows on disk; see `convert`."""
+    counter = WordCounter(splitting_of(stop_words, None, corpus))
+    texts, names, _ = texts_of(corpus)
+    counter.add(texts, n_jobs, progress)
+    words = chosen_words(counter, corpus, min_documents, max_share, max_words)
+    blocks = (block.astype(np.int32) for block in counter.rows(words))
+    return write_rows(RowStream(len(words), blocks, list(names), words), target)
+
+
+def chosen_words(
+    counter: WordCounter,
+    corpus: object,
+    min_documents: int,
+    max_share: float,
+    max_words: int | None,
+) -> list[str]:
+    """The words that are left when rare and frequent ones are taken out of what was counted."""
+    n_texts = counter.n_texts
+    if isinstance(corpus, TextFile) and counter.blank == n_texts:
+        raise no_text(corpus.path)
+    if n_texts < 2:
+        raise InvalidInput(
+            f"the corpus has {n_texts} document: topics need at least two, "
+            "for example one per line or one per file"
+        )
+    if not 0 <= max_share <= 1:
+        raise InvalidInput(
+            "is not a share", argument="max_share", value=max_share, remedy="use 0 to 1"
+        )
+    least = min(min_documents, n_texts)
+    words = counter.vocabulary(least, max(max_share * n_texts, least), max_words)
+    if not words:
+        raise InvalidInput(
+            f"no word is left of {n_texts} documents: use texts with words other than "
+            f"stop words that occur in at least {min_documents} documents"
+        )
+    return words
+
+
+def texts_of(
+    corpus: Corpus | TextFile | Sequence[str],
+) -> tuple[Iterable[str], list[str] | Sequence[str], list[str] | tuple[str, ...]]:
+    """Texts, and the lists to which a file adds names and notes as it is read."""
+    if isinstance(corpus, TextFile):
+        names: list[str] = []
+        notes: list[str] = []
+        return corpus.texts(names, notes), names, notes
+    if isinstance(corpus, Corpus):
+        return corpus.texts, corpus.names, corpus.notes
+    return corpus, [f"document {n}" for n in range(1, len(corpus) + 1)], ()
+
+
+def splitting_of(
+    stop_words: str | Sequence[str] | None,
+    vocabulary: Sequence[str] | None,
+    corpus: object = None,
+) -> Splitting:
+    """Texts are split into words as all counts here do it.
+
+    Contractions are taken apart unless they are words of the vocabulary.
+    """
+    mail = isinstance(corpus, TextFile) and corpus.mail
+    if vocabulary is None:
+        return Splitting(frozenset(stop_words_of(stop_words) or ()), mail=mail)
+    words = tuple(str(word) for word in vocabulary)
+    if len(set(words)) < len(words):
+        twice = next(word for word in words if words.count(word) > 1)
+        raise InvalidInput(f"vocabulary has {twice!r} twice: give every word once")
+    whole = any(without_contractions(word) != word.lower() for word in words)
+    return Splitting(vocabulary=words, whole=whole, mail=mail)

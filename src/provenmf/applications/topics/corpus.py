@@ -197,3 +197,10 @@ def chosen_columns(columns: NDArray[np.intp], block: sp.csr_array) -> sp.csr_arr
     kept = (found >= 0) & (block.data != 0)
     ends = np.concatenate([[0], np.cumsum(kept)])[block.indptr].astype(block.indptr.dtype)
     return sp.csr_array((block.data[kept], found[kept], ends), (block.shape[0], len(columns)))
+
+
+def without(counts: sp.csr_array, entries: NDArray[np.bool_]) -> sp.csr_array:
+    """Counts without some of the stored entries."""
+    kept = ~entries
+    ends = np.concatenate([[0], np.cumsum(kept)])[counts.indptr].astype(counts.indptr.dtype)
+    return sp.csr_array((counts.data[kept], counts.indices[kept], ends), counts.shape)

@@ -1,4 +1,4 @@
-"""Counts of words in whatever form they are given: texts, files, frames, matrices, blocks."""
+"""Accept word counts in any form: texts, files, frames, matrices, blocks."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.applications.topics.corpus_counts import ENTRY_BYTES, WordCounts
-from provenmf.applications.topics.counting import WordCounter
-from provenmf.applications.topics.words import count_words, splitting_of, texts_of
+from provenmf.applications.topics.corpus import ENTRY_BYTES, WordCounts
+from provenmf.applications.topics.texts import WordCounter, count_words, splitting_of, texts_of
 from provenmf.data import Blocks, as_blocks, is_outside_memory
 from provenmf.data.examined import examined
 from provenmf.errors import InvalidInput

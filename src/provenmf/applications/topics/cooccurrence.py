@@ -1,0 +1,367 @@
+"""Co-occurrence of words without bias, its leading eigenpairs, and their noise level.
+
+Co-occurrence. A document of N words with counts c has N(N − 1) ordered pairs of different
+occurrences. With weights w of the documents that sum to one,
+
+    Q = Σ_d w_d (c_d c_dᵀ − diag c_d) / (N_d (N_d − 1)).
+
+If words are drawn independently from topics A (words × topics) with weights θ_d, then E[Q] =
+A (Σ_d w_d θ_d θ_dᵀ) Aᵀ for all w that do not depend on the words drawn (Arora et al. 2013, Section
+4.1). Where counts are not whole numbers, diag c² replaces diag c. Q is never formed: a product
+with it is one pass over blocks of documents.
+
+Weights of documents. With k topics the expectation of M = D Q D (`WordPairs`) has rank k. Let a be
+the scaled expectation of a document of N words (E[a aᵀ] = M) and η its noise, E‖η‖² = p (1/N + b)
+over p words: 1/N from sampling, b from burstiness (a word that occurs once is likelier to occur
+again). The part of (a + η)(a + η)ᵀ U outside the span of the eigenvectors U has variance
+
+    V(N) ∝ (1/N + b) (κ + k (1/N + b)),   κ = E‖Uᵀa‖² = λ_1 + … + λ_k,
+
+so the best weights are 1 / V(N). κ and b are measured on a first spectrum: p b is the trace of M
+minus κ.
+
+Burstiness. If the trace exceeds `BURSTY` κ, words repeat far more than topics explain, as in
+natural language, and counts are capped at `MOST_REPEATS`.
+
+Noise level. Words are redrawn by the corpus's word frequencies while documents keep their lengths.
+Only the first eigenvector of the signal survives, so the second eigenvalue is the noise edge.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from provenmf.applications.topics.corpus import WordCounts, by_rank, squared
+from provenmf.applications.topics.eigenpairs import leading_eigenpairs_of
+from provenmf.budget import computed_once
+from provenmf.data.mapped import MappedBlocks
+from provenmf.linalg.products import product, transposed_product
+from provenmf.linalg.scaling import inverse_where_positive
+from provenmf.linalg.spectral import Spectrum, with_fixed_signs
+
+Floats = NDArray[np.float64]
+
+
+class WordPairs:
+    """Q as an operator, and M = D Q D with D = diag(Q 1 + mean of Q 1)^(−1/2).
+
+    Without the mean, noise would have the same variance in all entries of M; but rare words then
+    have eigenvectors of their own: a few words that occur together in a few documents and
+    nowhere else have an eigenvalue near one. The mean takes these down, as in regularised
+    spectral clustering (Qin & Rohe 2013), and changes nothing about the span of the topics.
+
+    Parameters
+    ----------
+    counts : WordCounts (n_documents, n_words)
+        Products take each block in single precision with the words by frequency, so that they
+        find frequent words close together in memory.
+    weights : array (n_documents,), optional
+        Weights of the documents, equal by default; documents of fewer than two words get none.
+    """
+
+    def __init__(self, counts: WordCounts, weights: Floats | None = None) -> None:
+        self.counts, self.lengths = counts, counts.lengths
+        pairs = self.lengths**2 - (self.lengths if counts.whole else counts.squares)
+        pairs[pairs <= 1e-9 * self.lengths**2] = 0.0
+        self._pairs = pairs
+        self._weigh(np.ones(len(pairs)) if weights is None else weights)
+
+    def _weigh(self, weights: Floats) -> None:
+        weights = np.where(self._pairs > 0, weights, 0.0)
+        self.weights = weights / max(weights.sum(), np.finfo(float).tiny)
+        self.per_pair = self.weights * inverse_where_positive(self._pairs)
+
+    def weighted(self, weights: Floats) -> WordPairs:
+        """The same counts with other weights of the documents."""
+        other = copy.copy(self)
+        for found in ("_sums_and_own", "_scales"):
+            other.__dict__.pop(found, None)
+        other._weigh(weights)
+        return other
+
+    @property
+    def n_words(self) -> int:
+        """Q has so many rows and columns."""
+        return self.counts.shape[1]
+
+    @computed_once
+    def _sums_and_own(self) -> tuple[Floats, Floats]:
+        """Q 1 and Σ_d w_d diag(c_d) / pairs."""
+        factors = np.column_stack([self.per_pair * self.lengths, self.per_pair])
+        with_pairs, own = self.counts.blocks.map_reduce(
+            partial(weighted_sums, self.counts.whole), factors
+        )
+        sums = with_pairs - own
+        return np.where(sums > 1e-12 * np.max(sums, initial=0.0), sums, 0.0), own
+
+    @computed_once
+    def scales(self) -> Floats:
+        """Diagonal of D; zero for words that never occur beside another one."""
+        sums = self.row_sums
+        used = sums > 0
+        mean = sums.sum() / max(1, np.count_nonzero(used))
+        return np.where(used, 1.0 / np.sqrt(sums + max(mean, np.finfo(float).tiny)), 0.0)
+
+    @property
+    def row_sums(self) -> Floats:
+        """Q 1: the frequencies of the words, where documents count by their weights."""
+        return self._sums_and_own[0]
+
+    def scaled_product(self, right: Floats) -> Floats:
+        """M @ right for a matrix (n_words, m): one pass."""
+        narrow = self.scales[:, None] * right
+        together = self.counts.blocks.map_reduce(
+            partial(beside, self.counts.rank, self.by_frequency(narrow)), self.per_pair
+        )
+        own = self._sums_and_own[1]
+        beside_others = together[self.counts.rank] - own[:, None] * narrow
+        return np.asarray(self.scales[:, None] * beside_others)
+
+    def by_frequency(self, rows: Floats) -> NDArray[np.float32]:
+        """Rows of words in the order of `by_rank`, in single precision."""
+        return np.ascontiguousarray(rows[self.counts.order], dtype=np.float32)
+
+    def contexts_of_words(self, right: Floats) -> tuple[Floats, Floats]:
+        """Sums over documents of their contexts z_d = (D right)ᵀ c_d / (N_d − 1), by word.
+
+        Returns
+        -------
+        array (n_words, m + 2)
+            Σ_d g_dw² (z_d, ‖z_d‖², 1) with g_dw = w_d c_dw N_d / pairs_d, the share of each
+            document in a word.
+        array (n_words,)
+            Σ_d g_dw.
+        """
+        shares = self.per_pair * self.lengths
+        factors = np.column_stack([1.0 / np.maximum(self.lengths - 1.0, 1.0), shares])
+        narrow = self.by_frequency(self.scales[:, None] * right)
+        sums, plain = self.counts.blocks.map_reduce(
+            partial(sums_of_contexts, self.counts.rank, narrow), factors
+        )
+        return sums[self.counts.rank], plain[self.counts.rank, 0]
+
+    def trace(self) -> float:
+        """Sum of all eigenvalues of M."""
+        factors = np.column_stack([self.per_pair, self.per_pair])
+        _, squares = self.counts.blocks.map_reduce(partial(weighted_sums, False), factors)
+        return float(self.scales**2 @ (squares - self._sums_and_own[1]))
+
+
+def weighted_sums(whole: bool, block: sp.csr_array, factors: Floats) -> tuple[Floats, Floats]:
+    """Σ_d c_d times the first factor; Σ_d c_d, or c_d² unless whole, times the second."""
+    own = block if whole else squared(block)
+    return np.asarray(block.T @ factors[:, 0]), np.asarray(own.T @ factors[:, 1])
+
+
+def beside(
+    rank: NDArray[np.int32], narrow: NDArray[np.float32], block: sp.csr_array, per_pair: Floats
+) -> Floats:
+    """Σ_d c_d c_dᵀ narrow / pairs, words by frequency."""
+    counts = by_rank(rank, block)
+    contexts = product(counts, narrow)
+    contexts *= per_pair[:, None]
+    return transposed_product(counts, contexts).astype(np.float64)
+
+
+def sums_of_contexts(
+    rank: NDArray[np.int32], narrow: NDArray[np.float32], block: sp.csr_array, factors: Floats
+) -> tuple[Floats, Floats]:
+    """The sums of `WordPairs.contexts_of_words`, words by frequency."""
+    counts = by_rank(rank, block)
+    contexts = product(counts, narrow)
+    contexts *= factors[:, :1]
+    squares = np.einsum("ij,ij->i", contexts, contexts)[:, None]
+    ones = np.ones_like(squares)
+    shares = factors[:, 1:]
+    values = np.hstack([contexts, squares, ones]) * shares**2
+    sums = transposed_product(squared(counts), values).astype(np.float64)
+    return sums, transposed_product(counts, shares).astype(np.float64)
+
+
+SAMPLE_DOCUMENTS = 20_000  # the first spectrum is that of so many documents
+EXTRA = 10  # vectors beyond k, which speed up the last of the k
+ACCURACY = 0.03  # residuals, as a fraction of the k-th eigenvalue; noise is larger
+MOST_TOPICS = 100  # looked for when their number is not given
+BURSTY = 2.0
+MOST_REPEATS = 3.0
+GUIDE = 2**16  # steps of the table that leads to a drawn word
+
+
+@dataclass(frozen=True, eq=False)
+class WordSpectrum:
+    """Leading eigenpairs of M.
+
+    Attributes
+    ----------
+    pairs : WordPairs
+        The operator, with the weights of the documents.
+    values : array (k + 1,)
+        Largest first; the last one is the first left out (NaN if there is none).
+    vectors : array (n_words, k)
+        Orthonormal columns: eigenvectors, or directions in the span of some (see `coordinates`).
+    images : array (n_words, k)
+        M times the vectors.
+    accuracy : float
+        Largest residual ‖M u − λ u‖ of the k pairs.
+    energy, burstiness : float
+        κ and b of the documents' weights.
+    capped : bool
+        Whether counts above `MOST_REPEATS` were taken as that.
+    n_parts : int
+        k, or how many topics were joined in k directions.
+    """
+
+    pairs: WordPairs
+    values: Floats
+    vectors: Floats
+    images: Floats
+    accuracy: float
+    energy: float
+    burstiness: float
+    capped: bool
+    n_parts: int
+
+    def leading(self, k: int) -> WordSpectrum:
+        """The first k pairs."""
+        vectors, images = self.vectors[:, :k], self.images[:, :k]
+        values = self.values[: k + 1]
+        return replace(self, vectors=vectors, images=images, values=values, n_parts=k)
+
+    def along(self, directions: Floats) -> WordSpectrum:
+        """Other coordinates: along some directions (coordinates, fewer) of unit length."""
+        vectors, images = self.vectors @ directions, self.images @ directions
+        values = self.values[: directions.shape[1] + 1]
+        return replace(self, vectors=vectors, images=images, values=values)
+
+
+def word_spectrum(counts: WordCounts, k: int, *, more: int = 0) -> WordSpectrum:
+    """The k leading eigenpairs, documents weighed by what a first spectrum tells.
+
+    Where words repeat, so many more. Random numbers have a fixed seed: the same counts give the
+    same answer.
+    """
+    rng = np.random.default_rng(0)
+    n_documents, n_words = counts.shape
+    k = min(k, n_words)
+    sample = counts
+    if n_documents > SAMPLE_DOCUMENTS:
+        chosen = np.sort(rng.choice(n_documents, SAMPLE_DOCUMENTS, replace=False))
+        sample = WordCounts(counts.take(chosen))
+    start = rng.standard_normal((n_words, min(k + EXTRA, n_words)))
+    first = _first_spectrum(sample, start, k)
+    capped = first.trace > BURSTY * first.energy
+    if capped:
+        counts = with_few_repeats(counts)
+        first = _first_spectrum(with_few_repeats(sample), first.vectors, k)
+    weights = document_weights(counts, k, energy=first.energy, burstiness=first.burstiness)
+    pairs = WordPairs(counts, weights)
+    if capped:
+        k = min(k + more, n_words)
+    found = _eigenpairs(pairs, first.vectors, k, accuracy=ACCURACY)
+    values = np.append(found.values[:k], found.values[k] if len(found.values) > k else np.nan)
+    vectors = with_fixed_signs(found.vectors[:k]).T
+    images = vectors * found.values[:k]
+    accuracy = float(found.errors[:k].max())
+    return WordSpectrum(
+        pairs,
+        values,
+        vectors,
+        images,
+        accuracy,
+        energy=first.energy,
+        burstiness=first.burstiness,
+        capped=bool(capped),
+        n_parts=k,
+    )
+
+
+def with_few_repeats(counts: WordCounts) -> WordCounts:
+    """Counts of at most `MOST_REPEATS`."""
+    return counts.capped(MOST_REPEATS)
+
+
+@dataclass(frozen=True, eq=False)
+class _FirstSpectrum:
+    """What the weights of documents need to know."""
+
+    vectors: Floats
+    energy: float
+    trace: float
+    burstiness: float
+
+
+def _first_spectrum(sample: WordCounts, start: Floats, k: int) -> _FirstSpectrum:
+    """Eigenpairs to a low accuracy, with energy and burstiness guessed as 3 and 0."""
+    pairs = WordPairs(sample, document_weights(sample, k, energy=3.0, burstiness=0.0))
+    found = _eigenpairs(pairs, start, k, accuracy=0.1)
+    energy, trace = float(found.values[:k].sum()), pairs.trace()
+    own = max(0.0, trace - energy) / max(1, int(np.count_nonzero(pairs.row_sums)))
+    return _FirstSpectrum(found.vectors.T, energy, trace, own)
+
+
+def document_weights(counts: WordCounts, k: int, *, energy: float, burstiness: float) -> Floats:
+    """1 / V(N) for each document, largest one; 0 for documents without words."""
+    lengths = counts.lengths
+    noise = 1.0 / np.maximum(lengths, 1.0) + burstiness
+    weights = np.where(lengths > 1 + 1e-9, 1.0 / (noise * (energy + k * noise)), 0.0)
+    return weights / max(float(weights.max(initial=0.0)), np.finfo(float).tiny)
+
+
+def noise_edge(spectrum: WordSpectrum) -> float:
+    """Second eigenvalue of the same corpus with its words redrawn."""
+    rng = np.random.default_rng(1)
+    drawn = WordPairs(redrawn(spectrum.pairs.counts), spectrum.pairs.weights)
+    start = rng.standard_normal((drawn.n_words, min(10, drawn.n_words)))
+    values = _eigenpairs(drawn, start, min(2, drawn.n_words), accuracy=0.05).values
+    return float(values[1]) if len(values) > 1 else 0.0
+
+
+def number_of_topics(values: Floats, edge: float, following: float = 0.0) -> int:
+    """Where the eigenvalues above the noise edge fall by the largest factor.
+
+    The edge stands for eigenvalues below it; ``following`` comes after the last value. The first
+    eigenvalue is large whatever the corpus, so that its own gap says nothing; one topic is the
+    answer if no other is above the edge.
+    """
+    above = int(np.count_nonzero(values > edge))
+    if above < 2:
+        return 1
+    after = np.fmax(np.append(values[2:], following)[: above - 1], edge)
+    return 2 + int(np.argmax(values[1:above] / after))
+
+
+def redrawn(counts: WordCounts) -> WordCounts:
+    """All occurrences drawn anew by the words' frequencies; documents keep their lengths.
+
+    Counts that are not whole are rounded up. Nothing is kept: every pass draws the same words.
+    """
+    cumulated = np.cumsum(counts.frequencies)
+    guide = np.searchsorted(cumulated, np.arange(GUIDE) / GUIDE, side="right").astype(np.int32)
+    draw = partial(drawn_words, cumulated, np.minimum(guide, len(cumulated) - 1))
+    return WordCounts(MappedBlocks(counts.blocks, draw, rows=np.arange(counts.shape[0])))
+
+
+def drawn_words(
+    cumulated: Floats,
+    guide: NDArray[np.int32],
+    block: sp.csr_array,
+    documents: NDArray[np.int64],
+) -> sp.csr_array:
+    """As many words for each document of a block as it has; a word may be there several times."""
+    from provenmf.applications.topics.kernels import draw_words_in_place
+
+    ends = np.concatenate([[0], np.cumsum(np.ceil(block.data))]).astype(np.int64)[block.indptr]
+    words = np.empty(ends[-1], dtype=np.int32)
+    draw_words_in_place(ends, documents, cumulated, guide, words)
+    return sp.csr_array((np.ones(len(words)), words, ends), shape=block.shape)
+
+
+def _eigenpairs(pairs: WordPairs, start: Floats, k: int, *, accuracy: float) -> Spectrum:
+    found = leading_eigenpairs_of(pairs.scaled_product, start, k, tol=accuracy)
+    return replace(found, values=np.maximum(found.values, 0.0))
