@@ -28,7 +28,7 @@ from provenmf.datasets.and_descent import (
     topic_components,
 )
 from provenmf.datasets.sample import Sample
-from provenmf.methods.and_descent.stage import StageRule
+from provenmf.methods.and_descent.solver import StageRule
 from provenmf.reproduce.and_courses import (
     PAPER,
     Point,

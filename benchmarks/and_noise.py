@@ -23,8 +23,7 @@ from provenmf.datasets.and_descent import (
     start_nearby,
     topic_components,
 )
-from provenmf.methods.and_descent.solver import and_descent
-from provenmf.methods.and_descent.stage import StageRule
+from provenmf.methods.and_descent.solver import StageRule, and_descent
 from provenmf.metrics.recovery import total_correlation_error, unit_distances
 from provenmf.reproduce.and_courses import PAPER
 
@@ -43,7 +42,7 @@ def main() -> None:
         topics = topics[:k, np.argsort(-topics.sum(axis=0), kind="stable")[:1000]]
     length = float(np.median(np.linalg.norm(topics, axis=1)))
     start = start_nearby(topics, random_state=1)
-    rules = {"ours": StageRule(), "paper's": replace(PAPER, inner_steps=100)}
+    rules = {"ours": StageRule(), "paper's": replace(PAPER, n_steps=100)}
     for name, sample in (("CTM fresh", sample_fresh_covariance), ("DIR", sample_dirichlet)):
         print(f"{name}: k = {k}, n = {n}, d = {topics.shape[1]}")
         print(f"{'γ':>10} " + " ".join(f"{r + ' largest':>16} {'total':>9}" for r in rules))

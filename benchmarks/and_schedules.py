@@ -27,8 +27,7 @@ from provenmf.datasets.and_descent import (
     start_nearby,
     topic_components,
 )
-from provenmf.methods.and_descent.solver import and_descent
-from provenmf.methods.and_descent.stage import StageRule
+from provenmf.methods.and_descent.solver import StageRule, and_descent
 from provenmf.metrics.recovery import total_squared_correlation_error
 from provenmf.reproduce.and_courses import PAPER
 

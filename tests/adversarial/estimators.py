@@ -17,7 +17,7 @@ from oracles import check_fit, hold, is_allowed, relative_error, same_twice, sav
 
 from provenmf import AND, Checkpoint, Purification
 from provenmf.methods import CATALOGUE, estimator_class
-from provenmf.methods.and_descent import sums
+from provenmf.methods.and_descent import kernels
 from provenmf.results import StopReason
 
 INITS = ("cones", "spa", "anchors", "merit", "random-rows", "random", "nndsvd", "nndsvda")
@@ -26,10 +26,10 @@ SINGLE_GAP = 1e-4  # between relative errors in double and single precision
 NEIGHBOURS = 8
 STAGES = 3
 # AND's limit of rounding in units of the data's precision, which is the same limit for both.
-ROUNDING = {4: sums.ROUNDING, 8: sums.ROUNDING * 2**29}
+ROUNDING = {4: kernels.ROUNDING, 8: kernels.ROUNDING * 2**29}
 LARGEST = {
     "max_iter": 60,
-    "inner_steps": 40,
+    "n_steps": 40,
     "max_components": 12,
     "n_projections": 50,
     "batch_size": 9,
@@ -159,7 +159,7 @@ def check_single(model: Any, matrix: np.ndarray) -> None:
 
 def error_of(model: Any, data: Any, matrix: np.ndarray) -> float:
     """The relative error of a fit, infinite if it is refused."""
-    with mock.patch.object(sums, "ROUNDING", ROUNDING[data.dtype.itemsize]):
+    with mock.patch.object(kernels, "ROUNDING", ROUNDING[data.dtype.itemsize]):
         found = fitted(type(model)(**model.get_params()), data)
     if found is None:
         return float("inf")

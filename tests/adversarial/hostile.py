@@ -315,7 +315,7 @@ def sane_input(rng: Rng) -> Tried:
             for cls in (HALS, ANLS, Purification)
         ),
         lambda: diagnose(np.zeros((6, 4))),
-        lambda: AND(2, steps="paper", step_size=100.0, scale_rows=False).fit(X),
+        lambda: AND(2, n_steps=50, step_size=100.0, scale_rows=False).fit(X),
         lambda: AND(2, schedule="paper", decay=50, max_iter=200, tol=0).fit(X),
         lambda: find_communities(graph, None),
         lambda: find_communities(graph, True),  # type: ignore[arg-type]

@@ -232,7 +232,7 @@ def test_no_parameter_is_accepted_and_dropped(method):
     options = {"refine": "hals"} if method == "cones" else {}  # else it makes no iterations
     Watched(n_components=2, **options).fit(separable_data())
     # Around the fit, for streams only, and in a test of its own.
-    elsewhere = {"certify", "forget", "on_interrupt", "random_state"}
+    elsewhere = {"certify", "on_interrupt", "random_state"}
     assert seen == parameters - elsewhere
 
 

@@ -14,8 +14,7 @@ from provenmf.datasets.and_descent import (
     topic_components,
 )
 from provenmf.methods.and_descent.guarantee import general_correlation
-from provenmf.methods.and_descent.solver import and_descent
-from provenmf.methods.and_descent.stage import StageRule
+from provenmf.methods.and_descent.solver import StageRule, and_descent
 from provenmf.metrics.recovery import total_squared_correlation_error, unit_distances
 from provenmf.reproduce.and_courses import PAPER
 
@@ -61,9 +60,7 @@ def test_constant_thresholds_stop_early_for_other_weights():
     start = start_nearby(TOPICS, in_span=0.5, random_state=1)
     decreasing, _ = final_error(sample, PAPER, start)
     for alpha in (0.1, 0.01):
-        constant = StageRule(
-            schedule="paper", steps="paper", alpha=alpha, decay=1.0, scale_rows=False
-        )
+        constant = StageRule(schedule="paper", n_steps=50, alpha=alpha, decay=1.0, scale_rows=False)
         assert final_error(sample, constant, start)[0] > 1e6 * decreasing
 
 

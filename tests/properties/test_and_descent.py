@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from provenmf.data import as_blocks
 from provenmf.datasets.and_descent import sample_dirichlet, start_nearby, topic_components
-from provenmf.methods.and_descent.solver import and_descent
-from provenmf.methods.and_descent.stage import StageRule
+from provenmf.methods.and_descent.solver import StageRule, and_descent
 
 seeds = st.integers(0, 2**31)
 few = settings(max_examples=15, deadline=None)

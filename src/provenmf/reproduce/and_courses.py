@@ -24,13 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from provenmf.data import as_blocks
 from provenmf.linalg.nnls import nonnegative_least_squares
-from provenmf.methods.and_descent.stage import (
-    StageRule,
-    first_state,
-    next_state,
-    pass_over,
-    row_scales_and_length,
-)
+from provenmf.methods.and_descent.solver import StageRule, Stages
 from provenmf.methods.weights import encode
 from provenmf.metrics.recovery import total_correlation_error, total_squared_correlation_error
 
@@ -38,7 +32,7 @@ Array = NDArray[np.float64]
 Sequence = Callable[[Array, Array], Iterator[NDArray[np.floating]]]
 
 # The settings of the paper's experiments.
-PAPER = StageRule(schedule="paper", steps="paper", scale_rows=False)
+PAPER = StageRule(schedule="paper", n_steps=50, scale_rows=False)
 
 
 @dataclass(frozen=True)
@@ -92,11 +86,10 @@ def and_stages(rule: StageRule) -> Sequence:
     """Our stages."""
 
     def stages(data: Array, start: Array) -> Iterator[Array]:
-        blocks = as_blocks(data)
-        scales, _ = row_scales_and_length(blocks, rule)
-        state = first_state(blocks, start, scales, rule)
+        run = Stages(as_blocks(data), rule)
+        state = run.first(start)
         while True:
-            state = next_state(state, pass_over(blocks, state, scales, rule), rule)
+            state = run.next(state, run.sums(state))
             yield state.components
 
     return stages

@@ -124,7 +124,7 @@ def noise(settings: Settings, components: NDArray[np.float64]) -> tuple[list[Row
     curves: dict[str, list[Point]] = {}
     length = float(np.median(np.linalg.norm(components, axis=1)))
     start = standard_start(components, seed)
-    rules = {"paper's schedule": replace(PAPER, inner_steps=100), "adaptive": OURS}
+    rules = {"paper's schedule": replace(PAPER, n_steps=100), "adaptive": OURS}
     levels = (0.01, 0.03, 0.1) if settings.quick else (0.003, 0.01, 0.03, 0.1, 0.3)
     for level in levels:
         settings.progress(0.7, f"noise {level}")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from provenmf.datasets.and_descent import load_topics, start_nearby, topic_components
 from provenmf.datasets.sample import Sample
-from provenmf.methods.and_descent.stage import StageRule
+from provenmf.methods.and_descent.solver import StageRule
 from provenmf.reproduce.and_courses import PAPER, Point, Sequence, and_stages, course
 from provenmf.reproduce.experiment import Figure, Row, Series, Settings
 

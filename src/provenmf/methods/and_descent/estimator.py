@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks
+from provenmf.errors import InvalidInput
 from provenmf.methods.alternating.starts import start_components
 from provenmf.methods.and_descent import guarantee
-from provenmf.methods.and_descent.decoding import real_matrix, require_independent
-from provenmf.methods.and_descent.solver import and_descent
-from provenmf.methods.and_descent.stage import Schedule, StageRule, Steps
-from provenmf.methods.and_descent.stream import Stream
+from provenmf.methods.and_descent.kernels import DEPENDENT, decoder_of
+from provenmf.methods.and_descent.solver import Schedule, StageRule, Stream, and_descent
 from provenmf.methods.base import Factorizer, check_n_components
 from provenmf.methods.checkpoint import Checkpoint
 from provenmf.methods.interruption import OnInterrupt
@@ -46,7 +45,8 @@ class AND(Factorizer):
     init : str or array (k, d), default="spa"
         Initialization: "spa", rows found by successive projection; "cones", cone NMF;
         "random-rows", as in the paper's runs on real data; any other start of `HALS`; or given
-        components of any sign.
+        components of any sign, which the adaptive schedule first projects onto the leading right
+        singular vectors of the data.
     schedule : {"adaptive", "paper"}, default="adaptive"
         How the threshold falls. "paper": alpha/decay^j in stage j = 1, 2, …. "adaptive": as fast as
         the decoded weights allow, never below the noise; dead components are restarted.
@@ -54,28 +54,21 @@ class AND(Factorizer):
         First threshold of schedule="paper"; not used by the adaptive one.
     decay : float, default=1.1
         Factor by which the threshold falls in each stage of schedule="paper".
-    steps : {"exact", "paper"}, default="exact"
-        Inner update: the limit of the gradient steps, or `inner_steps` of them in closed form.
-    inner_steps : int, default=50
-        T of the paper, for steps="paper".
+    n_steps : int or None, default=None
+        T of the paper: gradient steps in a stage, taken in closed form; the paper takes 50. None
+        goes to their limit.
     step_size : float or None, default=None
-        η of the paper, on sums over the rows, for steps="paper". None is 0.5/k as in the authors'
-        code, or 1/‖ZᵀZ‖₂ in a stage where 0.5/k would diverge.
+        η of the paper, on sums over the rows; not used with n_steps=None. None is 0.5/k as in the
+        authors' code, or 1/‖ZᵀZ‖₂ in a stage where 0.5/k would diverge.
     scale_rows : bool, default=True
         Divide each row, and each component during the iterations, by the sum of its absolute
         entries; at the end, components are scaled to the median of the rows' sums. Thresholds are
         then meaningful for data of any scale, and nonnegative rows are mixtures whose weights sum
         to one. False uses data and start unchanged, as the paper does.
-    project_start : bool, default=True
-        Project an array given as `init` onto the span of the leading right singular vectors of the
-        data, where the true components lie. Takes four more passes. Not with schedule="paper".
     max_iter : int, default=200
         Maximum number of stages; each is one pass over the data.
     tol : float, default=1e-10
         Stop when no component moves by more than this share of its length in a stage.
-    forget : float, default=0.5
-        Share of the older sums that `partial_fit` drops with each batch after convergence. It drops
-        more before.
     random_state, certify, verbose, callback, on_interrupt
         As in every estimator.
 
@@ -117,7 +110,7 @@ class AND(Factorizer):
         on_real_data={
             "init": "random-rows",
             "schedule": "paper",
-            "steps": "paper",
+            "n_steps": 50,
             "scale_rows": False,
         },
     )
@@ -127,14 +120,11 @@ class AND(Factorizer):
         "schedule": [StrOptions({"adaptive", "paper"})],
         "alpha": [POSITIVE],
         "decay": [Interval(Real, 1, None, closed="left")],
-        "steps": [StrOptions({"exact", "paper"})],
-        "inner_steps": [AT_LEAST_ONE],
+        "n_steps": [AT_LEAST_ONE, None],
         "step_size": [POSITIVE, None],
         "scale_rows": ["boolean"],
-        "project_start": ["boolean"],
         "max_iter": [AT_LEAST_ONE],
         "tol": [NOT_NEGATIVE],
-        "forget": [Interval(Real, 0, 1, closed="both")],
     }
 
     def __init__(
@@ -145,14 +135,11 @@ class AND(Factorizer):
         schedule: Schedule = "adaptive",
         alpha: float = 0.1,
         decay: float = 1.1,
-        steps: Steps = "exact",
-        inner_steps: int = 50,
+        n_steps: int | None = None,
         step_size: float | None = None,
         scale_rows: bool = True,
-        project_start: bool = True,
         max_iter: int = 200,
         tol: float = 1e-10,
-        forget: float = 0.5,
         random_state: int | np.random.RandomState | None = None,
         certify: bool = True,
         verbose: int = 0,
@@ -164,14 +151,11 @@ class AND(Factorizer):
         self.schedule = schedule
         self.alpha = alpha
         self.decay = decay
-        self.steps = steps
-        self.inner_steps = inner_steps
+        self.n_steps = n_steps
         self.step_size = step_size
         self.scale_rows = scale_rows
-        self.project_start = project_start
         self.max_iter = max_iter
         self.tol = tol
-        self.forget = forget
         self.random_state = random_state
         self.certify = certify
         self.verbose = verbose
@@ -183,15 +167,14 @@ class AND(Factorizer):
             schedule=self.schedule,
             alpha=self.alpha,
             decay=self.decay,
-            steps=self.steps,
-            inner_steps=self.inner_steps,
+            n_steps=self.n_steps,
             step_size=self.step_size,
             scale_rows=self.scale_rows,
-            project_start=self.project_start and not isinstance(self.init, str),
+            project_start=not isinstance(self.init, str),
         )
 
     def _start(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[np.floating]:
-        """Components to start from; more of them than rows or columns cannot be independent."""
+        """Return the components to start from, at most as many as rows or columns."""
         wanted = self._number_wanted(min(blocks.shape), "rows or columns of X")
         if isinstance(self.init, str):
             return start_components(blocks, wanted, cast(Any, self.init), rng)
@@ -223,15 +206,15 @@ class AND(Factorizer):
         """Do one stage with a batch of rows, together with the sums of earlier batches.
 
         The first batch also gives the start, so it should have many more rows than components.
-        Sums over older batches are discounted by `forget` with each new batch. There is no
-        certificate, because it would be about the last batch only.
+        Sums over older batches count half with each new batch, and less while the components
+        still converge. There is no certificate, because it would be about the last batch only.
         """
         self._validate_params()
         first = not hasattr(self, "_stream")
         blocks = self._blocks(X, reset=first)
         if first:
             start = self._start(blocks, self._generator())
-            self._stream = Stream(blocks, start, self._rule(), keep=1.0 - self.forget)
+            self._stream = Stream(blocks, start, self._rule())
         self._stream.feed(blocks)
         self._forget()
         self.components_ = self._stream.components.astype(blocks.dtype, copy=False)
@@ -239,3 +222,32 @@ class AND(Factorizer):
         self.trace_ = self._stream.trace
         self.n_iter_ = len(self.trace_)
         return self
+
+
+def real_matrix(values: object, name: str) -> NDArray[np.float64]:
+    """Return values as a finite matrix of real numbers; `name` is their argument."""
+    try:
+        matrix = np.asarray(values)
+    except ValueError as error:
+        raise InvalidInput(f"{name} is not a matrix ({error}): pass rows of equal length") from None
+    if matrix.dtype.kind not in "fiub":
+        raise InvalidInput(f"{name} holds {matrix.dtype} entries: pass real numbers")
+    if matrix.ndim != 2:
+        raise InvalidInput(f"{name} has shape {matrix.shape}: pass a matrix, one component per row")
+    if not np.isfinite(matrix).all():
+        raise InvalidInput(f"{name} has NaN or infinite entries: fill or remove them")
+    return matrix.astype(np.float64)
+
+
+def require_independent(rows: NDArray[np.floating], name: str) -> None:
+    """Refuse rows that are zero or linearly dependent; `name` is the argument they came in."""
+    lengths = np.linalg.norm(np.asarray(rows, dtype=np.float64), axis=1)
+    zero = np.flatnonzero(lengths == 0)
+    if zero.size:
+        raise InvalidInput(f"{name} has a zero row ({zero[0]}): every component needs a direction")
+    _, independence = decoder_of(rows / lengths[:, None])
+    if independence < DEPENDENT:
+        raise InvalidInput(
+            f"{name} has linearly dependent rows (smallest over largest singular value of the unit "
+            f"rows: {independence:.1e}): pass independent components"
+        )

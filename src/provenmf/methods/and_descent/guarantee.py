@@ -1,4 +1,4 @@
-"""What Li and Liang (2017, Li17) ask of the weights, measured on decoded weights.
+"""Conditions of Li and Liang (2017, Li17) on the weights, measured on decoded weights.
 
 Their theorems speak of the distribution of the true weights x ∈ [0, 1]^D and hide constants in
 O(·). What can be measured are the weights of a result, each component scaled so that its largest
@@ -18,150 +18,66 @@ The remark after Theorem 4 has D^(1−1/(q+1)) for D^(1−1/q); the theorem's ow
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.certificate.measurement import Fit
 from provenmf.data import RowArray
-from provenmf.data.parts import Parts
 from provenmf.data.rows import mapped, of_each, total
 from provenmf.results import Certificate, Check
-
-# The order of decay of weights in [0, 1] (Li17, Definition 3), exactly as the sample has it.
-#
-# With sorted nonzero weights x_(1) ≤ … ≤ x_(p) of a component the condition at α = x_(j) is
-# q ≤ log(j/p)/log x_(j). Weights on workers are not brought here to be sorted. Counting is enough
-# to
-# leave most of them out: if N of them are at most b, those in (a, b] have
-#
-#     log(j/p)/log x_(j)  ≥  log(N/p)/log a,
-#
-# and the last of those up to b has at most log(N/p)/log b. What may hold the least is cut into
-# pieces
-# until few weights are left, and those come.
 
 Array = NDArray[np.float64]
 
 NONZERO = 1e-9  # decoded weights below this share of the largest one of their component are zero
+BINARY = 1e-6  # decoded weights this close to 0 or 1 are binary
 BELOW_ONE = math.nextafter(1.0, 0.0)
-# So many weights may come here, and so many intervals are told apart in one count.
-AT_ONCE, INTERVALS, ROUNDS = 1 << 20, 4096, 20
-
-
-class Span(NamedTuple):
-    """Intervals (low, high] of one component's weights, in order; how many are at most `low`."""
-
-    low: Array
-    high: Array
-    below: NDArray[np.int64]
 
 
 def decay_order(weights: RowArray) -> float:
-    """The largest q with Pr[x_i ≤ α | x_i ≠ 0] ≤ α^q for all i and α, in the sample.
+    """Return the largest q with Pr[x_i ≤ α | x_i ≠ 0] ≤ α^q for all i and α, in the sample.
 
-    Infinite for binary weights. If too many weights on workers are nearly the ones that decide, a
-    smaller q, which satisfies the condition too.
-    """
-    used = total(_used, weights)
-    spans = [Span(np.array([NONZERO]), np.array([BELOW_ONE]), np.zeros(1, int))] * len(used)
-    if isinstance(weights, Parts):
-        weights = weights.mapped(_in_order)
-        spans, least = _where_it_is_least(weights, used)
-        if least is not None:
-            return least
-    order = math.inf
-    for column, (p, span) in enumerate(zip(used, spans, strict=True)):
-        if not len(span.low):
-            continue
-        values = np.concatenate(list(of_each(partial(_within, span, column), weights)))
-        values.sort()
-        stops = np.searchsorted(values, span.high, side="right")
-        for below, some in zip(span.below, np.split(values, stops[:-1]), strict=True):
-            share = (below + np.arange(1, len(some) + 1)) / p
-            order = min(order, float(np.min(np.log(share) / np.log(some), initial=math.inf)))
-    return max(order, 0.0)
+    Infinite for binary weights. With the sorted nonzero weights x_(1) ≤ … ≤ x_(p) of a component
+    the condition at α = x_(j) is q ≤ log(j/p)/log x_(j) (Li17, Definition 3). Counting leaves out
+    most weights before any is sorted together: if N of them are at most b, those in (a, b] have
 
+        log(j/p)/log x_(j)  ≥  log(N/p)/log a,
 
-def _where_it_is_least(weights: Parts, used: NDArray[np.int64]) -> tuple[list[Span], float | None]:
-    """Intervals that hold the weights that decide and few others; a bound if there are too many.
-
-    Parts of the weights are in order.
+    and the last of those up to b has at most log(N/p)/log b.
     """
     halves = 0.5 ** np.arange(29, 0, -1)
     edges = np.concatenate([[NONZERO], halves, 1 - 0.5 ** np.arange(2, 53), [BELOW_ONE]])
-    low, high = [edges[:-1]] * len(used), [edges[1:]] * len(used)
-    column = np.repeat(np.arange(len(used)), len(edges) - 1)
-    spans: list[Span] = []
-    bound = 0.0
-    for _ in range(ROUNDS):
-        below, up_to = weights.total(partial(_counts, (low, high)))
-        lows, highs = np.concatenate(low), np.concatenate(high)
-        with np.errstate(divide="ignore"):
-            logs = np.log(up_to / np.maximum(used[column], 1))
-        at_least = logs / np.log(np.nextafter(lows, 1.0)) * (1 - 1e-12)
-        at_most = logs / np.log(highs)
-        kept = (up_to > below) & (at_least <= at_most.min())
-        spans = [
-            Span(lows[here], highs[here], below[here])
-            for here in (kept & (column == j) for j in range(len(used)))
-        ]
-        if (up_to - below)[kept].sum() <= AT_ONCE:
-            return spans, None
-        bound = float(at_least[kept].min())
-        if kept.sum() > INTERVALS:
-            break
-        pieces = max(2, INTERVALS // int(kept.sum()))
-        cut = [_cut(span, pieces) for span in spans]
-        low, high = [ends[0] for ends in cut], [ends[1] for ends in cut]
-        column = np.repeat(np.arange(len(used)), [len(some) for some in low])
-    return spans, max(bound, 0.0)
-
-
-def _cut(span: Span, pieces: int) -> tuple[Array, Array]:
-    """Every interval in so many pieces; those between neighbouring numbers cannot be cut."""
-    edges = np.linspace(span.low, span.high, pieces + 1, axis=1)
-    low, high = edges[:, :-1].ravel(), edges[:, 1:].ravel()
-    return low[low < high], high[low < high]
-
-
-def _used(weights: Array) -> NDArray[np.int64]:
-    return np.asarray(np.count_nonzero(weights > NONZERO, axis=0))
-
-
-def _in_order(weights: Array) -> Array:
-    """The weights of each component, sorted and next to each other."""
-    return np.asfortranarray(np.sort(weights, axis=0))
-
-
-def _counts(several: Sequence[Sequence[Array]], weights: Array) -> tuple[NDArray[np.int64], ...]:
-    """How many nonzero weights of each component, in order, are at most each of its edges."""
-    zeros = [np.searchsorted(column, NONZERO, side="right") for column in weights.T]
-    return tuple(
-        np.concatenate(
-            [
-                np.searchsorted(column, some, side="right") - zero
-                for column, some, zero in zip(weights.T, edges, zeros, strict=True)
-            ]
+    counts = total(partial(_counts, edges), weights)
+    used, up_to = counts[-1], counts[:-1] - counts[0]
+    with np.errstate(divide="ignore"):
+        logs = np.log(up_to[1:] / np.maximum(used, 1))
+    at_least = logs / np.log(np.nextafter(edges[:-1], 1.0))[:, None] * (1 - 1e-12)
+    at_most = logs / np.log(edges[1:])[:, None]
+    present = up_to[1:] > up_to[:-1]
+    kept = present & (at_least <= np.min(at_most, where=present, initial=math.inf))
+    order = math.inf
+    for interval, column in np.argwhere(kept):
+        low, high = edges[interval], edges[interval + 1]
+        values = np.sort(
+            np.concatenate(list(of_each(partial(_within, low, high, column), weights)))
         )
-        for edges in several
-    )
+        share = (up_to[interval, column] + np.arange(1, len(values) + 1)) / used[column]
+        order = min(order, float(np.min(np.log(share) / np.log(values))))
+    return max(order, 0.0)
 
 
-def _within(span: Span, number: int, weights: Array) -> Array:
-    """The weights of one component that lie in its intervals."""
-    column = weights[:, number]
-    values = column[(column > span.low[0]) & (column <= span.high[-1])]
-    if len(span.low) == 1:
-        return np.asarray(values)
-    return np.asarray(values[values > span.low[np.searchsorted(span.high, values)]])
+def _counts(edges: Array, weights: Array) -> NDArray[np.int64]:
+    """Count the weights of each component up to each edge; last, all that are not zero."""
+    bins = np.stack([np.searchsorted(np.sort(w), edges, side="right") for w in weights.T], axis=1)
+    return np.vstack([bins, np.count_nonzero(weights > NONZERO, axis=0)])
 
 
-BINARY = 1e-6  # decoded weights this close to 0 or 1 are binary
+def _within(low: float, high: float, component: int, weights: Array) -> Array:
+    """Return the weights of one component in (low, high]."""
+    column = weights[:, component]
+    return np.asarray(column[(column > low) & (column <= high)])
 
 
 @dataclass(frozen=True)
@@ -176,7 +92,7 @@ class Correlation:
 
 
 def certify(fit: Fit) -> Certificate:
-    """The quantities of Li17's theorems on this result, and the ratios to their conditions.
+    """Measure the quantities of Li17's theorems and their ratios to the conditions.
 
     How the error fell from stage to stage is in the trace of the run; it cannot be measured again.
     """
@@ -209,7 +125,7 @@ def certify(fit: Fit) -> Certificate:
 
 
 def general_correlation(weights: RowArray) -> Correlation:
-    """The smallest r, k, m and the largest λ with which these weights satisfy Definition 1."""
+    """Return the smallest r, k, m and the largest λ of Definition 1 for these weights."""
 
     def products(rows: NDArray[np.floating]) -> tuple[int, Array]:
         wide = rows.astype(np.float64, copy=False)
@@ -234,12 +150,12 @@ def _largest_sum(weights: NDArray[np.floating]) -> float:
 
 
 def theorem_1_ratio(c: Correlation) -> float:
-    """m over k D λ⁴/r⁵."""
+    """Return m over k D λ⁴/r⁵."""
     return ratio(c.m * c.r**5, c.k * c.D * c.lam**4)
 
 
 def theorem_4_ratio(c: Correlation, q: float) -> float:
-    """m over k D^(1−1/q) λ^(4+4/q) / r^(5+6/(q+1)); infinite where q is zero."""
+    """Return m over k D^(1−1/q) λ^(4+4/q) / r^(5+6/(q+1)); infinite where q is zero."""
     if q <= 0 or c.lam <= 0:
         return math.inf
     logarithm = (
@@ -253,7 +169,7 @@ def theorem_4_ratio(c: Correlation, q: float) -> float:
 
 
 def binary_check(weights: RowArray) -> Check:
-    """Theorems 1 and 5 suppose weights that are 0 or 1."""
+    """Check that weights are 0 or 1, as Theorems 1 and 5 suppose."""
     distance = max(of_each(_farthest_from_binary, weights))
     return Check(
         "decoded weights are 0 or 1",
@@ -270,7 +186,7 @@ def _farthest_from_binary(weights: Array) -> float:
 
 
 def decay_check(order: float) -> Check:
-    """Definition 3 wants q ≥ 1; a sample cannot establish a property of the distribution."""
+    """Report q of Definition 3, which must be at least 1; a sample cannot establish it."""
     return Check(
         "decay order q at least 1",
         "Li17 Definition 3",
@@ -284,7 +200,7 @@ def decay_check(order: float) -> Check:
 
 
 def ratio_check(name: str, theorem: str, value: float) -> Check:
-    """A condition known up to a constant: report the ratio, decide nothing."""
+    """Report the ratio of a condition that is known up to a constant; decide nothing."""
     return Check(
         name,
         theorem,
@@ -297,5 +213,5 @@ def ratio_check(name: str, theorem: str, value: float) -> Check:
 
 
 def ratio(above: float, below: float) -> float:
-    """above/below, infinite for below = 0."""
+    """Return above/below, infinite for below = 0."""
     return float(above / below) if below > 0 else math.inf

@@ -9,41 +9,106 @@ strong correlations", ICML 2017 (Li17), Algorithm 1.
     A† y                          raw = data @ decoder
     z = φ_α(A† y)                 decoded: raw where raw ≥ threshold, else 0
     α_j                           thresholds (one per component in the adaptive schedule)
-    η, T                          step_size (on sums over the rows), inner_steps
+    η, T                          step_size (on sums over the rows), n_steps
     D                             n_components
 
 One stage: decode with the components it starts from, then T gradient steps on
 ½‖data − decoded @ components‖²_F (a sum over rows and columns) with the decoded weights fixed.
 
 Differs: T steps need only decodedᵀ decoded and decodedᵀ data, so a stage is one pass over the data
-and the steps are taken in closed form, giving the paper's iterates to rounding; steps="exact" goes
-to their limit. schedule="adaptive" is ours, see `and_schedule` and `and_facets`.
+and the steps are taken in closed form, giving the paper's iterates to rounding; n_steps=None goes
+to their limit.
+
+The adaptive schedule is ours. Theorem 4 of Li17 ties the threshold of a stage to the error at its
+beginning. The error is not known, but two traces of it are:
+
+* how far the decoded weights moved in the last stage (their root mean square, per component). The
+  move is the error that was just removed, so what is left is of that order or smaller;
+* negative decoded weights. True weights are nonnegative, so whatever is negative is error, be it
+  of the features or from noise in the data, and positive errors are as large.
+
+The next threshold of a component is a multiple of the larger of the two, never more than the last
+one (a threshold that rises loses support it had earned) and never less than a tenth of it. It thus
+falls tenfold a stage while things go well, waits while they do not, and stays above the noise.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.data import Blocks
-from provenmf.errors import DegenerateData, warn_user
-from provenmf.methods.and_descent.decoding import DEPENDENT
-from provenmf.methods.and_descent.restart import most_dependent
-from provenmf.methods.and_descent.stage import (
+from provenmf.errors import DegenerateData, InvalidInput, warn_user
+from provenmf.linalg.norms import absolute_row_sums, largest_row_sum
+from provenmf.linalg.scaling import inverse_where_positive
+from provenmf.methods.and_descent.kernels import (
+    DEPENDENT,
     Array,
-    StageRule,
-    StageState,
-    first_state,
-    next_state,
-    pass_over,
-    relative_movement,
-    restarted,
-    row_scales_and_length,
+    StageSums,
+    after_all_gradient_steps,
+    after_gradient_steps,
+    decoded_level,
+    decoder_of,
+    stage_sums,
 )
-from provenmf.methods.and_descent.sums import StageSums
+from provenmf.methods.and_descent.repairs import (
+    most_dependent,
+    project_to_span,
+    refit_facets,
+    restart,
+)
 from provenmf.methods.run import Callback, Run
-from provenmf.results import Solution, StopReason
+from provenmf.results import Solution, StopReason, Trace
 from provenmf.results.states import AndState
+
+Schedule = Literal["adaptive", "paper"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Constants of the adaptive schedule, chosen on the paper's data sets (k = 50, n = 2000)."""
+
+    first_share: float = 0.5  # first threshold over the size of a large weight
+    moves: float = 4.0  # threshold over the root mean square move of the decoded weights
+    negatives: float = 3.0  # threshold over the root mean square of negative decoded weights
+    fastest: float = 10.0  # largest fall of a threshold in one stage
+    heavy_tail: float = 2.0  # rms over mean of the negatives; 1.25 for normal noise
+    slow: float = 0.5  # a component that moves more than this share of its last move is slow
+    falling: float = 0.95  # negatives above this share of earlier ones did not become smaller
+    first_watched: int = 3  # stage; before it errors are too large to tell noise from wrong turns
+
+
+SETTINGS = Settings()
+
+
+@dataclass(frozen=True)
+class StageRule:
+    """How a stage works.
+
+    schedule : "paper" uses the threshold alpha/decay^j in stage j = 1, 2, …; "adaptive" chooses
+        thresholds from the course of the run.
+    n_steps : gradient steps of `step_size` (None: 0.5/k as the authors, or 1/‖ZᵀZ‖₂ where that
+        diverges); None goes to their limit.
+    scale_rows : divide rows and components by the sums of their absolute entries, and return
+        components with the median sum of the rows. Otherwise data and start are used as they are.
+    project_start : project the start onto the span of the data first; adaptive schedule only.
+    """
+
+    schedule: Schedule = "adaptive"
+    alpha: float = 0.1
+    decay: float = 1.1
+    n_steps: int | None = None
+    step_size: float | None = None
+    scale_rows: bool = True
+    project_start: bool = False
+
+    def threshold(self, stage: int) -> float:
+        """Return α_j = α/decay^j, j = 1, 2, …, as the authors' code; stages count from 0 here."""
+        with np.errstate(over="ignore"):  # a threshold below the smallest number is zero
+            return float(self.alpha / np.float64(self.decay) ** (stage + 1))
 
 
 def and_descent(
@@ -56,7 +121,7 @@ def and_descent(
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> Solution:
-    """Components by alternating nonnegative gradient descent from `start` (k, d).
+    """Find components by alternating nonnegative gradient descent from `start` (k, d).
 
     Stops when no component moves by more than `tol` of its length (or the data's precision, if that
     is coarser) and no threshold has room to fall. With the adaptive schedule, components that are
@@ -70,8 +135,8 @@ def and_descent(
     """
     rule = rule or StageRule()
     tol = max(tol, 8 * float(np.finfo(blocks.dtype).eps))
-    scales, length = row_scales_and_length(blocks, rule)
-    state = first_state(blocks, start, scales, rule)
+    stages = Stages(blocks, rule)
+    state = stages.first(start)
     lowest = tol * float(np.max(state.thresholds))
     may_restart = len(state.components) if rule.schedule == "adaptive" else 0
     restarts = 0
@@ -83,11 +148,10 @@ def and_descent(
     run.keeps(lambda: {"state": state, "sums": sums, "restarts": restarts})
     for _ in run:
         if state.independence < DEPENDENT and restarts < may_restart:
-            dependent = most_dependent(state.components, state.decoder)
-            state = restarted(blocks, state, scales, dependent)
+            state = stages.restarted(state, most_dependent(state.components, state.decoder))
             restarts += 1
-        sums = pass_over(blocks, state, scales, rule)
-        new = next_state(state, sums, rule)
+        sums = stages.sums(state)
+        new = stages.next(state, sums)
         moved = relative_movement(state.components, new.components)
         run.record(
             alpha=float(np.median(state.thresholds)),
@@ -101,7 +165,7 @@ def and_descent(
         if moved <= tol and (settled or rule.schedule == "paper") and sums.support.any():
             unused = np.flatnonzero(sums.support == 0)
             if unused.size and restarts < may_restart:
-                new = restarted(blocks, new, scales, int(unused[0]))
+                new = stages.restarted(new, int(unused[0]))
                 restarts += 1
             else:
                 run.stop(StopReason.CONVERGED)
@@ -109,17 +173,184 @@ def and_descent(
             run.stop(StopReason.NO_WEIGHTS)
         state = new
 
-    report_degeneracy(state, sums)
+    warn_of_degeneracy(state, sums)
     return Solution(
-        components=(state.components * length).astype(blocks.dtype, copy=False),
+        components=(state.components * stages.length).astype(blocks.dtype, copy=False),
         trace=run.trace,
         stop_reason=run.stop_reason,
         state=AndState(thresholds=state.thresholds, support=sums.support / sums.rows),
     )
 
 
+@dataclass(frozen=True, eq=False)
+class StageState:
+    """Everything one stage hands to the next."""
+
+    components: Array
+    decoder: Array
+    independence: float
+    thresholds: Array
+    watched: NDArray[np.intp]
+    movement: Array
+    size_when_watched: Array
+    stage: int = 0
+
+    def with_components(self, components: Array, **changes: Any) -> StageState:
+        """Return the state with other components and their decoder."""
+        decoder, independence = decoder_of(components)
+        return replace(
+            self, components=components, decoder=decoder, independence=independence, **changes
+        )
+
+
+class Stages:
+    """The stages of AND on some rows: each is one pass and one update."""
+
+    def __init__(self, blocks: Blocks, rule: StageRule) -> None:
+        self.blocks, self.rule = blocks, rule
+        self.row_scales, self.length = np.ones(blocks.n_rows), 1.0
+        if rule.scale_rows:
+            sizes = blocks.map_rows(absolute_row_sums)
+            if not sizes.any():
+                raise InvalidInput("X is zero everywhere: there is nothing to factorize")
+            self.row_scales = inverse_where_positive(sizes)
+            self.length = float(np.median(sizes[sizes > 0]))
+
+    def first(self, start: NDArray[np.floating]) -> StageState:
+        """Return the state before the first stage."""
+        components = np.array(start, dtype=np.float64)
+        adaptive = self.rule.schedule == "adaptive"
+        if self.rule.project_start and adaptive:
+            components = project_to_span(self.blocks, components, self.row_scales)
+        if self.rule.scale_rows:
+            components *= inverse_where_positive(absolute_row_sums(components))[:, None]
+        k = len(components)
+        decoder, independence = decoder_of(components)
+        threshold = self._first_threshold(decoder) if adaptive else self.rule.threshold(0)
+        return StageState(
+            components=components,
+            decoder=decoder,
+            independence=independence,
+            thresholds=np.full(k, threshold),
+            watched=np.empty(0, dtype=np.intp),
+            movement=np.full(k, np.inf),
+            size_when_watched=np.full(k, np.inf),
+        )
+
+    def _first_threshold(self, decoder: Array) -> float:
+        level = decoded_level(self.blocks, decoder, self.row_scales)
+        return SETTINGS.first_share * max(level, float(np.finfo(np.float64).tiny))
+
+    def sums(self, state: StageState) -> StageSums:
+        """Make the one pass of a stage."""
+        return stage_sums(
+            self.blocks,
+            state.decoder,
+            state.thresholds,
+            self.row_scales,
+            watched=state.watched,
+            for_update_only=self.rule.schedule == "paper",
+        )
+
+    def next(self, state: StageState, sums: StageSums) -> StageState:
+        """Update the components and choose the thresholds of the next stage."""
+        components, stage = updated_components(state.components, sums, self.rule), state.stage + 1
+        if self.rule.schedule == "paper":
+            thresholds = np.full(len(components), self.rule.threshold(stage))
+            return state.with_components(components, thresholds=thresholds, stage=stage)
+        components = refit_facets(components, state.decoder, sums, state.watched)
+        sizes = absolute_row_sums(components)
+        components *= (absolute_row_sums(state.components) * inverse_where_positive(sizes))[:, None]
+        new = state.with_components(components, stage=stage)
+        movement = decoded_movement(state.components @ new.decoder, sums)
+        watched = state.watched[:0]
+        size_when_watched = state.size_when_watched.copy()
+        if stage >= SETTINGS.first_watched:
+            watched = components_to_watch(state, movement, sums)
+            size_when_watched[watched] = sums.negative_size[watched]
+        return replace(
+            new,
+            thresholds=next_thresholds(state.thresholds, movement, sums),
+            watched=watched,
+            movement=movement,
+            size_when_watched=size_when_watched,
+        )
+
+    def restarted(self, state: StageState, component: int) -> StageState:
+        """Return the state with one component taken from the data again."""
+        components = restart(self.blocks, state.components, self.row_scales, component)
+        new = state.with_components(components, watched=state.watched[:0])
+        thresholds = state.thresholds.copy()
+        thresholds[component] = self._first_threshold(new.decoder)
+        return replace(new, thresholds=thresholds)
+
+
+def updated_components(components: Array, sums: StageSums, rule: StageRule) -> Array:
+    """Take the gradient steps of Li17's Algorithm 1, lines 3 to 7, over the whole data."""
+    if rule.n_steps is None:
+        return after_all_gradient_steps(components, sums.cross, sums.gram)
+    step_size = rule.step_size
+    if step_size is None:
+        step_size = 0.5 / len(components)
+        if step_size * largest_row_sum(sums.gram) >= 2.0:  # a bound on the largest eigenvalue
+            largest = float(np.linalg.eigvalsh(sums.gram)[-1])
+            step_size = 1.0 / largest if step_size * largest >= 2.0 else step_size
+    with np.errstate(over="ignore", invalid="ignore"):
+        moved = after_gradient_steps(
+            components, sums.cross, sums.gram, step_size=step_size, steps=rule.n_steps
+        )
+    if not np.abs(moved).max() < 1e100:
+        raise InvalidInput(
+            "makes the gradient steps diverge",
+            argument="step_size",
+            value=step_size,
+            remedy=f"give one below {2.0 / largest_row_sum(sums.gram):.3g}, or None",
+        )
+    return moved
+
+
+def next_thresholds(thresholds: Array, movement: Array, sums: StageSums) -> Array:
+    """Apply the adaptive rule described at the top of this file."""
+    wanted = np.maximum(SETTINGS.moves * movement, SETTINGS.negatives * sums.negative_size)
+    return np.clip(wanted, thresholds / SETTINGS.fastest, thresholds)
+
+
+def decoded_movement(change: Array, sums: StageSums) -> Array:
+    """Return the root mean square move of each weight when raw weights r become r @ change."""
+    step = change - np.eye(len(change))
+    squared = np.einsum("li,lm,mi->i", step, sums.raw_gram, step)
+    return np.asarray(np.sqrt(np.maximum(squared, 0.0) / sums.rows))
+
+
+def components_to_watch(state: StageState, movement: Array, sums: StageSums) -> NDArray[np.intp]:
+    """Choose components whose decoders the next stage refits (see `repairs.refit_facets`).
+
+    Either few rows decode to far more negative weights than the others, which noise does not do,
+    or the component contracts slowly. If watching did not make its negative weights smaller, the
+    reason is noise or a model that does not fit, and it is left alone. A pass takes 4ndk
+    operations, watching a component up to nk²; if there are more than that allows, uneven ones go
+    first, and those that move more.
+    """
+    count, total, _ = sums.negative
+    size, mean = sums.negative_size, total / np.maximum(count, 1.0)
+    share = np.sqrt(count / sums.rows)
+    uneven = (size > SETTINGS.heavy_tail * mean) & (size * share > 0.1 * movement)
+    slow = movement > SETTINGS.slow * state.movement
+    gains = size < SETTINGS.falling * state.size_when_watched
+    useful = np.flatnonzero((uneven | slow) & gains)
+    order = np.lexsort((-movement[useful], ~uneven[useful]))
+    k, d = state.components.shape
+    return np.sort(useful[order[: max((k + 1) // 2, 4 * d // k)]])
+
+
+def relative_movement(old: Array, new: Array) -> float:
+    """Return the largest move of a component, relative to its new length."""
+    moves = np.linalg.norm(new - old, axis=1)
+    return float(np.max(moves * inverse_where_positive(np.linalg.norm(new, axis=1))))
+
+
 def estimated_error(old: Array, new_decoder: Array) -> float:
-    """Estimate of ‖E‖₂ in old = A*(Σ + E) of Li17, Definition 2, the new components taken as A*.
+    """Estimate ‖E‖₂ in old = A*(Σ + E) of Li17, Definition 2, the new components taken as A*.
 
     With rows for columns, old @ pinv(new) = Σ + E; each row is divided by its entry of Σ.
     """
@@ -132,7 +363,7 @@ def estimated_error(old: Array, new_decoder: Array) -> float:
     return float(np.linalg.norm(scaled, 2))
 
 
-def report_degeneracy(state: StageState, sums: StageSums) -> None:
+def warn_of_degeneracy(state: StageState, sums: StageSums) -> None:
     """Warn about components that are dependent or that no row uses."""
     if state.independence < DEPENDENT:
         warn_user(
@@ -150,3 +381,49 @@ def report_degeneracy(state: StageState, sums: StageSums) -> None:
                 remedy="ask for fewer, or lower the threshold",
             )
         )
+
+
+class Stream:
+    """AND on a stream of rows: one stage per batch, on sums that fade.
+
+    Sums over older batches steady the result against noise, but they were decoded with older and
+    worse components. So each batch halves them, and on top of it they fade by the factor by which
+    the components' movement shrank: fast while the components converge, slowly once noise is all
+    that moves them.
+    """
+
+    def __init__(self, blocks: Blocks, start: NDArray[np.floating], rule: StageRule) -> None:
+        stages = Stages(blocks, rule)
+        self._state, self._length = stages.first(start), stages.length
+        self._rule = rule
+        self._sums: StageSums | None = None
+        self._movements = (np.inf, np.inf)
+        self._rows: list[dict[str, float]] = []
+
+    def feed(self, blocks: Blocks) -> None:
+        """Do one stage with one batch."""
+        stages, state = Stages(blocks, self._rule), self._state
+        if state.independence < DEPENDENT:
+            state = stages.restarted(state, most_dependent(state.components, state.decoder))
+            self._sums = None
+        sums = stages.sums(state)
+        if self._sums is not None:
+            before, last = self._movements
+            shrunk = min(1.0, last / before) if np.isfinite(before) and before > 0 else 0.0
+            sums = self._sums.faded_into(sums, 0.5 * shrunk)
+        self._sums = sums
+        self._state = stages.next(state, sums)
+        moved = relative_movement(state.components, self._state.components)
+        self._movements = (self._movements[1], moved)
+        alpha, support = np.median(state.thresholds), sums.support.sum() / sums.rows
+        self._rows.append({"alpha": float(alpha), "support": float(support), "movement": moved})
+
+    @property
+    def components(self) -> Array:
+        """The components so far, at the scale of the first batch."""
+        return self._state.components * self._length
+
+    @property
+    def trace(self) -> Trace:
+        """One row per batch."""
+        return Trace.from_rows(self._rows)

@@ -6,12 +6,12 @@ import scipy.sparse as sp
 
 from provenmf.data import as_blocks
 from provenmf.errors import DegenerateData, InvalidInput
-from provenmf.methods.and_descent.solver import and_descent
-from provenmf.methods.and_descent.span import leading_span, within_span
-from provenmf.methods.and_descent.stage import StageRule
+from provenmf.methods.and_descent.kernels import leading_span
+from provenmf.methods.and_descent.repairs import project_to_span
+from provenmf.methods.and_descent.solver import StageRule, and_descent
 from provenmf.metrics.recovery import total_squared_correlation_error
 
-PAPER = StageRule(schedule="paper", steps="paper", scale_rows=False)
+PAPER = StageRule(schedule="paper", n_steps=50, scale_rows=False)
 
 
 def literal_and(data, start, *, stages, steps=50, alpha=0.1, decay=1.1):
@@ -154,7 +154,7 @@ def test_a_step_that_would_diverge_is_cut():
 
 def test_a_step_size_that_diverges_is_refused_by_name():
     data, _, start = problem(10)
-    rule = StageRule(steps="paper", step_size=100.0, scale_rows=False)
+    rule = StageRule(n_steps=50, step_size=100.0, scale_rows=False)
     with pytest.raises(InvalidInput, match="step_size=100.0 makes the gradient steps diverge"):
         and_descent(as_blocks(data), start, rule=rule)
 
@@ -215,7 +215,7 @@ def test_the_leading_span_is_that_of_the_singular_vectors():
 def test_a_start_stays_where_the_data_have_too_low_a_rank():
     rng = np.random.default_rng(0)
     data, start = rng.random((50, 2)) @ rng.random((2, 9)), rng.random((4, 9))
-    assert within_span(as_blocks(data), start, np.ones(50)) is start
+    assert project_to_span(as_blocks(data), start, np.ones(50)) is start
 
 
 @pytest.mark.filterwarnings("ignore")

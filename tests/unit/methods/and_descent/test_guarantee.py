@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from provenmf import AND
+from provenmf.data.parts import LocalParts
 from provenmf.datasets.and_descent import sample_sparse_binary, start_nearby, topic_components
 from provenmf.methods.and_descent.guarantee import (
+    NONZERO,
     Correlation,
     decay_order,
     general_correlation,
@@ -75,3 +77,41 @@ def test_nothing_that_rests_on_an_unknown_constant_holds():
     assert measures["gcc_k"] == pytest.approx(1.0, rel=0.15)
     assert measures["noise_level"] < 1e-8
     assert "relative_error" not in model.certificate_.bounds
+
+
+DRAWS = {
+    "uniform": lambda rng, shape: rng.random(shape),
+    "steep": lambda rng, shape: rng.random(shape) ** 4,
+    "flat": lambda rng, shape: rng.random(shape) ** 0.2,
+    "ties": lambda rng, shape: np.round(rng.random(shape), 1),
+    "binary": lambda rng, shape: (rng.random(shape) < 0.5) * 1.0,
+    "rare": lambda rng, shape: rng.random(shape) * (rng.random(shape) < 0.1),
+    "nearly one": lambda rng, shape: 1 - 2.0**-45 * rng.random(shape),
+}
+
+
+def by_sorting(weights):
+    order = math.inf
+    for column in weights.T:
+        values = np.sort(column[column > NONZERO])
+        below = values[values < 1]
+        shares = np.arange(1, len(below) + 1) / max(1, len(values))
+        order = min(order, np.min(np.log(shares) / np.log(below), initial=math.inf))
+    return max(order, 0.0)
+
+
+def in_parts(weights, rng):
+    parts = LocalParts()
+    for part in np.split(weights, np.sort(rng.integers(0, len(weights) + 1, 4))):
+        parts.append(part)
+    return parts
+
+
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+def test_counts_find_the_least(draw):
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 50, 2000):
+        weights = draw(rng, (n, 3))
+        weights[0] = 1.0
+        assert decay_order(weights) == by_sorting(weights)
+        assert decay_order(in_parts(weights, rng)) == pytest.approx(by_sorting(weights), rel=1e-11)

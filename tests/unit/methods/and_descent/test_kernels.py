@@ -1,8 +1,12 @@
 import numpy as np
 import pytest
 
-from provenmf.methods.and_descent.decoding import decoder_of, require_independent
-from provenmf.methods.and_descent.stage import after_all_gradient_steps, after_gradient_steps
+from provenmf.methods.and_descent.estimator import require_independent
+from provenmf.methods.and_descent.kernels import (
+    after_all_gradient_steps,
+    after_gradient_steps,
+    decoder_of,
+)
 
 
 def problem(rng, n=40, k=5, d=7, rank=None):
