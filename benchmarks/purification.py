@@ -19,7 +19,7 @@ import numpy as np
 from provenmf.data import as_blocks
 from provenmf.datasets.purification import sample_purification, warm_start
 from provenmf.linalg.left_inverse import left_inverse
-from provenmf.methods.purification.decoding import pair_moments
+from provenmf.methods.purification.kernels import pair_moments
 from provenmf.methods.purification.solver import initial_state
 from provenmf.methods.purification.solver import purification as solve
 from provenmf.reproduce import purification, purification_choices, purification_general

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from provenmf.data import as_blocks
 from provenmf.datasets.purification import sample_purification, warm_start
 from provenmf.linalg.left_inverse import left_inverse
-from provenmf.methods.purification.decoding import relu_decode
+from provenmf.methods.purification.kernels import relu_decode
 from provenmf.methods.purification.solver import purification
 
 seeds = st.integers(0, 10_000)

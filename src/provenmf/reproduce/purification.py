@@ -34,7 +34,7 @@ def theorem_1(settings: Settings) -> Outcome:
         ("default, 1/2", 0.5, 60),
         ("as in the proof, 1/60", PROOF_ETA, 300),
     ):
-        trial = purify_sample(clean, start, eta=eta, max_iter=iterations, tol=1e-12)
+        trial = purify_sample(clean, start, step_size=eta, max_iter=iterations, tol=1e-12)
         sizes = trial.trace["truth_mixing"]
         rate = mean_factor(sizes, above=1e-10)
         rows.append(

@@ -14,7 +14,7 @@ from provenmf.datasets.purification import (
     warm_start,
 )
 from provenmf.linalg.left_inverse import PseudoInverse, left_inverse
-from provenmf.methods.purification.decoding import relu_decode
+from provenmf.methods.purification.kernels import relu_decode
 from provenmf.methods.weights import encode
 from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Row, Series, Settings
 from provenmf.reproduce.purification_trials import exact_sample, purify_sample

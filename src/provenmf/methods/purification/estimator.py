@@ -23,7 +23,7 @@ from provenmf.methods.parameters import (
     StrOptions,
 )
 from provenmf.methods.purification import guarantee
-from provenmf.methods.purification.decoding import relu_decode
+from provenmf.methods.purification.kernels import relu_decode
 from provenmf.methods.purification.solver import (
     State,
     initial_state,
@@ -60,7 +60,7 @@ class Purification(Factorizer):
     r : float or "auto", default="auto"
         The scaling r of the update, about 1/(2 Var(x)); "auto": the mean scale of the features is
         kept in the first iteration, and r from then on.
-    eta : float in (0, 1), default=0.5
+    step_size : float in (0, 1), default=0.5
         The step size η. The proof takes 1/60.
     balance : bool, default=False
         Rescale the features first so that decoded second moments are within a factor of two.
@@ -120,7 +120,7 @@ class Purification(Factorizer):
         "pseudo_inverse": [StrOptions({"min-inf", "moore-penrose"})],
         "alpha": [NOT_NEGATIVE, StrOptions({"auto"})],
         "r": [POSITIVE, StrOptions({"auto"})],
-        "eta": [Interval(Real, 0, 1, closed="neither")],
+        "step_size": [Interval(Real, 0, 1, closed="neither")],
         "balance": ["boolean"],
         "batch_size": [Interval(Integral, 2, None, closed="left"), None],
         "max_iter": [AT_LEAST_ONE],
@@ -135,7 +135,7 @@ class Purification(Factorizer):
         pseudo_inverse: PseudoInverse = "min-inf",
         alpha: float | Literal["auto"] = "auto",
         r: float | Literal["auto"] = "auto",
-        eta: float = 0.5,
+        step_size: float = 0.5,
         balance: bool = False,
         batch_size: int | None = None,
         max_iter: int = 100,
@@ -151,7 +151,7 @@ class Purification(Factorizer):
         self.pseudo_inverse = pseudo_inverse
         self.alpha = alpha
         self.r = r
-        self.eta = eta
+        self.step_size = step_size
         self.balance = balance
         self.batch_size = batch_size
         self.max_iter = max_iter
@@ -170,7 +170,7 @@ class Purification(Factorizer):
             pseudo_inverse=self.pseudo_inverse,
             alpha=self.alpha,
             r=self.r,
-            eta=self.eta,
+            step_size=self.step_size,
             balance=self.balance,
             batch_size=self.batch_size,
             max_iter=self.max_iter,
@@ -181,7 +181,7 @@ class Purification(Factorizer):
         )
 
     def partial_fit(self, X: object, y: object = None) -> Purification:
-        """One iteration on the rows of X; the first call starts from `init`.
+        """Make one iteration on the rows of X; the first call starts from `init`.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class Purification(Factorizer):
             pseudo_inverse=self.pseudo_inverse,
             alpha=self.alpha,
             r=self.r,
-            eta=self.eta,
+            step_size=self.step_size,
         )
         state = state if following is None else following
         self._online_state = state
@@ -218,7 +218,7 @@ class Purification(Factorizer):
         return self
 
     def decode(self, X: object) -> NDArray[np.floating]:
-        """The paper's weights max(A†y − α, 0) of rows y: robust, but biased by α where α > 0."""
+        """Return the paper's weights max(A†y − α, 0) of rows y: robust, but biased by α."""
         check_is_fitted(self)
         blocks = self._blocks(X, reset=False)
         inverse = left_inverse(self.components_, self.pseudo_inverse).rows

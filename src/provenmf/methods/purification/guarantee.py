@@ -1,4 +1,4 @@
-"""What Li, Liang and Risteski (2016) ask for, measured on an explanation y = A x + ν.
+"""Conditions of Li, Liang and Risteski (2016), measured on an explanation y = A x + ν.
 
 The components and weights found explain the data with noise ν = y − A x; the assumptions are
 measured on this explanation. Scale is fixed as in the paper: weights in [0, 1] (each divided by its
@@ -40,88 +40,7 @@ from provenmf.linalg.norms import largest_column_sum, largest_row_sum
 from provenmf.results import Certificate, Check, Factorization, Status, Trace
 from provenmf.results.states import PurificationState
 
-# How large a sample correlation of independent columns can be, whatever their distribution.
-#
-# If columns a and b are independent and rows exchangeable, every order of b's entries is equally
-# likely given both sets of entries. For any shift c, the deviation of <a, b> from its mean over all
-# orders π is
-#
-#     Σ_l (a_l − c)(b_π(l) − b̄)  =  Σ a⁺_l (b_π(l) − b̄)  −  Σ a⁻_l (b_π(l) − b̄),
-#
-# a⁺ and a⁻ the positive and the negative part of a − c. Entries in random order are negatively
-# associated (Joag-Dev & Proschan 1983, Theorem 2.11), so the exponential moments of each sum are at
-# most those of independent draws, and Bernstein's inequality holds for it: with V = σ_b² Σ (a^±)²
-# and M = max a^± · max |b − b̄| a sum exceeds ML/3 + sqrt((ML/3)² + 2VL) with probability at most
-# exp(−L). Rare weights, whose few coincidences make large correlations, are thereby allowed for.
-# The bound depends on the two sets of entries only, so the best shift may be taken.
-
 Floats = NDArray[np.float64]
-
-
-def correlations_and_chance(weights: RowArray, failure: float) -> tuple[Floats, Floats]:
-    """Absolute correlations of all pairs of columns, and what chance does not exceed.
-
-    If the columns are independent, some correlation exceeds its bound with probability at most
-    `failure`. Constant columns correlate with none.
-    """
-    n, sums = total(lambda rows: (len(rows), rows.sum(axis=0, dtype=np.float64)), weights)
-    means, k = sums / n, len(sums)
-    lowest, highest, size = _ends(weights, means)
-    peaks = np.maximum(-lowest, highest)
-    constant = peaks <= n * np.finfo(np.float64).eps * size
-    peaks = np.where(constant, 1.0, peaks)
-    lowest, highest = (np.where(constant, 0.0, end / peaks) for end in (lowest, highest))
-    shifts = (np.zeros(k), lowest, highest)
-
-    def moments(rows: NDArray[np.floating]) -> tuple[Floats, Floats, Floats]:
-        """Of the deviations from the means: products, squares, and squares of both parts."""
-        deviations = np.where(constant, 0.0, (rows - means) / peaks)
-        squares = [
-            [(part**2).sum(axis=0) for part in _parts(deviations, shift)] for shift in shifts
-        ]
-        return deviations.T @ deviations, (deviations**2).sum(axis=0), np.array(squares)
-
-    products, squared, squared_parts = total(moments, weights)
-    lengths = np.where(constant, 1.0, np.sqrt(squared))
-    both = np.outer(lengths, lengths)
-    L = math.log(4 * max(1, k * (k - 1) // 2) / failure)  # two parts and two tails for each pair
-    variances, farthest = lengths**2 / n, np.maximum(-lowest, highest)
-    chance = np.full((k, k), np.inf)
-    for shift, squares in zip(shifts, squared_parts, strict=True):
-        largest = np.maximum(highest - shift, 0.0), np.maximum(shift - lowest, 0.0)
-        of_parts = zip(squares, largest, strict=True)
-        exceeded = [
-            _exceeded(np.outer(a, variances), np.outer(b, farthest), L) for a, b in of_parts
-        ]
-        chance = np.minimum(chance, sum(exceeded))
-    chance = np.minimum(chance, chance.T)
-    pairs = np.triu_indices(k, 1)
-    return (np.abs(products) / both)[pairs], (chance / both)[pairs]
-
-
-def _ends(weights: RowArray, means: Floats) -> tuple[Floats, Floats, Floats]:
-    """The lowest and highest deviation from the mean of each column, and its largest |entry|."""
-
-    def of_rows(rows: NDArray[np.floating]) -> tuple[Floats, Floats, Floats]:
-        deviations = rows - means
-        lowest = deviations.min(axis=0, initial=np.inf)
-        highest = deviations.max(axis=0, initial=-np.inf)
-        return lowest, highest, np.abs(rows).max(axis=0, initial=0.0)
-
-    lowest, highest, size = zip(*of_each(of_rows, weights), strict=True)
-    return np.min(lowest, axis=0), np.max(highest, axis=0), np.max(size, axis=0)
-
-
-def _parts(deviations: Floats, shift: Floats) -> tuple[Floats, Floats]:
-    """a⁺ and a⁻."""
-    return np.maximum(deviations - shift, 0.0), np.maximum(shift - deviations, 0.0)
-
-
-def _exceeded(V: Floats, M: Floats, L: float) -> Floats:
-    """What a sum exceeds with probability exp(−L) at the most."""
-    M = M * L / 3
-    return np.asarray(M + np.sqrt(M**2 + 2 * V * L))
-
 
 PAPER = "Li16"
 INDEPENDENT = "independent features (A1)"
@@ -186,10 +105,10 @@ def certify(fit: Fit, *, truth: NDArray[np.floating] | None = None) -> Certifica
     return Certificate(fit.method, checks=checks, measures=measures)
 
 
-def measured_model(fit: Fit, inverse: LeftInverse, peaks: NDArray[np.float64]) -> Model:
-    """C₁, c₂, C₂, C_ν and ‖A†‖_∞ of the explanation, weights in [0, 1] and ‖A‖_1 = 1."""
+def measured_model(fit: Fit, inverse: LeftInverse, peaks: Floats) -> Model:
+    """Measure C₁, c₂, C₂, C_ν and ‖A†‖_∞ of the explanation, weights in [0, 1] and ‖A‖_1 = 1."""
 
-    def moments(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def moments(weights: Floats) -> tuple[Floats, Floats]:
         scaled = weights / peaks
         return scaled.sum(axis=0), np.einsum("ij,ij->j", scaled, scaled)
 
@@ -207,8 +126,8 @@ def measured_model(fit: Fit, inverse: LeftInverse, peaks: NDArray[np.float64]) -
     )
 
 
-def independence_check(components: NDArray[np.float64]) -> Check:
-    """(A1): no component is a combination of the others."""
+def independence_check(components: Floats) -> Check:
+    """Check (A1): no component is a combination of the others."""
     dependent = dependent_features(components)
     if not dependent:
         return Check(INDEPENDENT, PAPER, "holds")
@@ -222,13 +141,13 @@ def independence_check(components: NDArray[np.float64]) -> Check:
 
 
 def idle_check(idle: NDArray[np.intp]) -> Check:
-    """(A2) asks that every feature appears."""
+    """Report features that do not appear, against (A2)."""
     names = ", ".join(map(str, idle))
     return Check("every feature appears (A2)", PAPER, "fails", note=f"no row uses {names}")
 
 
 def proportions_check(model: Model) -> Check:
-    """C₂ ≤ 2c₂: no feature appears much more than another."""
+    """Check C₂ ≤ 2c₂: no feature appears much more than another."""
     ratio = model.c2_high / model.c2_low
     status: Status = "holds" if ratio <= 2.0 else "fails"
     note = "" if ratio <= 2.0 else "balance=True solves a rescaled problem where it holds"
@@ -236,7 +155,7 @@ def proportions_check(model: Model) -> Check:
 
 
 def correlation_check(fit: Fit) -> Check:
-    """(A2): independent weights do not correlate beyond what a sample of this size shows."""
+    """Check (A2): independent weights do not correlate beyond what a sample of this size shows."""
     name = "uncorrelated weights (A2)"
     if fit.n_components < 2 or fit.given.n_rows < 3:
         return Check(name, PAPER, "unknown", note="too few weights to tell")
@@ -252,10 +171,88 @@ def correlation_check(fit: Fit) -> Check:
     return Check(name, PAPER, status, float(found[worst]), float(chance[worst]), note)
 
 
+def correlations_and_chance(weights: RowArray, failure: float) -> tuple[Floats, Floats]:
+    """Return absolute correlations of all pairs of columns, and bounds that chance respects.
+
+    If the columns are independent, some correlation exceeds its bound with probability at most
+    `failure`. Constant columns correlate with none.
+
+    If columns a and b are independent and rows exchangeable, every order of b's entries is equally
+    likely given both sets of entries. For any shift c, the deviation of <a, b> from its mean over
+    all orders π is
+
+        Σ_l (a_l − c)(b_π(l) − b̄)  =  Σ a⁺_l (b_π(l) − b̄)  −  Σ a⁻_l (b_π(l) − b̄),
+
+    a⁺ and a⁻ the positive and the negative part of a − c. Entries in random order are negatively
+    associated (Joag-Dev & Proschan 1983, Theorem 2.11), so the exponential moments of each sum are
+    at most those of independent draws, and Bernstein's inequality holds: with V = σ_b² Σ (a^±)² and
+    M = max a^± · max |b − b̄| a sum exceeds ML/3 + sqrt((ML/3)² + 2VL) with probability at most
+    exp(−L). Rare weights, whose few coincidences make large correlations, are thereby allowed for.
+    The bound depends on the two sets of entries only, so the best shift may be taken.
+    """
+    n, sums = total(lambda rows: (len(rows), rows.sum(axis=0, dtype=np.float64)), weights)
+    means, k = sums / n, len(sums)
+    lowest, highest, size = _ends(weights, means)
+    peaks = np.maximum(-lowest, highest)
+    constant = peaks <= n * np.finfo(np.float64).eps * size
+    peaks = np.where(constant, 1.0, peaks)
+    lowest, highest = (np.where(constant, 0.0, end / peaks) for end in (lowest, highest))
+    shifts = (np.zeros(k), lowest, highest)
+
+    def moments(rows: NDArray[np.floating]) -> tuple[Floats, Floats, Floats]:
+        """Of the deviations from the means: products, squares, and squares of both parts."""
+        deviations = np.where(constant, 0.0, (rows - means) / peaks)
+        squares = [
+            [(part**2).sum(axis=0) for part in _parts(deviations, shift)] for shift in shifts
+        ]
+        return deviations.T @ deviations, (deviations**2).sum(axis=0), np.array(squares)
+
+    products, squared, squared_parts = total(moments, weights)
+    lengths = np.where(constant, 1.0, np.sqrt(squared))
+    both = np.outer(lengths, lengths)
+    L = math.log(4 * max(1, k * (k - 1) // 2) / failure)  # two parts and two tails for each pair
+    variances, farthest = lengths**2 / n, np.maximum(-lowest, highest)
+    chance = np.full((k, k), np.inf)
+    for shift, squares in zip(shifts, squared_parts, strict=True):
+        largest = np.maximum(highest - shift, 0.0), np.maximum(shift - lowest, 0.0)
+        of_parts = zip(squares, largest, strict=True)
+        exceeded = [
+            _exceeded(np.outer(a, variances), np.outer(b, farthest), L) for a, b in of_parts
+        ]
+        chance = np.minimum(chance, sum(exceeded))
+    chance = np.minimum(chance, chance.T)
+    pairs = np.triu_indices(k, 1)
+    return (np.abs(products) / both)[pairs], (chance / both)[pairs]
+
+
+def _ends(weights: RowArray, means: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the extreme deviations from the mean of each column, and its largest |entry|."""
+
+    def of_rows(rows: NDArray[np.floating]) -> tuple[Floats, Floats, Floats]:
+        deviations = rows - means
+        lowest = deviations.min(axis=0, initial=np.inf)
+        highest = deviations.max(axis=0, initial=-np.inf)
+        return lowest, highest, np.abs(rows).max(axis=0, initial=0.0)
+
+    lowest, highest, size = zip(*of_each(of_rows, weights), strict=True)
+    return np.min(lowest, axis=0), np.max(highest, axis=0), np.max(size, axis=0)
+
+
+def _parts(deviations: Floats, shift: Floats) -> tuple[Floats, Floats]:
+    """Return a⁺ and a⁻."""
+    return np.maximum(deviations - shift, 0.0), np.maximum(shift - deviations, 0.0)
+
+
+def _exceeded(V: Floats, M: Floats, L: float) -> Floats:
+    """Return a level that a sum exceeds with probability at most exp(−L)."""
+    M = M * L / 3
+    return np.asarray(M + np.sqrt(M**2 + 2 * V * L))
+
+
 def start_checks(
-    fit: Fit, model: Model, truth: NDArray[np.floating] | None, peaks: NDArray[np.float64]
+    fit: Fit, model: Model, truth: NDArray[np.floating] | None, peaks: Floats
 ) -> tuple[Check, ...]:
-    """(A3): how much the start mixed the features, ‖E⁰‖_s ≤ 1/10, and its part outside, N⁰.
+    """Check (A3): how much the start mixed the features, ‖E⁰‖_s ≤ 1/10, and its part outside, N⁰.
 
     Against the features found nothing follows: a start that never moved would be perfect.
     """
@@ -282,7 +279,7 @@ def start_checks(
 
 
 def noise_checks(model: Model) -> tuple[Check, ...]:
-    """The least G·c that each theorem's condition on the noise, or on the sparsity, allows."""
+    """Return the least G·c that each theorem's condition on noise or sparsity allows."""
     root, shares = math.sqrt(model.k), model.c1 / model.c2_low
     far = model.k * model.inverse_norm * model.c1 * shares**4
     linear = model.c1**3 / (model.c2_low**2 * model.k)
@@ -296,18 +293,18 @@ def noise_checks(model: Model) -> tuple[Check, ...]:
 
 
 def unknown_constant(name: str, theorem: str, ratio: float) -> Check:
-    """A condition `ratio ≤ G·c` whose constant G nobody states."""
+    """Report a condition `ratio ≤ G·c` whose constant G is not stated."""
     note = "holds if the theorem's constant G is at least this (for c = 1)"
     return Check(name, f"{PAPER} {theorem}", "unknown", ratio, None, note)
 
 
 def contraction_checks(factorization: Factorization) -> tuple[Check, ...]:
-    """Did the features settle as fast as the proof's potential, by 1 − η/25 an iteration?"""
+    """Compare the observed contraction with the proof's potential, 1 − η/25 an iteration."""
     rate = observed_contraction(factorization.trace, "mixing")
-    eta = factorization.parameters.get("eta")
-    if rate is None or not isinstance(eta, int | float):
+    step_size = factorization.parameters.get("step_size")
+    if rate is None or not isinstance(step_size, int | float):
         return ()
-    wanted = 1.0 - RATE * eta
+    wanted = 1.0 - RATE * step_size
     note = (
         "mean factor by which the mixing of one iteration shrinks in the next, as the run recorded "
         "it; it cannot be measured again"
@@ -316,7 +313,7 @@ def contraction_checks(factorization: Factorization) -> tuple[Check, ...]:
 
 
 def observed_contraction(trace: Trace, column: str) -> float | None:
-    """Mean factor from one iteration to the next, from the largest value to the smallest after."""
+    """Return the mean factor between iterations, from the largest value to the smallest after."""
     if column not in trace:
         return None
     values = trace[column][np.isfinite(trace[column]) & (trace[column] > 0)]

@@ -7,17 +7,17 @@
 | A† (n × m), A†A = I, least ‖A†‖_∞ | inverse (k, d), inverse @ components.T = I |
 | x = φ_α(A†y) = max(A†y − α, 0), Eq. (2) | weights = max(data @ inverse.T − threshold, 0) |
 | Ê[(y − y′)(x − x′)ᵀ] over pairs | 2 Cov(y, x), divided by n |
-| α, r, η | threshold, scaling, eta |
+| α, r, η | threshold, scaling, step_size |
 
 One iteration makes one pass: two means and one product, summed over blocks of rows.
 
-The paper only says that good r and α exist. What we choose, without the truth:
+The paper only says that good r and α exist. Our choices, without the truth:
 
 * r undoes the variance of the weights: with perfect decoding 2 Cov(y, x) = 2 Var(x) A*. We match
   the mean of the diagonal of A†·(r 2 Cov(y, x)) to one in the first iteration and keep r. With r
   fixed, a feature's scale has a stable fixed point σ² = r 2Var(x) (for α = 0): rare features end
   up short, and so decode at the same second moment as the others.
-* α is twice the level of the decoding noise (see `relu_decoding`), but at most half of a typical
+* α is twice the level of the decoding noise (see `kernels.py`), but at most half of a typical
   weight, so that something is left. Both are taken from the pass before.
 * η = 1/2. The proof takes η = 1/60 (ℓ/6, ℓ = 1/10). Without ReLU, E moves to (1 − η)E − ηEᵀ:
   at one half its symmetric part vanishes in one step; much beyond, the scales σ oscillate.
@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +42,12 @@ from provenmf.linalg.left_inverse import (
 )
 from provenmf.linalg.mixing import mixing_of, symmetric_norm
 from provenmf.linalg.norms import largest_row_sum
-from provenmf.methods.purification.balancing import balancing_scales
-from provenmf.methods.purification.decoding import ROUNDING, Moments, pair_moments
+from provenmf.methods.purification.kernels import (
+    ROUNDING,
+    Moments,
+    balancing_scales,
+    pair_moments,
+)
 from provenmf.methods.run import Callback, Run
 from provenmf.results import Solution, StopReason
 from provenmf.results.states import PurificationState
@@ -70,7 +74,7 @@ def purification(
     pseudo_inverse: PseudoInverse = "min-inf",
     alpha: float | Automatic = "auto",
     r: float | Automatic = "auto",
-    eta: float = 0.5,
+    step_size: float = 0.5,
     balance: bool = False,
     batch_size: int | None = None,
     max_iter: int = 100,
@@ -84,7 +88,7 @@ def purification(
 
     Parameters
     ----------
-    alpha, r : the paper's threshold and scaling, or "auto" as said above.
+    alpha, r, step_size : the paper's α, r and η; "auto" as described above.
     balance : first rescale the features so that the decoded second moments agree within a
         factor of two (Section 6); the components returned are at their own scale again.
     batch_size : rows drawn for each iteration, without repetition until all were seen; None: all.
@@ -110,9 +114,15 @@ def purification(
         state = State(**run.saved | {"inverse": LeftInverse(**run.saved["inverse"])})
     batches = draw_batches(blocks, batch_size, rng, skipped=run.done)
     run.keeps(lambda: vars(state))
+    choices: Any = dict(pseudo_inverse=pseudo_inverse, alpha=alpha, r=r, step_size=step_size)
     for _ in run:
         following, moments = purify(
-            next(batches), state, pseudo_inverse=pseudo_inverse, alpha=alpha, r=r, eta=eta
+            next(batches),
+            state,
+            pseudo_inverse=pseudo_inverse,
+            alpha=alpha,
+            r=r,
+            step_size=step_size,
         )
         if following is None:
             run.stop(StopReason.DEPENDENT)
@@ -152,7 +162,7 @@ def initial_state(
     pseudo_inverse: PseudoInverse = "min-inf",
     alpha: float | Automatic = "auto",
 ) -> State:
-    """The start with its left inverse; one pass for the noise level where α is not given."""
+    """Return the start with its left inverse; one pass for the noise level if α is not given."""
     if blocks.n_rows < 2:
         raise InvalidInput(f"n_samples={blocks.n_rows}: X must have at least two different rows")
     components = np.array(start, dtype=np.float64)
@@ -172,14 +182,14 @@ def purify(
     pseudo_inverse: PseudoInverse = "min-inf",
     alpha: float | Automatic = "auto",
     r: float | Automatic = "auto",
-    eta: float = 0.5,
+    step_size: float = 0.5,
 ) -> tuple[State | None, Moments]:
-    """One iteration of Algorithm 1; no state if the new features are (nearly) dependent."""
+    """Make one iteration of Algorithm 1; no state if the new features are nearly dependent."""
     moments = pair_moments(batch, state.inverse.rows, state.threshold)
     scaling = state.scaling if r == "auto" else r
     if np.isnan(scaling):
         scaling = scaling_that_keeps_the_diagonal(state.inverse.rows, moments)
-    components = (1.0 - eta) * state.components + eta * scaling * moments.update
+    components = (1.0 - step_size) * state.components + step_size * scaling * moments.update
     if dependent_features(components, tolerance=NEARLY_DEPENDENT):
         return None, moments
     inverse = left_inverse(components, pseudo_inverse, basis=state.inverse.basis)
@@ -188,7 +198,7 @@ def purify(
 
 
 def scaling_that_keeps_the_diagonal(inverse: NDArray[np.float64], moments: Moments) -> float:
-    """r such that the diagonal of A†·(r·update) is one on average."""
+    """Return r such that the diagonal of A†·(r·update) is one on average."""
     diagonal = float(np.einsum("ij,ij->i", inverse, moments.update).mean())
     terms = float(np.einsum("ij,ij->i", np.abs(inverse), moments.terms).mean())
     if not diagonal > ROUNDING * terms:
@@ -202,7 +212,7 @@ def scaling_that_keeps_the_diagonal(inverse: NDArray[np.float64], moments: Momen
 def draw_batches(
     blocks: Blocks, batch_size: int | None, rng: np.random.Generator, *, skipped: int = 0
 ) -> Iterator[Blocks]:
-    """All rows every time, or batches without repetition until every row was seen.
+    """Yield all rows every time, or batches without repetition until every row was seen.
 
     The first `skipped` batches are drawn, but not read.
     """
@@ -219,14 +229,14 @@ def draw_batches(
 
 
 def relative_movement(new: NDArray[np.float64], old: NDArray[np.float64]) -> float:
-    """The largest ‖new_i − old_i‖₁/‖old_i‖₁ over the features."""
+    """Return the largest ‖new_i − old_i‖₁/‖old_i‖₁ over the features."""
     return largest_row_sum((new - old) / np.abs(old).sum(axis=1, keepdims=True))
 
 
 def distance_from_truth(
     components: NDArray[np.float64], truth: NDArray[np.floating] | None
 ) -> dict[str, float]:
-    """‖E‖_s and ‖N‖_1 relative to Σ, and the smallest Σ_ii, where the truth is known."""
+    """Return ‖E‖_s and ‖N‖_1 relative to Σ, and the smallest Σ_ii, if the truth is known."""
     if truth is None:
         return {}
     found = mixing_of(components, truth)

@@ -196,7 +196,7 @@ def test_contraction_is_the_mean_factor():
 
 def test_contraction_is_compared_with_the_proofs(sample):
     trace = Trace({"mixing": 0.5 ** np.arange(8)})
-    kept = record(sample, trace=trace, parameters={"eta": 0.5})
+    kept = record(sample, trace=trace, parameters={"step_size": 0.5})
     found = check(certify(Fit(as_blocks(sample.data), kept)), "geometric decrease")
     assert (found.status, found.threshold) == ("unknown", 0.98)
     assert found.value == pytest.approx(0.5)

@@ -12,8 +12,7 @@ from provenmf.datasets.purification import (
 )
 from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.linalg.mixing import mixing_of
-from provenmf.methods.purification.balancing import balancing_scales
-from provenmf.methods.purification.decoding import pair_moments, relu_decode
+from provenmf.methods.purification.kernels import balancing_scales, pair_moments, relu_decode
 from provenmf.methods.purification.solver import (
     draw_batches,
     initial_state,
@@ -82,7 +81,7 @@ def test_decoding_exact_data_with_the_truth_gives_the_weights_less_alpha():
 def test_one_iteration_is_the_formula_of_the_paper(sample, start):
     blocks = as_blocks(sample.data)
     state = initial_state(blocks, start, alpha=0.05)
-    following, _ = purify(blocks, state, alpha=0.05, r=3.0, eta=0.25)
+    following, _ = purify(blocks, state, alpha=0.05, r=3.0, step_size=0.25)
     weights = relu_decode(sample.data, state.inverse.rows, 0.05)
     expected = 0.75 * start + 3.0 * 0.25 * pair_expectation(sample.data, weights)
     np.testing.assert_allclose(following.components, expected, atol=1e-12)
@@ -92,11 +91,11 @@ def test_one_iteration_is_the_formula_of_the_paper(sample, start):
 def test_automatic_scaling_keeps_the_diagonal_in_the_first_iteration(sample, start):
     blocks = as_blocks(sample.data)
     state = initial_state(blocks, start)
-    following, moments = purify(blocks, state, eta=0.5)
+    following, moments = purify(blocks, state, step_size=0.5)
     diagonal = np.diag(state.inverse.rows @ following.components.T)
     assert diagonal.mean() == pytest.approx(1)
     assert following.scaling == scaling_that_keeps_the_diagonal(state.inverse.rows, moments)
-    again, _ = purify(blocks, following, eta=0.5)
+    again, _ = purify(blocks, following, step_size=0.5)
     assert again.scaling == following.scaling
 
 
@@ -131,7 +130,7 @@ def test_every_setting_reaches_the_iteration(sample, start):
         {"pseudo_inverse": "moore-penrose"},
         {"alpha": 0.3},
         {"r": 2.0},
-        {"eta": 0.1},
+        {"step_size": 0.1},
         {"batch_size": 50, "rng": np.random.default_rng(0)},
     ):
         assert np.abs(components(**settings) - usual).max() > 1e-6, settings
