@@ -116,14 +116,7 @@ def purification(
     run.keeps(lambda: vars(state))
     choices: Any = dict(pseudo_inverse=pseudo_inverse, alpha=alpha, r=r, step_size=step_size)
     for _ in run:
-        following, moments = purify(
-            next(batches),
-            state,
-            pseudo_inverse=pseudo_inverse,
-            alpha=alpha,
-            r=r,
-            step_size=step_size,
-        )
+        following, moments = purify(next(batches), state, **choices)
         if following is None:
             run.stop(StopReason.DEPENDENT)
             _warn_of_dependence(state.components)
