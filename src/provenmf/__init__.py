@@ -40,7 +40,10 @@ if TYPE_CHECKING:
     from provenmf.methods.merit.estimator import MERIT
     from provenmf.methods.poisson.estimator import PoissonNMF
     from provenmf.methods.purification.estimator import Purification
-    from provenmf.methods.separable.estimator import SPA, XRAY, FastAnchor, FastGradient
+    from provenmf.methods.separable.fast_anchor import FastAnchor
+    from provenmf.methods.separable.fast_gradient import FastGradient
+    from provenmf.methods.separable.spa import SPA
+    from provenmf.methods.separable.xray import XRAY
     from provenmf.methods.traits import Traits
     from provenmf.progress import Progress
     from provenmf.results import Certificate, Check, ErrorBars, Factorization, StopReason, Trace
@@ -53,10 +56,10 @@ _PUBLIC = {
     "Purification": "methods.purification.estimator",
     "ConeNMF": "methods.cones.estimator",
     "MERIT": "methods.merit.estimator",
-    "SPA": "methods.separable.estimator",
-    "XRAY": "methods.separable.estimator",
-    "FastAnchor": "methods.separable.estimator",
-    "FastGradient": "methods.separable.estimator",
+    "SPA": "methods.separable.spa",
+    "XRAY": "methods.separable.xray",
+    "FastAnchor": "methods.separable.fast_anchor",
+    "FastGradient": "methods.separable.fast_gradient",
     "HALS": "methods.alternating.estimator",
     "ANLS": "methods.alternating.estimator",
     "PoissonNMF": "methods.poisson.estimator",

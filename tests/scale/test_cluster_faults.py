@@ -150,7 +150,7 @@ def test_what_comes_to_this_process_is_said_before_the_start(client, monkeypatch
     monkeypatch.setattr("provenmf.methods.memory.HINT", 100.0)
     started = []
     monkeypatch.setattr(
-        "provenmf.methods.separable.estimator.spa", lambda *_, **__: started.append(1) or 1 / 0
+        "provenmf.methods.separable.spa.spa", lambda *_, **__: started.append(1) or 1 / 0
     )
     with (
         pytest.warns(RuntimeWarning, match="SPA brings weights and lengths of 60 rows to this"),

@@ -69,7 +69,8 @@ def test_every_part_has_a_layer() -> None:
     assert not unknown
 
 
-SOLVERS = {"solver", "estimator", "run", "base", "weights"}
+SOLVERS = {"solver", "estimator", "run", "base", "weights", "anchors", "farthest"}
+SOLVERS |= {"spa", "xray", "fast_anchor", "fast_gradient", "hull", "mixture", "start"}
 
 
 def test_a_guarantee_never_imports_a_solver() -> None:

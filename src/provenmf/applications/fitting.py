@@ -15,7 +15,7 @@ from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.methods import estimator_class, make_estimator
 from provenmf.methods.memory import announce_gathering
-from provenmf.methods.separable.estimator import XRAY, SignedXRAY
+from provenmf.methods.separable.xray import XRAY, SignedXRAY
 from provenmf.results import Factorization
 
 

@@ -12,7 +12,7 @@ from provenmf.errors import InvalidInput
 from provenmf.linalg.fingerprint import same_values
 from provenmf.methods import CATALOGUE, estimator_class
 from provenmf.methods.provenance import current_names
-from provenmf.methods.separable.estimator import SignedXRAY
+from provenmf.methods.separable.xray import SignedXRAY
 from provenmf.results import Answer, Certificate, Check, Factorization, Trace
 
 

@@ -111,7 +111,7 @@ def test_a_bug_is_shown_as_a_bug(run, separable, monkeypatch):
     def broken(*arguments, **options):
         raise ValueError("shapes (3,) and (4,) are not aligned")
 
-    monkeypatch.setattr("provenmf.methods.separable.estimator.spa", broken)
+    monkeypatch.setattr("provenmf.methods.separable.spa.spa", broken)
     ran = run("fit", separable, "-k", 2, "-m", "spa")
     assert ran.code == 1
     assert "Traceback" in ran.err and "not aligned" in ran.err

@@ -21,7 +21,7 @@ from provenmf.methods.parameters import (
     StrOptions,
 )
 from provenmf.methods.run import Callback
-from provenmf.methods.separable.estimator import AnchorFactorizer
+from provenmf.methods.separable.anchors import AnchorFactorizer
 from provenmf.methods.traits import Traits
 from provenmf.methods.weights import Constraint
 from provenmf.results import Certificate, Solution

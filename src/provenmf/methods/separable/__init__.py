@@ -1,6 +1,7 @@
 """Methods that choose rows of the data as components: anchors.
 
-Read `spa.py` first, the shortest; `xray.py`, `fast_anchor.py`, `fast_gradient.py` (with
-`price.py`) and `geo_nmf.py` are alternatives from the literature, `hull.py` grows a hull.
-`anchors.py` and `farthest.py` have what they share.
+Read `spa.py` first, the shortest; `xray.py`, `fast_anchor.py` and `fast_gradient.py` are
+alternatives from the literature, each with its estimator. `anchors.py` has what they share,
+`farthest.py` the search for the farthest row in few passes, `vertices.py` means of rows around the
+anchors, `hull.py` a greedy start for MERIT. `margins.py` and `guarantee.py` say what can be proved.
 """

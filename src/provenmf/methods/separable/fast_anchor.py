@@ -22,24 +22,142 @@ and one more for each anchor that changes. Sparse data stay sparse.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks, as_blocks
 from provenmf.linalg.orthogonal import ROUNDING, orthogonal_part, orthonormal_rows
+from provenmf.methods.interruption import OnInterrupt
+from provenmf.methods.parameters import (
+    AT_LEAST_ONE,
+    CONSTRAINT,
+)
 from provenmf.methods.run import Callback, Run
+from provenmf.methods.separable import guarantee
 from provenmf.methods.separable.anchors import (
+    AnchorFactorizer,
     anchor_solution,
+    dense_rows,
     number_to_try,
     row_scales,
-    settle_number,
 )
-from provenmf.methods.separable.farthest import FarthestRows
-from provenmf.methods.separable.lookahead import Factors
-from provenmf.results import Solution, StopReason
+from provenmf.methods.separable.farthest import Factors, FarthestRows
+from provenmf.methods.traits import Traits
+from provenmf.methods.weights import Constraint
+from provenmf.results import Certificate, Solution, StopReason
 
 Floats = NDArray[np.float64]
+
+
+class FastAnchor(AnchorFactorizer):
+    """FastAnchor (Arora et al. 2013): take the row farthest from the affine span of those chosen.
+
+    Model: every row is a convex combination of a few rows of the data. Apart from the choice of
+    the first anchor, the result does not change when all rows are shifted by the same vector. Data
+    may be negative.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None, default=None
+        Number of anchors; None stops at the largest drop of the distance.
+    refine : bool, default=True
+        Do a second round that searches for each anchor again, given the others.
+    scale_rows : bool, default=False
+        Look for anchors among the rows scaled to a sum of one (for counts, such as co-occurrences).
+    n_projections : int or None, default=None
+        Look for anchors after projection onto this many random directions.
+    constraint : {"simplex", "nonnegative"}, default="simplex"
+        Constraint on the weights.
+    random_state : int, RandomState instance or None, default=None
+        For the random directions.
+    vertices, row_errors, certify, verbose, callback, on_interrupt
+        As in every estimator.
+
+    Attributes
+    ----------
+    anchors_ : array (k,)
+        Rows of the data that became the components or lie at them, in order of choice.
+    components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
+        As in every estimator.
+
+    See Also
+    --------
+    SPA : the same with the linear span.
+    MERIT : all anchors at once.
+
+    References
+    ----------
+    Arora, S. et al., "A practical algorithm for topic modeling with provable guarantees", ICML
+    2013.
+
+    Examples
+    --------
+    Corners of a triangle and its middle; where the origin lies does not matter.
+
+    >>> import numpy as np
+    >>> from provenmf import FastAnchor
+    >>> X = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0], [4 / 3, 1.0]])
+    >>> sorted(FastAnchor(n_components=3).fit(X - 1.0).anchors_.tolist())
+    [0, 1, 2]
+    """
+
+    _method = "fast_anchor"
+    traits = Traits(negative_data=True, finds_number=True, anchors=True)
+    _parameter_constraints: ClassVar[dict[str, object]] = {
+        **AnchorFactorizer._parameter_constraints,
+        "refine": ["boolean"],
+        "scale_rows": ["boolean"],
+        "n_projections": [AT_LEAST_ONE, None],
+        "constraint": [CONSTRAINT],
+    }
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        refine: bool = True,
+        scale_rows: bool = False,
+        n_projections: int | None = None,
+        constraint: Constraint = "simplex",
+        random_state: int | np.random.RandomState | None = None,
+        vertices: bool = False,
+        row_errors: ArrayLike | None = None,
+        certify: bool = True,
+        verbose: int = 0,
+        callback: Callback | None = None,
+        on_interrupt: OnInterrupt = "raise",
+    ) -> None:
+        self.n_components = n_components
+        self.refine = refine
+        self.scale_rows = scale_rows
+        self.n_projections = n_projections
+        self.constraint = constraint
+        self.random_state = random_state
+        self.vertices = vertices
+        self.row_errors = row_errors
+        self.certify = certify
+        self.verbose = verbose
+        self.callback = callback
+        self.on_interrupt = on_interrupt
+
+    def _anchors_of(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+        return fast_anchor(
+            blocks,
+            self._number_wanted(blocks.n_rows),
+            refine=self.refine,
+            scale_rows=self.scale_rows,
+            n_projections=self.n_projections,
+            rng=rng,
+            callback=self.callback,
+            verbose=self.verbose,
+        )
+
+    def _certify(self, fit: Fit) -> Certificate:
+        return guarantee.certify_fast_anchor(fit, scale_rows=self.scale_rows)
 
 
 def fast_anchor(
@@ -53,19 +171,10 @@ def fast_anchor(
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> Solution:
-    """Anchors as the rows farthest from the affine span of those before.
+    """Find the rows farthest from the affine span of those before; see `FastAnchor`.
 
-    Parameters
-    ----------
-    n_components : how many anchors; None looks for the largest drop of the distance from one
-        anchor to the next (the first is judged by its distance from the second).
-    refine : the paper's second round; each anchor is looked for again, the others given.
-    scale_rows : look for anchors among the rows divided by their sums.
-    n_projections : look for anchors after projection on that many random directions.
-
-    Returns
-    -------
-    Solution with the `distance` of each anchor tried in the trace and `drop` in its AnchorState.
+    The trace has the `distance` of each anchor tried. The first anchor has no span to be far from:
+    it is judged by its distance from the second.
     """
     points, factors, given = _points(blocks, scale_rows, n_projections, rng)
     number = number_to_try(blocks, n_components, points.n_columns + 1)
@@ -105,14 +214,15 @@ def fast_anchor(
     left = 0.0
     if chosen.squared > 0:
         left = float(np.linalg.norm(orthogonal_part(chosen.point - origin, basis)))
-    anchors, drop = settle_number(anchors, [*distances, left], n_components, run)
-    if refine and len(anchors) > 1:
-        anchors = _refined(farthest, longest, anchors)
-    return anchor_solution(blocks, anchors, drop, run)
+    found = anchor_solution(blocks, anchors, [*distances, left], n_components, run)
+    if not refine or len(found.components) == 1:
+        return found
+    anchors = _refined(farthest, longest, anchors[: len(found.components)])
+    return replace(found, components=dense_rows(blocks, anchors), anchors=np.array(anchors))
 
 
 def _refined(farthest: FarthestRows, longest: float, anchors: list[int]) -> list[int]:
-    """Arora13, Algorithm 4, second loop: each anchor again, given all the others.
+    """Choose each anchor again, given all the others: Arora13, Algorithm 4, second loop.
 
     The anchor itself stays unless another row is farther by more than rounding. One pass judges all
     anchors as if none changed. If one does, the next pass judges those behind it.
@@ -138,7 +248,7 @@ def _refined(farthest: FarthestRows, longest: float, anchors: list[int]) -> list
 
 
 def _face(corners: Floats, left_out: int) -> tuple[Floats, Floats, float]:
-    """The affine span of the other corners: normal to the one left out, a point, its height."""
+    """Return the normal of the others' affine span, a point of it, and the squared height."""
     others = np.delete(corners, left_out, axis=0)
     edges = orthonormal_rows(others[1:] - others[0])
     away = orthogonal_part(corners[left_out] - others[0], edges)
@@ -153,7 +263,7 @@ def _points(
     n_projections: int | None,
     rng: np.random.Generator | None,
 ) -> tuple[Blocks, Factors | None, tuple[Floats, ...]]:
-    """Rows among which anchors are looked for, their factors, and what these are taken from."""
+    """Return the rows among which anchors are sought, their factors, and arrays for these."""
     if n_projections is None:
         return blocks, row_scales if scale_rows else None, ()
     rng = np.random.default_rng(rng)

@@ -10,7 +10,7 @@ Gillis & Luce, "A fast gradient method for nonnegative sparse regression with se
     M, points in columns          data X, points in rows
     X                             usage U
     w                             sizes s
-    Ω                             the set above; projection in kernels/capped_rows.py
+    Ω                             the set above; projection in kernels.py
     p, close to one               prices, 1 ± 0.005 from rng: break ties between duplicates
     r                             n_components
     K                             anchors: the largest diagonal entries of U
@@ -25,26 +25,158 @@ iterates. Memory is four n × n matrices by nature.
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
-from typing import Any
+from numbers import Real
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks
 from provenmf.errors import DegenerateData, TooLarge, warn_user
-from provenmf.linalg.norms import absolute_row_sums
+from provenmf.linalg.norms import absolute_row_sums, squared_frobenius_norm, squared_residual_rows
 from provenmf.linalg.spectral import leading_eigenpairs
 from provenmf.linalg.storage import as_dense
+from provenmf.methods.base import Factorizer
+from provenmf.methods.interruption import OnInterrupt
+from provenmf.methods.parameters import (
+    AT_LEAST_ONE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Interval,
+    StrOptions,
+)
 from provenmf.methods.run import Callback, Run
+from provenmf.methods.separable import guarantee
 from provenmf.methods.separable.anchors import dense_rows
-from provenmf.methods.separable.price import Price, steered_price
-from provenmf.results import Solution, StopReason
+from provenmf.methods.separable.spa import spa
+from provenmf.methods.traits import Traits
+from provenmf.methods.weights import encode
+from provenmf.results import Certificate, Solution, StopReason
 from provenmf.results.states import FastGradientState
 
 FIRST_MOMENTUM = 0.05
+
+
+class FastGradient(Factorizer):
+    """Fast gradient method (Gillis & Luce 2018): one convex problem over n × n weights.
+
+    Model: every row is a nonnegative combination of a few rows of the data; the problem selects
+    these rows. Memory is quadratic in the number of rows: 32 n² bytes.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None, default=None
+        Number of anchors; None takes the largest gap in the sorted diagonal.
+    mu : float or "auto", default="auto"
+        Penalty for using a row at all; "auto" balances it with the error and then adapts it.
+    price_spread : float, default=0.01
+        The penalties of the rows are random between 1 ± price_spread / 2, which separates
+        duplicates.
+    max_iter : int, default=500
+        Maximum number of iterations.
+    tol : float, default=1e-06
+        Stop when the diagonal changes by less than this share of its sum.
+    memory_limit : float, default=8000000000.0
+        Bytes that the n × n matrices may take; larger problems are refused.
+    random_state : int, RandomState instance or None, default=None
+        For the prices.
+    certify, verbose, callback, on_interrupt
+        As in every estimator.
+
+    Attributes
+    ----------
+    anchors_ : array (k,)
+        Rows of the data that became the components, by decreasing diagonal entry.
+    components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
+        As in every estimator. The record's state holds the `diagonal` and the `gap`.
+
+    See Also
+    --------
+    MERIT : the same idea in linear memory.
+
+    References
+    ----------
+    Gillis, N. and Luce, R., "A fast gradient method for nonnegative sparse regression with
+    self-dictionary", IEEE Transactions on Image Processing, 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import FastGradient
+    >>> X = np.array([[4.0, 0.0], [0.0, 3.0], [2.0, 1.5], [1.0, 2.25]])
+    >>> sorted(FastGradient(n_components=2, random_state=0).fit(X).anchors_.tolist())
+    [0, 1]
+    """
+
+    _method = "fast_gradient"
+    traits = Traits(
+        negative_data=True,
+        finds_number=True,
+        anchors=True,
+        random="always",
+        block_by_block=False,
+        compares_rows=True,
+    )
+    _parameter_constraints: ClassVar[dict[str, object]] = {
+        **Factorizer._parameter_constraints,
+        "mu": [NOT_NEGATIVE, StrOptions({"auto"})],
+        "price_spread": [Interval(Real, 0, 1, closed="both")],
+        "max_iter": [AT_LEAST_ONE],
+        "tol": [NOT_NEGATIVE],
+        "memory_limit": [POSITIVE],
+    }
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        mu: float | Literal["auto"] = "auto",
+        price_spread: float = 0.01,
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        memory_limit: float = 8e9,
+        random_state: int | np.random.RandomState | None = None,
+        certify: bool = True,
+        verbose: int = 0,
+        callback: Callback | None = None,
+        on_interrupt: OnInterrupt = "raise",
+    ) -> None:
+        self.n_components = n_components
+        self.mu = mu
+        self.price_spread = price_spread
+        self.max_iter = max_iter
+        self.tol = tol
+        self.memory_limit = memory_limit
+        self.random_state = random_state
+        self.certify = certify
+        self.verbose = verbose
+        self.callback = callback
+        self.on_interrupt = on_interrupt
+
+    def _gathered_bytes(self, blocks: Blocks) -> float:
+        return 32.0 * blocks.n_rows**2  # four matrices of rows by rows; the data are no more
+
+    def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+        return fast_gradient(
+            blocks,
+            self._number_wanted(blocks.n_rows),
+            mu=self.mu,
+            price_spread=self.price_spread,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            memory_limit=self.memory_limit,
+            rng=rng,
+            callback=self.callback,
+            verbose=self.verbose,
+        )
+
+    def _certify(self, fit: Fit) -> Certificate:
+        return guarantee.certify_cone(fit)
 
 
 def fast_gradient(
@@ -60,20 +192,10 @@ def fast_gradient(
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> Solution:
-    """Anchors by the fast gradient method of GL18.
+    """Find anchors by the fast gradient method of GL18; see `FastGradient` for the parameters.
 
-    Parameters
-    ----------
-    n_components : how many anchors; None takes the largest gap in the sorted diagonal.
-    mu : price of the diagonal, or "auto": balanced at the start and then steered by the trace.
-    price_spread : width of the uniform distribution around one from which prices are drawn.
-    tol : stop when the diagonal changes by less than this fraction of its sum.
-    memory_limit : bytes the n × n matrices may take together.
-
-    Returns
-    -------
-    Solution with `objective`, `fit`, `trace` (of U) and `mu` per iteration; its state
-    has the `diagonal` (n,) and the `gap` from the last anchor's diagonal entry to the next one.
+    The trace has `objective`, `fit`, `trace` (of U) and `mu`; the state the `diagonal` of U and the
+    `gap` from the last anchor's entry to the next one.
     """
     require_memory(blocks.n_rows, memory_limit)
     rng = np.random.default_rng(rng)
@@ -139,7 +261,7 @@ class Point:
     paid: float
 
     def objective(self, mu: float) -> float:
-        """½‖X − UᵀX‖²_F + μ Σ_i p_i U_ii."""
+        """Return ½‖X − UᵀX‖²_F + μ Σ_i p_i U_ii."""
         return self.fit + mu * self.paid
 
 
@@ -153,19 +275,21 @@ class Problem:
         self.step = 1.0 / (squared_largest_singular_value(self.data) or 1.0)
 
     def nothing_used(self) -> Point:
-        """U = 0, where the method starts."""
+        """Return U = 0, where the method starts."""
         n, d = self.data.shape
         return Point(np.zeros((n, n)), np.zeros((d, n)), _half_squared(self.data), 0.0)
 
     def step_from(
         self, usage: NDArray[np.float64], product: NDArray[np.float64], mu: float
     ) -> Point:
-        """A projected gradient step from any point and its product."""
+        """Make a projected gradient step from any point and its product."""
+        from provenmf.methods.separable.kernels import project_capped_rows_in_place
+
         following = self.data @ (product - self.data.T)
         following *= -self.step
         following += usage
         following.flat[:: len(following) + 1] -= self.step * mu * self.prices
-        project(following, self.sizes)
+        project_capped_rows_in_place(following, self.sizes)
         new_product = self.data.T @ following
         paid = float(self.prices @ following.diagonal())
         return Point(following, new_product, _half_squared(self.data.T - new_product), paid)
@@ -185,21 +309,14 @@ def require_memory(n: int, limit: float) -> None:
         )
 
 
-def project(usage: NDArray[np.float64], sizes: NDArray[np.float64]) -> None:
-    """Move `usage` in place to the nearest point of GL18's set Ω."""
-    from provenmf.methods.separable.kernels import project_capped_rows_in_place
-
-    project_capped_rows_in_place(usage, sizes)
-
-
 def next_momentum(alpha: float) -> tuple[float, float]:
-    """Nesterov's constant step scheme II: extrapolation β and the next α with α₊² = (1 − α₊) α²."""
+    """Return Nesterov's β (constant step scheme II) and the next α with α₊² = (1 − α₊) α²."""
     following = (math.sqrt(alpha**4 + 4 * alpha**2) - alpha**2) / 2
     return alpha * (1 - alpha) / (alpha**2 + following), following
 
 
 def largest_entries(diagonal: NDArray[np.float64], k: int | None) -> tuple[NDArray[np.intp], float]:
-    """Rows with the k largest entries, lowest row first among equals, and the gap behind them.
+    """Return the rows with the k largest entries, lowest first among equals, and the gap behind.
 
     Rows that are not used at all are no anchors; with k = None the largest gap decides.
     """
@@ -220,7 +337,7 @@ def largest_entries(diagonal: NDArray[np.float64], k: int | None) -> tuple[NDArr
 
 
 def at_most_square(data: Any) -> NDArray[np.float64]:
-    """Dense rows with the inner products of the data's rows, in at most n dimensions.
+    """Return dense rows with the inner products of the data's rows, in at most n dimensions.
 
     Only inner products of rows enter the problem, so with more columns than rows an n × n
     factor L with L Lᵀ = X Xᵀ serves as well, and wide sparse data are never made dense.
@@ -236,7 +353,7 @@ def at_most_square(data: Any) -> NDArray[np.float64]:
 
 
 def squared_largest_singular_value(data: NDArray[np.float64]) -> float:
-    """σ₁², by Lanczos or from the Gram matrix; zero for zero data."""
+    """Return σ₁² by Lanczos or from the Gram matrix; zero for zero data."""
     if not data.any():
         return 0.0
     return float(leading_eigenpairs(data.T @ data, data.shape[1], 1).values[0])
@@ -244,3 +361,46 @@ def squared_largest_singular_value(data: NDArray[np.float64]) -> float:
 
 def _half_squared(matrix: NDArray[np.float64]) -> float:
     return 0.5 * float(np.einsum("ij,ij->", matrix, matrix))
+
+
+class Price:
+    """μ, steered towards a trace by a factor that halves at each change of direction."""
+
+    def __init__(self, mu: float, target: float | None = None) -> None:
+        self.mu = mu
+        self._target = target  # None: μ stays
+        self._stride = 0.1
+        self._lowered: bool | None = None
+
+    def steer(self, trace: float) -> None:
+        """Lower μ where too little is used, else raise it."""
+        if self._target is None:
+            return
+        lower = trace < self._target
+        if self._lowered is not None and lower != self._lowered:
+            self._stride /= 2
+        self._lowered = lower
+        self.mu *= 1 - self._stride if lower else 1 + self._stride
+
+
+def steered_price(blocks: Blocks, n_components: int | None, prices: NDArray[np.float64]) -> Price:
+    """Return μ with μ Σ p_i = ‖X − WC‖² at SPA's anchors, their U_ii being one, to be steered.
+
+    Differs: GL18's program adds 1e-3 to the squared residual, which depends on the unit of the
+    data; here a millionth of ‖X‖² is the least.
+    """
+    with warnings.catch_warnings():
+        # SPA warns of fewer independent rows than components; a cone may have dependent corners.
+        warnings.simplefilter("ignore", DegenerateData)
+        first = spa(blocks, n_components)
+    assert first.anchors is not None  # SPA always chooses rows
+    weights = encode(blocks, first.components)
+    squared, total = blocks.map_reduce(
+        lambda block, w: (
+            squared_residual_rows(block, w, first.components).sum(),
+            squared_frobenius_norm(block),
+        ),
+        weights,
+    )
+    mu = max(float(squared), 1e-6 * float(total)) / float(prices[first.anchors].sum())
+    return Price(mu, target=len(first.anchors) / 2 + 1)

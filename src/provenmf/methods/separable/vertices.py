@@ -27,7 +27,7 @@ have a rule of their own, `applications.communities.clouds`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,10 +37,7 @@ from provenmf.data import Block, Blocks
 from provenmf.errors import InvalidInput
 from provenmf.io.arrays import numbers
 from provenmf.linalg.norms import squared_row_norms
-from provenmf.linalg.scaling import inverse_where_positive
 from provenmf.linalg.storage import as_dense
-from provenmf.methods.separable.anchors import row_scales
-from provenmf.results import Solution
 
 Floats = NDArray[np.float64]
 
@@ -178,34 +175,6 @@ def average_vertices(
         averaged = 1.0 / np.sqrt(np.where(some, totals, 1.0))
         vertex_errors = np.where(some, np.maximum(averaged, vertex_errors / 2), vertex_errors)
     return Vertices(points, vertex_errors, members.sum(axis=0), members)
-
-
-def at_vertices(
-    blocks: Blocks,
-    solution: Solution,
-    errors: ArrayLike | None = None,
-    *,
-    scale_rows: bool = False,
-    with_origin: bool = False,
-) -> tuple[Solution, NDArray[np.intp]]:
-    """The solution with vertices in place of its anchors, and how many rows each is the mean of.
-
-    With `scale_rows` vertices are sought among the rows divided by their sums, and each is as large
-    as its members are on average.
-    """
-    anchors = solution.anchors
-    assert anchors is not None  # only for methods that choose rows
-    factors = blocks.map_rows(row_scales) if scale_rows else None
-    found = average_vertices(blocks, anchors, errors, factors=factors, with_origin=with_origin)
-    points = found.points
-    if factors is not None:
-        sums = inverse_where_positive(factors)
-        sizes = sums @ found.members / np.maximum(found.n_members, 1)
-        points = points * np.where(found.n_members > 0, sizes, sums[anchors])[:, None]
-    # A vertex without members stays the very row that the anchor is.
-    points = np.where(found.n_members[:, None] > 1, points, solution.components)
-    components = points.astype(blocks.dtype, copy=False)
-    return replace(solution, components=components, weights=None), found.n_members
 
 
 def lean_of_members(

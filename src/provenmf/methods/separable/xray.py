@@ -31,41 +31,158 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from operator import itemgetter
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from provenmf.data import Block, Blocks
+from provenmf.certificate.measurement import Fit
+from provenmf.data import Block, Blocks, RowArray
 from provenmf.data.base import ByRow
 from provenmf.data.parts import Part, Parts
 from provenmf.linalg.nnls import nonnegative_least_squares
 from provenmf.linalg.norms import row_sums, squared_residual_rows, squared_row_norms
 from provenmf.linalg.orthogonal import ROUNDING, first_largest, without_rounding
 from provenmf.linalg.storage import as_dense
+from provenmf.methods.interruption import OnInterrupt
+from provenmf.methods.parameters import (
+    StrOptions,
+)
 from provenmf.methods.run import Callback, Run
+from provenmf.methods.separable import guarantee
 from provenmf.methods.separable.anchors import (
+    AnchorFactorizer,
     anchor_solution,
     dense_row,
     dense_rows,
     number_to_try,
-    settle_number,
 )
-from provenmf.methods.separable.leaders import (
+from provenmf.methods.separable.farthest import (
     Chosen,
     Leaders,
     first_chosen,
     leaders,
-    leaders_in,
     places_in,
 )
-from provenmf.results import Solution, StopReason
+from provenmf.methods.traits import Traits
+from provenmf.results import Certificate, Solution, StopReason
 
 Floats = NDArray[np.float64]
 Variant = Literal["rand", "max", "dist", "greedy"]
 
 # Rows compared with all others at a time by "dist" and "greedy".
 PAIR_ROWS = 1024
+
+
+class XRAY(AnchorFactorizer):
+    """Extreme rays of the cone of the data (Kumar, Sindhwani & Kambadur 2013).
+
+    Model: every row is a nonnegative combination, of any size, of a few rows of the data.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None, default=None
+        Number of anchors; None stops at the largest drop of the residual.
+    variant : {"max", "rand", "dist", "greedy"}, default="max"
+        How the row that is explained next is chosen. "max" and "rand" are linear in the rows;
+        "dist" and "greedy" compare all pairs of rows.
+    random_state : int, RandomState instance or None, default=None
+        For "rand".
+    vertices, row_errors, certify, verbose, callback, on_interrupt
+        As in every estimator.
+
+    Attributes
+    ----------
+    anchors_ : array (k,)
+        Rows of the data that became the components or lie at them, in order of choice.
+    components_, n_components_, n_iter_, reconstruction_err_, trace_, certificate_, factorization_
+        As in every estimator.
+
+    See Also
+    --------
+    SPA : faster, for weights that sum to at most one.
+
+    References
+    ----------
+    Kumar, A., Sindhwani, V. and Kambadur, P., "Fast conical hull algorithms for near-separable
+    non-negative matrix factorization", ICML 2013.
+
+    Examples
+    --------
+    Rows of any length that combine the first two.
+
+    >>> import numpy as np
+    >>> from provenmf import XRAY
+    >>> X = np.array([[4.0, 0.0], [0.0, 3.0], [20.0, 15.0], [0.2, 0.1]])
+    >>> sorted(XRAY(n_components=2).fit(X).anchors_.tolist())
+    [0, 1]
+    """
+
+    _method = "xray"
+    traits = Traits(finds_number=True, anchors=True)
+    _parameter_constraints: ClassVar[dict[str, object]] = {
+        **AnchorFactorizer._parameter_constraints,
+        "variant": [StrOptions({"rand", "max", "dist", "greedy"})],
+    }
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        variant: Variant = "max",
+        random_state: int | np.random.RandomState | None = None,
+        vertices: bool = False,
+        row_errors: ArrayLike | None = None,
+        certify: bool = True,
+        verbose: int = 0,
+        callback: Callback | None = None,
+        on_interrupt: OnInterrupt = "raise",
+    ) -> None:
+        self.n_components = n_components
+        self.variant = variant
+        self.random_state = random_state
+        self.vertices = vertices
+        self.row_errors = row_errors
+        self.certify = certify
+        self.verbose = verbose
+        self.callback = callback
+        self.on_interrupt = on_interrupt
+
+    @property
+    def _looks_at_scaled_rows(self) -> bool:
+        return True
+
+    def _anchors_of(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+        return xray(
+            blocks,
+            self._number_wanted(blocks.n_rows),
+            variant=self.variant,
+            rng=rng,
+            callback=self.callback,
+            verbose=self.verbose,
+        )
+
+    def _final_weights(self, blocks: Blocks, solution: Solution) -> RowArray:
+        known: RowArray | None = solution.weights
+        if known is None:
+            return super()._final_weights(blocks, solution)
+        # The last projection solved the same problem.
+        dtype = blocks.dtype
+        if isinstance(known, Parts):
+            return known.mapped(lambda weights: weights.astype(dtype, copy=False))
+        return known.astype(dtype, copy=False)
+
+    def _certify(self, fit: Fit) -> Certificate:
+        return guarantee.certify_cone(fit)
+
+
+class SignedXRAY(XRAY):
+    """XRAY for rows whose entries may be negative but not their sums, by which it divides.
+
+    Words after a projection and a turn of the axes are like that (`applications.topics`).
+    """
+
+    traits = replace(XRAY.traits, negative_data=True)
 
 
 def xray(
@@ -77,18 +194,10 @@ def xray(
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> Solution:
-    """Anchors as extreme rays of the cone of nonnegative data.
+    """Find anchors as extreme rays of the cone of nonnegative data; see `XRAY`.
 
-    Parameters
-    ----------
-    n_components : how many anchors; None looks for the largest drop of the largest residual.
-    variant : how the exterior row is chosen, see above.
-    rng : for "rand".
-
-    Returns
-    -------
-    Solution with the weights of the anchors if all those found are kept, the largest `residual`
-    before each anchor in the trace, and `drop` in its state.
+    The solution has the weights of the anchors if all those found are kept, and the trace the
+    largest `residual` before each anchor.
     """
     rng = np.random.default_rng(rng)
     number = number_to_try(blocks, n_components)
@@ -113,7 +222,7 @@ def xray(
             "random": rng.bit_generator.state,
         }
     )
-    farthest = first_chosen(state.each(leaders_in))
+    farthest = first_chosen(state.each(lambda part: part[-5:]))
     for _ in run:
         if farthest.largest == 0:
             run.stop(StopReason.NOTHING_OUTSIDE)
@@ -129,14 +238,13 @@ def xray(
             scores_of = _along(row - weights @ components)
         best = first_chosen(_candidates(blocks, scores_of, given, anchors))
         anchors.append(best.row)
-        components = np.vstack([components, best.asked])
+        components = np.vstack([components, best.values])
         state = blocks.keep(_projecting(components, anchors), state, numbers)
-        farthest = first_chosen(state.each(leaders_in))
+        farthest = first_chosen(state.each(lambda part: part[-5:]))
 
     left = math.sqrt(farthest.largest)
-    kept, drop = settle_number(anchors, [*chosen_with, left], n_components, run)
-    solution = anchor_solution(blocks, kept, drop, run)
-    if kept != anchors:
+    solution = anchor_solution(blocks, anchors, [*chosen_with, left], n_components, run)
+    if len(solution.components) != len(anchors):
         return solution
     if blocks.elsewhere:
         return replace(solution, weights=state.mapped(lambda part: np.ascontiguousarray(part[2])))
@@ -220,7 +328,7 @@ def _exterior_row(
     """A row outside the cone of the anchors, chosen by the variant's rule, and its weights."""
     d = blocks.n_columns
     if variant == "max":
-        return farthest.asked[:d], farthest.asked[d:]
+        return farthest.values[:d], farthest.values[d:]
     weights, residual = (state.rows(itemgetter(place)) for place in (2, 3))
     if variant == "rand":
         row = int(rng.choice(np.flatnonzero(residual > 0)))

@@ -99,7 +99,7 @@ def test_no_more_passes_than_steps():
 def test_rows_that_are_too_long_to_bring_many_are_not_guessed(method, monkeypatch):
     data = mixtures(np.random.default_rng(1), 600, 30, 8, 0.02)
     alone = method(MemoryBlocks(data), 8)
-    monkeypatch.setattr(farthest, "BROUGHT_BYTES", 8.0 * 30 * 6)
+    monkeypatch.setattr(farthest, "FETCHED_BYTES", 8.0 * 30 * 6)
     blocks = SlowBlocks(data, block_rows=100)
     assert method(blocks, 8).anchors.tolist() == alone.anchors.tolist()
     assert blocks.passes >= 9
@@ -109,7 +109,7 @@ def test_rows_that_are_too_long_to_bring_many_are_not_guessed(method, monkeypatc
 def test_a_little_room_is_enough(room, monkeypatch):
     data = mixtures(np.random.default_rng(1), 600, 30, 8, 0.02)
     alone = spa(MemoryBlocks(data), 8)
-    monkeypatch.setattr(farthest, "BROUGHT_BYTES", 8.0 * 30 * 6 * room)
+    monkeypatch.setattr(farthest, "FETCHED_BYTES", 8.0 * 30 * 6 * room)
     blocks = SlowBlocks(data, block_rows=100)
     assert spa(blocks, 8).anchors.tolist() == alone.anchors.tolist()
     assert blocks.passes <= 9
