@@ -16,7 +16,7 @@ from collections import Counter
 import numpy as np
 from rank_problems import COLUMNS, ROWS, with_noise
 
-from provenmf.advice.rank import agreed_number, rank_evidence, settled_number
+from provenmf.advice.number import agreed_number, rank_evidence, settled_number
 from provenmf.data import as_blocks
 from provenmf.datasets.and_descent import sample_dirichlet, topic_components
 from provenmf.datasets.cones import paper_cones

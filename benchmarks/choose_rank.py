@@ -1,9 +1,9 @@
-"""How often `choose_rank` and each of its witnesses find the number, beside two published rules.
+"""How often `choose_rank` and each of its criteria find the number, beside two published rules.
 
 Forty generated problems: eight models (`rank_problems.py`), five seeds each, numbers from 2 to 7,
-odd seeds noisier. The margins of the witnesses were set on seeds 100 to 103. Real sets with known
+odd seeds noisier. The margins of the criteria were set on seeds 100 to 103. Real sets with known
 classes come from the folder given by --data, as parts of at most 400 rows and columns; classes need
-not be components. "two agree" counts problems where at least two witnesses share a number, and how
+not be components. "two agree" counts problems where at least two criteria share a number, and how
 often that number is right; elsewhere `choose_rank` gives a range.
 
 cNMF's rule and bi-cross-validation are in `rank_oracles.py`, with scikit-learn's NMF.
@@ -31,7 +31,7 @@ def judged(name, data, truth, most):
     started = time.process_time()
     found = choose_rank(data, ranks)
     seconds = time.process_time() - started
-    said = {witness.name: witness.n_components for witness in found.witnesses}
+    said = {c.name: c.n_components for c in found.criteria}
     said["two agree"] = found.n_components
     low, high = found.range or (0, 0)
     said["in the range"] = truth if low <= truth <= high else None

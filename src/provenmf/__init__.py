@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from provenmf.advice.automatic import factorize
-    from provenmf.advice.choose_rank import choose_rank
+    from provenmf.advice.choose_rank import RankChoice, choose_rank
     from provenmf.advice.diagnose import Diagnosis, diagnose
-    from provenmf.advice.new_rows import conformal_residual
-    from provenmf.advice.rank_choice import RankChoice
-    from provenmf.advice.stability import Stability, stability
+    from provenmf.advice.stability import Stability, conformal_residual, stability
     from provenmf.applications.communities import Communities, find_communities
     from provenmf.applications.parts import Parts, find_parts
     from provenmf.applications.topics import Topics, find_topics
@@ -73,9 +71,9 @@ _PUBLIC = {
     "load": "io",
     "diagnose": "advice.diagnose",
     "Diagnosis": "advice.diagnose",
-    "conformal_residual": "advice.new_rows",
+    "conformal_residual": "advice.stability",
     "choose_rank": "advice.choose_rank",
-    "RankChoice": "advice.rank_choice",
+    "RankChoice": "advice.choose_rank",
     "stability": "advice.stability",
     "Stability": "advice.stability",
     "find_topics": "applications.topics",

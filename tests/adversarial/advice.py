@@ -32,9 +32,9 @@ def rank_choice(rng: Rng, data: Any) -> None:
     found = choose_rank(
         data,
         ranks,  # type: ignore[arg-type]
-        n_resamples=int(rng.choice([0, 1, 2, 2, 2, 3, 3, 3])),
         held_out=float(rng.choice([0.1, 0.1, 0.3, 0.5, 0.5, 1e-9])),
-        repeats=int(rng.integers(1, 3)),
+        repeats=int(rng.integers(1, 4)),
+        loss=str(rng.choice(["auto", "poisson", "least-squares"])),
         random_state=int(rng.integers(100)),
     )
     strict(found.to_dict())

@@ -57,7 +57,7 @@ MORE = {
     "communities": [["--truth", "m.npy"], ["--truth", "damaged.npz"]],
     "rank": [["--ranks", "1-3"], ["--ranks", "²"], ["--ranks", "9-1"], ["-o", "page.html"]],
 }
-USUAL = {"rank": ["--resamples=2"], "parts": ["--shape=2x3"]}
+USUAL = {"rank": ["--repeats=2"], "parts": ["--shape=2x3"]}
 MORE |= {"unmix": [*MORE["unmix"], ["--resamples", "10"], ["--shape", "²x3"]]}
 FOLDERS = [["--csv", "tables"], ["--frame", "frames"], ["--checkpoint", "kept"]]
 FOLDERS += [["--checkpoint", "damaged"], ["--checkpoint", "m.npy"], ["--csv", "damaged"]]

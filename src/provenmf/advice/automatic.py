@@ -1,4 +1,4 @@
-"""Factorize in one call: the number and the method are chosen where they are not given."""
+"""Factorize in one call; choose the number and the method where they are not given."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from provenmf.advice.diagnose import applies
-from provenmf.advice.rank import settled_number
+from provenmf.advice.number import settled_number
 from provenmf.budget import resources
-from provenmf.data import as_blocks
+from provenmf.data import Block, Blocks, as_blocks
 from provenmf.errors import InvalidInput
+from provenmf.linalg.storage import stored_values
 from provenmf.methods import CATALOGUE, estimator_class, make_estimator
 from provenmf.methods.alternating.estimator import PENALTIES
 from provenmf.methods.base import Factorizer
@@ -23,19 +27,28 @@ if TYPE_CHECKING:
 
 
 AUTO = "auto"
-# What every choice is measured against: it fits any nonnegative matrix, with no condition.
+# Every choice is measured against HALS: it fits any nonnegative matrix, with no condition.
 POLISHED = "hals"
-# By which share, and by how much besides, the relative error of another method may exceed that of
-# HALS.
-ALLOWANCE = 1e-3
-ROUNDING = 1e-6
-# Where HALS starts besides its own start, and up to how many entries: each costs a fit.
-OTHER_STARTS = ("nndsvda", "spa")
-SMALL = 10**7
-# Options that all methods have; the others belong to the polished factorization.
+# Options that all methods have; the others belong to HALS.
 SHARED = ("certify", "on_interrupt", "verbose")
-# Options with which another method would give an answer to another question.
+# With these options another method would answer another question.
 ONLY_POLISHED = frozenset(["fixed_components", *PENALTIES])
+COUNTS = "The entries are counts: method='poisson' fits their likelihood instead of their squares"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Thresholds of the choice."""
+
+    # The relative error of another method may exceed that of HALS by this share and this much.
+    allowance: float = 1e-3
+    rounding: float = 1e-6
+    # Where HALS starts besides its default start, and up to how many entries: each costs a fit.
+    other_starts: tuple[str, ...] = ("nndsvda", "spa")
+    most_entries: int = 10**7
+
+
+SETTINGS = Settings()
 
 
 def factorize(
@@ -113,6 +126,8 @@ def factorize(
         else:
             estimator = make_estimator(method, n_components, random_state=random_state, **options)
             found = estimator.fit(X, checkpoint=checkpoint).factorization_
+        if found.method != "poisson" and _are_counts(as_blocks(X)):
+            notes = (*notes, COUNTS)
     return replace(found, notes=(*notes, *found.notes))
 
 
@@ -125,8 +140,8 @@ class _Task:
     random_state: RandomState
     checkpoint: str | Path | Checkpoint | None
 
-    def fitted(self, method: str, folder: str, options: dict[str, Any]) -> Factorizer:
-        """The fit of a method, which keeps its checkpoint in a folder of its own."""
+    def fit(self, method: str, folder: str, options: dict[str, Any]) -> Factorizer:
+        """Fit a method, with its checkpoint in this subfolder."""
         estimator = make_estimator(
             method, self.n_components, random_state=self.random_state, **options
         )
@@ -134,22 +149,23 @@ class _Task:
 
 
 def _automatic(task: _Task, options: dict[str, Any]) -> Factorization:
-    """The polished factorization, or that of a method whose theory holds and that fits as well."""
+    """Return the fit of HALS, or that of a method whose theory holds and that fits as well."""
     polished = _polished(task, options)
     if options.keys() & ONLY_POLISHED:
         return _because(polished, "other methods have no fixed components and no penalties")
     if not options.get("certify", True) or polished.stop_reason is StopReason.INTERRUPTED:
         return _because(polished, "the conditions of other methods were not checked")
     tried = []
+    highest = _error(polished.certificate) * (1 + SETTINGS.allowance) + SETTINGS.rounding
     for name in recovery_methods():
         shared = {option: options[option] for option in SHARED if option in options}
         try:
-            found = task.fitted(name, name, shared).factorization_
+            found = task.fit(name, name, shared).factorization_
         except InvalidInput:
             continue
         if found.certificate is None or not applies(found.certificate):
             tried.append(f"not all conditions of {CATALOGUE[name]} are established")
-        elif _error(found.certificate) > _error(polished.certificate) * (1 + ALLOWANCE) + ROUNDING:
+        elif _error(found.certificate) > highest:
             tried.append(f"{CATALOGUE[name]}, whose theory holds, fits less well")
         else:
             return _because(found, "all conditions of its theory hold on these data")
@@ -157,27 +173,44 @@ def _automatic(task: _Task, options: dict[str, Any]) -> Factorization:
 
 
 def _polished(task: _Task, options: dict[str, Any]) -> Factorization:
-    """HALS; small data from the other starts too, because one of them may lead to a better fit."""
-    best = task.fitted(POLISHED, POLISHED, options)
-    found = best.factorization_
-    small = len(found.weights) * found.components.shape[1] <= SMALL
-    if not small or "init" in options or found.stop_reason is StopReason.INTERRUPTED:
-        return found
-    start = None
-    for init in OTHER_STARTS:
+    """Fit HALS; small data from other starts too, one of which may lead to a better fit.
+
+    Only the best of these fits is certified.
+    """
+    one_start = "init" in options or np.prod(as_blocks(task.X).shape) > SETTINGS.most_entries
+    if one_start:
+        return task.fit(POLISHED, POLISHED, options).factorization_
+    quiet = options | {"certify": False}
+    best = task.fit(POLISHED, POLISHED, quiet)
+    for init in SETTINGS.other_starts:
+        if best.factorization_.stop_reason is StopReason.INTERRUPTED:
+            break
         try:
-            quiet = options | {"init": init, "certify": False, "callback": None}
-            other = task.fitted(POLISHED, f"{POLISHED}-{init}", quiet)
+            silent = quiet | {"init": init, "callback": None}
+            other = task.fit(POLISHED, f"{POLISHED}-{init}", silent)
         except InvalidInput:  # missing entries have no singular vectors
             continue
         if other.factorization_.stop_reason is StopReason.INTERRUPTED:
-            return found
-        if other.reconstruction_err_ < best.reconstruction_err_ * (1 - ALLOWANCE / 10):
-            best, start = other, init
-    if start is None:
+            break
+        if other.reconstruction_err_ < best.reconstruction_err_ * (1 - SETTINGS.allowance / 10):
+            best = other
+    found = best.factorization_
+    if not options.get("certify", True):
         return found
-    folder = f"{POLISHED}-{start}-certified"
-    return task.fitted(POLISHED, folder, options | {"init": start}).factorization_
+    certificate = best._statements(best._measured(best._blocks(task.X, reset=False), found))
+    parameters = {**found.parameters, "certify": True}
+    return replace(found, certificate=certificate, parameters=parameters)
+
+
+def _are_counts(blocks: Blocks) -> bool:
+    """Tell whether all entries are whole numbers from zero on, some of them above one."""
+
+    def tally(block: Block) -> NDArray[np.int64]:
+        values = stored_values(block)
+        return np.array([np.sum((values % 1 != 0) | (values < 0)), np.sum(values > 1)])
+
+    broken, several = blocks.map_reduce(tally)
+    return bool(broken == 0 and several > 0)
 
 
 def _check_options(stem: str, method: str, options: dict[str, Any]) -> None:
@@ -196,7 +229,7 @@ def _check_options(stem: str, method: str, options: dict[str, Any]) -> None:
 
 
 def recovery_methods() -> list[str]:
-    """Methods that establish their own conditions on data, in a few passes over the rows."""
+    """Return the methods that establish their conditions on data in a few passes over the rows."""
     traits = {name: estimator_class(name).traits for name in CATALOGUE}
     advised = [
         (known.advised, name)

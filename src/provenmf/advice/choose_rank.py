@@ -1,42 +1,245 @@
-"""Choosing the number of components: all witnesses side by side, and the range they support."""
+"""Choose the number of components: criteria side by side, and the range that they support.
+
+Every criterion judges fits of all numbers that are nested: the fit of a larger number starts from
+that of the smaller one and a component drawn from its residual. A new criterion adds its
+columns and its vote in `judge`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
 from numbers import Integral
+from textwrap import wrap
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.advice.rank_choice import RankChoice
-from provenmf.advice.rank_table import rank_table
-from provenmf.advice.sample import MOST_ENTRIES, moderate_part
-from provenmf.advice.witnesses import witnesses_of
-from provenmf.budget import generator
+from provenmf.advice.number import SETTINGS as NOISE
+from provenmf.advice.number import NoiseSpectrum, noise_spectrum, sample
+from provenmf.advice.stability import matched, silhouette
+from provenmf.advice.text_table import WIDTH, table_lines
+from provenmf.budget import for_row_slices, generator
 from provenmf.data import Blocks, as_blocks
 from provenmf.errors import InvalidInput
-from provenmf.linalg.storage import as_dense, stored_values
+from provenmf.linalg.storage import as_dense
+from provenmf.results.certificate import finite_or_none
+from provenmf.results.display import Backend, plot_curves
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Loss = Literal["least-squares", "poisson"]
+Curve = tuple[str, Sequence[int], Sequence[float | None]]
 
-MOST_RANKS = 10
+COUNTS = (
+    "The entries are counts, judged by their Poisson likelihood: errors are shares of the deviance "
+    "of a single component"
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Thresholds of the choice; the experiments are in `benchmarks/number.py`."""
+
+    most_ranks: int = 10  # tried where the user names none
+    row_share: float = 0.8  # of the rows in a repeat, as in `stability`
+    # Fits that only compare numbers stop when five iterations gain less than this share.
+    tol: float = 1e-3
+    max_iter: int = 200
+    # Held-out errors within one standard error of the least one, or this share of it, are as good.
+    as_good: float = 0.01
+    # Silhouettes this near to the largest count as equal; below the second one, components are said
+    # not to come back (cNMF's plots call 0.6 and less unstable).
+    as_clear: float = 0.01
+    come_back: float = 0.6
+    # Share of the product of the margins mixed into predicted counts: a count where the fit has a
+    # zero must not cost an infinite deviance.
+    smoothing: float = 0.01
+
+
+SETTINGS = Settings()
+
+
+class Criterion(NamedTuple):
+    """What one kind of evidence says: its number, None where it says nothing, and why."""
+
+    name: str
+    n_components: int | None
+    reason: str
+
+
+# The panels of the figure: label of the axis, and the columns that it shows.
+PANELS = {
+    "error": ("error", "held out", "floor"),
+    "agreement over resamples": ("agreement", "least", "silhouette"),
+    "singular value / noise": ("value/noise",),
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankChoice:
+    """The evidence for each number of components; made by `choose_rank`.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Rows and columns of the data.
+    ranks : tuple of int
+        The numbers compared.
+    columns : dict of str to array
+        For each number: the relative "error" of the fit, the "floor" that no factorization of
+        this rank is below, the error on entries "held out" and its spread "+/-" over the repeats
+        (with the Poisson loss, shares of the deviance from independence); "agreement" and "least",
+        the mean and smallest median cosine of the components over the repeats, and their
+        "silhouette"; "value/noise", the singular value over its noise level. A value that is not
+        known is NaN.
+    criteria : tuple of Criterion
+        What each criterion says: its number, or None, and the reason.
+    notes : tuple of str
+        What was done to the data.
+    n_components : int or None
+        The number that at least two criteria share.
+    range : tuple of int or None
+        The lowest and the highest number of any criterion; None if they have none.
+
+    See Also
+    --------
+    choose_rank : makes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import choose_rank
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.gamma(0.5, size=(40, 2)) @ rng.gamma(0.5, size=(2, 15))
+    >>> found = choose_rank(X + 0.01 * rng.random(X.shape), range(1, 5), repeats=3)
+    >>> [criterion.name for criterion in found.criteria]
+    ['held-out error', 'stability', 'spectrum']
+    """
+
+    shape: tuple[int, int]
+    ranks: tuple[int, ...]
+    columns: dict[str, Floats]
+    criteria: tuple[Criterion, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def _votes(self) -> list[int]:
+        return [c.n_components for c in self.criteria if c.n_components is not None]
+
+    @property
+    def n_components(self) -> int | None:
+        """The number that two criteria share, or None."""
+        number, count = Counter(self._votes).most_common(1)[0] if self._votes else (0, 0)
+        return number if count >= 2 else None
+
+    @property
+    def range(self) -> tuple[int, int] | None:
+        """The lowest and the highest number of any criterion."""
+        return (min(self._votes), max(self._votes)) if self._votes else None
+
+    @property
+    def verdict(self) -> str:
+        """The answer in a sentence or two."""
+        if self.range is None:
+            return "The evidence supports no number of components among those tried."
+        low, high = self.range
+        spread = f"{low}" if low == high else f"{low} to {high}"
+        if self.n_components is None:
+            return (
+                f"The evidence does not settle the number of components: it supports {spread}. "
+                "Look at the components of several numbers, and choose by what they are for."
+            )
+        names = [c.name for c in self.criteria if c.n_components == self.n_components]
+        listed = f"{', '.join(names[:-1])} and {names[-1]}"
+        said = f"{listed[:1].upper()}{listed[1:]} agree on {self.n_components} components."
+        return said if low == high else f"{said} All criteria together support {spread}."
+
+    def curves(self) -> dict[str, list[Curve]]:
+        """Return what the picture shows: curves by the label of their axis."""
+        panels: dict[str, list[Curve]] = {
+            label: [(n, self.ranks, _plain(self.columns[n])) for n in names if n in self.columns]
+            for label, names in PANELS.items()
+        }
+        return {label: curves for label, curves in panels.items() if curves}
+
+    def plot(self, backend: Backend = "plotly") -> Any:
+        """Draw all curves over the number of components as one figure.
+
+        Parameters
+        ----------
+        backend : {"plotly", "matplotlib"}, default "plotly"
+            Which package draws (extra `plot`).
+
+        Returns
+        -------
+        plotly.graph_objects.Figure or matplotlib.figure.Figure
+            The chosen number is marked by a line.
+        """
+        label, mark = "number of components", self.n_components
+        return plot_curves(self.curves(), label, self.verdict, backend, mark=mark)
+
+    def header(self) -> list[str]:
+        """Return the names of the table's columns."""
+        return ["K", *self.columns]
+
+    def rows(self) -> list[list[str]]:
+        """Return the table as texts, a line for each number."""
+        texts = [_texts(values) for values in self.columns.values()]
+        return [[str(k), *row] for k, *row in zip(self.ranks, *texts)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "shape": list(self.shape),
+            "n_components": self.n_components,
+            "range": None if self.range is None else list(self.range),
+            "verdict": self.verdict,
+            "criteria": [criterion._asdict() for criterion in self.criteria],
+            "ranks": list(self.ranks),
+            "columns": {name: _plain(values) for name, values in self.columns.items()},
+            "notes": list(self.notes),
+        }
+
+    def text(self, width: int = WIDTH) -> str:
+        """Return the table, the criteria and the verdict in lines of at most this width."""
+        lines = [*table_lines(self.header(), self.rows(), width), ""]
+        hanging = " " * min(21, width // 4)
+        for name, k, reason in self.criteria:
+            said = f"{name:16}{'-' if k is None else k:>3}  {reason}"
+            lines += wrap(said, width, subsequent_indent=hanging)
+        lines += ["", *wrap(self.verdict, width)]
+        return "\n".join(lines + [line for note in self.notes for line in wrap(note, width)])
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"RankChoice(n_components={self.n_components}, range={self.range})"
+
+    def _repr_html_(self) -> str:
+        """Return the verdict, then the table, for notebooks."""
+        return f"<p><b>{escape(self.verdict)}</b></p><pre>{escape(self.text())}</pre>"
 
 
 def choose_rank(
     X: object,
     ranks: Sequence[int] | None = None,
     *,
-    n_resamples: int = 8,
+    loss: Loss | Literal["auto"] = "auto",
+    repeats: int = 6,
     held_out: float = 0.1,
-    repeats: int = 4,
-    max_entries: int = MOST_ENTRIES,
+    max_entries: int = NOISE.sample_entries,
     random_state: int | None = 0,
     progress: Callable[[int, int], object] | None = None,
 ) -> RankChoice:
     """Show the evidence for each number of components.
 
     Factorizations of every rank are compared by their error and the least possible error, by their
-    error on held-out entries, and by whether resamples of the rows give the same components.
+    error on held-out entries, and by whether random parts of the rows give the same components.
     Singular values are compared with noise. Held-out error, stability and spectrum suggest a number
     each.
 
@@ -48,12 +251,12 @@ def choose_rank(
     ranks : sequence of int or None, default=None
         The numbers to compare; None uses 1 to 10, or fewer for small data. Only these numbers can
         be chosen.
-    n_resamples : int, default=8
-        Fits to 80 % of the rows for each number.
+    loss : {"auto", "least-squares", "poisson"}, default="auto"
+        What the fits minimize; "auto" uses the Poisson likelihood for counts.
+    repeats : int, default=6
+        Fits of each number to 80 % of the rows with some entries held out.
     held_out : float, default=0.1
-        Share of the entries that a fit does not see.
-    repeats : int, default=4
-        Number of times to hold out other entries.
+        Share of the entries that a repeat does not see.
     max_entries : int, default=200000
         Larger data are judged on a sample of the rows, and of the columns with their energy as
         weight; a note says so.
@@ -83,31 +286,28 @@ def choose_rank(
     >>> from provenmf import choose_rank
     >>> rng = np.random.default_rng(0)
     >>> X = rng.poisson(5 * rng.gamma(0.5, size=(60, 3)) @ rng.gamma(0.5, size=(3, 20)))
-    >>> found = choose_rank(X, range(1, 6), n_resamples=4, repeats=2)
+    >>> found = choose_rank(X, range(1, 6))
     >>> found.n_components
     3
     """
     rng = generator(random_state)
-    matrix, counts, notes = _prepared(as_blocks(X), max_entries, rng)
-    chosen = _checked_ranks(ranks, matrix.shape)
+    blocks = as_blocks(X)
+    matrix, notes = _prepared(blocks, max_entries, rng)
+    counts = bool(np.all(np.nan_to_num(matrix) % 1 == 0)) and np.nanmax(matrix) > 1
+    numbers = _checked_ranks(ranks, matrix.shape)
     for name, value, legal in (
-        ("n_resamples", n_resamples, n_resamples >= 2),
-        ("repeats", repeats, repeats >= 1),
+        ("loss", loss, loss in ("auto", "least-squares", "poisson")),
+        ("repeats", repeats, repeats >= 2),
         ("held_out", held_out, 0 < held_out < 1),
     ):
         if not legal:
             raise InvalidInput("is out of range", argument=name, value=value)
-    table = rank_table(
-        matrix,
-        chosen,
-        n_resamples=n_resamples,
-        repeats=repeats,
-        held_out=held_out,
-        counts=counts,
-        rng=rng,
-        progress=progress,
-    )
-    return RankChoice(as_blocks(X).shape, table, witnesses_of(table), notes)
+    if loss == "auto":
+        loss = "poisson" if counts else "least-squares"
+        if counts:
+            notes.append(COUNTS)
+    columns, criteria = judge(matrix, numbers, loss, repeats, held_out, rng, progress)
+    return RankChoice(blocks.shape, tuple(numbers), columns, tuple(criteria), tuple(notes))
 
 
 def _checked_ranks(ranks: Sequence[int] | None, shape: tuple[int, int]) -> list[int]:
@@ -117,7 +317,7 @@ def _checked_ranks(ranks: Sequence[int] | None, shape: tuple[int, int]) -> list[
             f"X has shape {shape}: the number of components has nothing to be chosen from"
         )
     if ranks is None:
-        return list(range(1, min(MOST_RANKS, most) + 1))
+        return list(range(1, min(SETTINGS.most_ranks, most) + 1))
     try:
         numbers = list(ranks)
     except TypeError:  # one number
@@ -133,13 +333,10 @@ def _checked_ranks(ranks: Sequence[int] | None, shape: tuple[int, int]) -> list[
     return sorted({int(k) for k in numbers})
 
 
-def _prepared(
-    blocks: Blocks, most: int, rng: np.random.Generator
-) -> tuple[Floats, bool, tuple[str, ...]]:
-    """A dense matrix of moderate size, whether its entries are counts, and what was done."""
+def _prepared(blocks: Blocks, most: int, rng: np.random.Generator) -> tuple[Floats, list[str]]:
+    """Return a dense matrix of moderate size without empty rows and columns, and what was done."""
     n, d = blocks.shape
-    part, columns = moderate_part(blocks, rng, most)
-    counts = blocks.is_sparse and bool(np.all(stored_values(part) % 1 == 0))
+    part, columns = sample(blocks, rng, most)
     matrix = np.ascontiguousarray(as_dense(part[:, columns]), dtype=np.float64)
     observed = matrix[~np.isnan(matrix)]
     if not np.isfinite(observed).all() or (observed < 0).any():
@@ -152,10 +349,239 @@ def _prepared(
         raise InvalidInput("X has no entry that is not zero: there is nothing to factorize")
     kept = (np.nan_to_num(matrix) > 0).any(axis=1)
     matrix = matrix[kept][:, (np.nan_to_num(matrix[kept]) > 0).any(axis=0)]
-    notes = []
-    if matrix.shape != (n, d):
-        notes.append(
-            f"Judged on {matrix.shape[0]:,} of {n:,} rows and {matrix.shape[1]:,} of {d:,} columns"
-            + (", those with the most energy" if len(columns) < d else "")
-        )
-    return matrix, counts, tuple(notes)
+    if matrix.shape == (n, d):
+        return matrix, []
+    most_energy = ", those with the most energy" if len(columns) < d else ""
+    judged = f"Judged on {matrix.shape[0]:,} of {n:,} rows and {matrix.shape[1]:,} of {d:,} columns"
+    return matrix, [judged + most_energy]
+
+
+def judge(
+    matrix: Floats,
+    ranks: Sequence[int],
+    loss: Loss,
+    repeats: int,
+    held_out: float,
+    rng: np.random.Generator,
+    progress: Callable[[int, int], object] | None = None,
+) -> tuple[dict[str, Floats], list[Criterion]]:
+    """Return the columns of the table and the criteria, for a dense matrix; NaN is missing."""
+    seen, values = ~np.isnan(matrix), np.nan_to_num(matrix)
+    n, done = len(matrix), [0]
+    size = max(1, round(SETTINGS.row_share * n))
+    jobs: list[tuple[NDArray[np.intp], Mask]] = [(np.arange(n), seen)]
+    for _ in range(repeats):
+        rows = np.sort(rng.choice(n, size, replace=False))
+        jobs.append((rows, seen[rows] & (rng.random((size, matrix.shape[1])) >= held_out)))
+    components: list[list[Floats]] = [[] for _ in jobs]
+    errors = np.empty((len(jobs), len(ranks)))
+
+    def fit(which: slice) -> None:
+        rows, mask = jobs[which.start]
+        judged = mask if which.start == 0 else seen[rows] & ~mask
+        base = _independent(values[rows], mask)
+        for place, (weights, found) in enumerate(nested_fits(values[rows], mask, ranks, loss)):
+            components[which.start].append(found)
+            errors[which.start, place] = _error(values[rows], weights @ found, base, judged, loss)
+            done[0] += 1
+            if progress is not None:
+                progress(done[0], len(jobs) * len(ranks))
+
+    for_row_slices(fit, len(jobs), slice_rows=1)
+    columns, spectrum = {}, None
+    if seen.all():
+        # Poisson noise has the same size everywhere once the margins are divided out.
+        even = values / np.sqrt(_independent(values, seen)) if loss == "poisson" else values
+        spectrum = noise_spectrum(even, max(ranks) + 1, rng)
+    columns["error"] = errors[0]
+    if spectrum is not None and loss == "least-squares":
+        columns["floor"] = _floors(spectrum.values, ranks)
+    columns["held out"] = errors[1:].mean(axis=0)
+    columns["+/-"] = errors[1:].std(axis=0)
+    columns |= _agreement(components)
+    if spectrum is not None:
+        ratios = spectrum.values[: len(spectrum.noise)] / spectrum.noise
+        known = [ratios[k - 1] if k <= len(ratios) else np.nan for k in ranks]
+        columns["value/noise"] = np.array(known)
+    criteria = [
+        _by_held_out(ranks, errors[1:]),
+        _by_stability(ranks, columns["silhouette"]),
+        _by_spectrum(ranks, spectrum),
+    ]
+    return columns, criteria
+
+
+def _agreement(components: Sequence[Sequence[Floats]]) -> dict[str, Floats]:
+    """Compare the components of the fit to all rows with those of the others, for each number."""
+    found = []
+    for whole, *others in zip(*components):
+        cosines, counterparts = matched(whole, others)
+        medians, grouped = np.median(cosines, axis=0), silhouette(counterparts)
+        found.append((medians.mean(), medians.min(), np.nan if grouped is None else grouped))
+    return dict(zip(("agreement", "least", "silhouette"), np.array(found).T))
+
+
+def nested_fits(
+    values: Floats, mask: Mask, ranks: Sequence[int], loss: Loss
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield weights and components of each number, each started from those of the last.
+
+    Entries outside the mask are not seen. With the least squares loss they are imputed by the
+    product before every iteration of HALS, with the Poisson loss the multiplicative updates leave
+    them out; neither iteration raises the loss of the entries that are seen.
+    """
+    n, d = values.shape
+    weights, components = np.empty((n, 0)), np.empty((0, d))
+    for k in ranks:
+        while len(components) < k:
+            left = np.where(mask, values - weights @ components, 0.0)
+            column, row = _leading_pair(left)
+            weights = np.column_stack([weights, column])
+            components = np.vstack([components, row])
+        improve = _hals_iteration if loss == "least-squares" else _poisson_iteration
+        last = np.inf
+        for number in range(SETTINGS.max_iter):
+            weights, components = improve(values, mask, weights, components)
+            if number % 5 == 4:
+                level = _loss(values, weights @ components, mask, loss)
+                if last - level <= SETTINGS.tol * level:
+                    break
+                last = level
+        yield weights, components
+
+
+def _leading_pair(left: Floats) -> tuple[Floats, Floats]:
+    """Return the nonnegative column and row that explain most of a residual, none of them zero."""
+    positive = np.maximum(left, 0.0)
+    row = positive[np.argmax(np.einsum("ij,ij->i", positive, positive))]
+    if not row.any():
+        return np.zeros(len(left)), np.full(left.shape[1], 1e-12)
+    for _ in range(10):
+        column = np.maximum(left @ row, 0.0)
+        row = np.maximum(left.T @ column, 0.0)
+        if not row.any():
+            return np.zeros(len(left)), positive.mean(axis=0) + 1e-12
+        row /= np.linalg.norm(row)
+    column = np.maximum(left @ row, 0.0)
+    # Multiplicative updates cannot leave zero.
+    scale = np.sqrt(np.linalg.norm(column))
+    return (column + 1e-2 * column.mean()) / max(scale, 1e-300), (row + 1e-2 * row.mean()) * scale
+
+
+def _hals_iteration(
+    values: Floats, mask: Mask, weights: Floats, components: Floats
+) -> tuple[Floats, Floats]:
+    complete = bool(mask.all())
+    full = values if complete else np.where(mask, values, weights @ components)
+    weights = _coordinate_sweep(weights, full @ components.T, components @ components.T)
+    full = values if complete else np.where(mask, values, weights @ components)
+    features = _coordinate_sweep(components.T, full.T @ weights, weights.T @ weights)
+    return weights, np.ascontiguousarray(features.T)
+
+
+def _coordinate_sweep(factor: Floats, pull: Floats, gram: Floats) -> Floats:
+    """Solve for one column after the other, the others fixed (HALS)."""
+    factor = factor.copy()
+    for j in np.flatnonzero(np.diag(gram) > 0):
+        step = (pull[:, j] - factor @ gram[:, j]) / gram[j, j]
+        factor[:, j] = np.maximum(factor[:, j] + step, 0.0)
+    return factor
+
+
+def _poisson_iteration(
+    values: Floats, mask: Mask, weights: Floats, components: Floats
+) -> tuple[Floats, Floats]:
+    seen = mask.astype(np.float64)
+    tiny = np.finfo(np.float64).tiny
+
+    def ratio() -> Floats:
+        return np.asarray(seen * values / np.maximum(weights @ components, tiny))
+
+    weights = weights * (ratio() @ components.T) / np.maximum(seen @ components.T, tiny)
+    components = components * (weights.T @ ratio()) / np.maximum(weights.T @ seen, tiny)
+    return weights, components
+
+
+def _loss(values: Floats, means: Floats, judged: Mask, loss: Loss) -> float:
+    """Return the sum of squares, or of x log(x / m) - x + m, over the judged entries."""
+    if loss == "least-squares":
+        return float(np.sum((values - means) ** 2, where=judged))
+    logs = np.log(np.maximum(values, 1e-300) / np.maximum(means, 1e-300))
+    return float(np.sum(values * logs - values + means, where=judged))
+
+
+def _error(values: Floats, product: Floats, base: Floats, judged: Mask, loss: Loss) -> float:
+    """Return the error on the judged entries as a share: of their norm, or of base's deviance."""
+    if loss == "least-squares":
+        total = _loss(values, np.zeros_like(values), judged, loss)
+        return float(np.sqrt(_loss(values, product, judged, loss) / total)) if total > 0 else 0.0
+    mixed = (1 - SETTINGS.smoothing) * product + SETTINGS.smoothing * base
+    total = _loss(values, base, judged, loss)
+    return _loss(values, mixed, judged, loss) / total if total > 0 else 0.0
+
+
+def _independent(values: Floats, mask: Mask) -> Floats:
+    """Return the product of the margins, scaled for entries that are not seen."""
+    values = np.where(mask, values, 0.0)
+    rows = values.sum(axis=1) / np.maximum(mask.mean(axis=1), 1e-12)
+    columns = values.sum(axis=0) / np.maximum(mask.mean(axis=0), 1e-12)
+    return np.outer(rows, columns) / max(float(np.sqrt(rows.sum() * columns.sum())), 1e-300) + 1e-12
+
+
+def _floors(values: Floats, ranks: Sequence[int]) -> Floats:
+    """Return the least relative error of any product of each rank (Eckart & Young 1936)."""
+    squares = values**2
+    return np.array([np.sqrt(squares[k:].sum() / squares.sum()) for k in ranks])
+
+
+def _by_held_out(ranks: Sequence[int], errors: Floats) -> Criterion:
+    """Take the smallest number that predicts hidden entries as well as the best one."""
+    name, means = "held-out error", errors.mean(axis=0)
+    best = int(np.argmin(means))
+    worse = errors - errors[:, [best]]  # under the same masks
+    standard_error = worse.std(axis=0, ddof=1) / np.sqrt(len(worse))
+    slack = np.maximum(SETTINGS.as_good * means[best], standard_error)
+    chosen = int(np.argmax(worse.mean(axis=0) <= slack))
+    k = ranks[chosen]
+    if best == len(ranks) - 1 and len(ranks) > 1 and chosen == best:
+        return Criterion(name, None, f"still falls at {k}, the largest number tried")
+    if chosen == best:
+        return Criterion(name, k, f"smallest error on held-out entries, {means[best]:.3g}")
+    return Criterion(
+        name, k, f"error {means[chosen]:.3g}, as good as the smallest ({means[best]:.3g})"
+    )
+
+
+def _by_stability(ranks: Sequence[int], silhouettes: Floats) -> Criterion:
+    """Take the number whose components come back most clearly."""
+    name, scores = "stability", np.nan_to_num(silhouettes, nan=-1.0)
+    best = float(scores.max())
+    if best < SETTINGS.come_back:
+        return Criterion(name, None, "no number above 1 has components that resamples find again")
+    k = ranks[int(np.flatnonzero(scores >= best - SETTINGS.as_clear)[-1])]
+    return Criterion(name, k, f"resamples find the same components (silhouette {best:.2f})")
+
+
+def _by_spectrum(ranks: Sequence[int], spectrum: NoiseSpectrum | None) -> Criterion:
+    """Count the singular values above the noise."""
+    name, most = "spectrum", max(ranks)
+    if spectrum is None:
+        return Criterion(name, None, "not available with missing entries")
+    k = spectrum.n_components
+    if k > most:
+        return Criterion(name, None, f"more than {most} singular values exceed the noise")
+    if k == 0:
+        return Criterion(name, None, "no singular value exceeds the noise")
+    return Criterion(name, k, f"singular values above {NOISE.margin} times the noise")
+
+
+def _plain(values: Floats) -> list[float | None]:
+    return [finite_or_none(float(value)) for value in values]
+
+
+def _texts(values: Floats) -> list[str]:
+    """Return three decimals, or two digits where those would be zeros."""
+    return [
+        "-" if np.isnan(v) else f"{v:.3f}" if v == 0 or not abs(v) < 1e-2 else f"{v:.1e}"
+        for v in values.tolist()
+    ]

@@ -1,4 +1,4 @@
-"""Which guarantee can apply to this data: try the methods, and compare their certificates."""
+"""Say which guarantee can apply to data: try the methods and compare their certificates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from provenmf.advice.rank import (
+from provenmf.advice.number import (
     RankEvidence,
     agreed_number,
     objection_to,
@@ -28,14 +28,21 @@ from provenmf.methods.alternating.estimator import HALS
 from provenmf.results import Certificate
 from provenmf.results.certificate import Measure, finite_or_none
 
-# Data with so many times more columns than rows may be turned.
-WIDE = 5
-# A model explains data nearly as well as any product of its rank up to this factor and this error.
-NEARLY, EXACTLY = 1.5, 1e-3
-# With a larger error a model explains too little to speak of one.
-EXPLAINED = 0.3
-# How often independent weights may be called correlated.
-BY_CHANCE = 0.01
+
+@dataclass(frozen=True)
+class Settings:
+    """Thresholds of the advice; `benchmarks/diagnose.py` shows how often it is right."""
+
+    wide: int = 5  # times more columns than rows: the data may have to be transposed
+    # A model explains data nearly as well as any product of its rank up to this factor, and this
+    # error; with an error above the last number it explains too little to speak of one.
+    nearly: float = 1.5
+    exactly: float = 1e-3
+    explained: float = 0.3
+    by_chance: float = 0.01  # how often independent weights may be called correlated
+
+
+SETTINGS = Settings()
 
 RANK_HEADER = ("evidence", "number", "drop", "clear")
 TABLE_HEADER = ("method", "holds", "fails", "unknown", "error", "floor", "bound")
@@ -101,14 +108,14 @@ class Diagnosis:
 
     @property
     def recommended(self) -> str | None:
-        """The first method whose theory holds here, or None; one component is no advice."""
+        """The first method whose theory holds here, or None; one component is not recommended."""
         if self.n_components == 1 and not self.agreed:
             return None
         return next((m for m, c in self.certificates.items() if applies(c)), None)
 
     @property
     def resembles(self) -> str | None:
-        """Whose model the data resemble by errors and weights; that proves nothing."""
+        """The method whose model the data resemble by errors and weights; not a proof."""
         if self.n_components == 1 and not self.agreed:
             return None
         if self._near in (None, "and_descent") and self._hals_is_near:
@@ -117,7 +124,7 @@ class Diagnosis:
 
     @property
     def _hals_is_near(self) -> bool:
-        """Whether HALS, which needs no model of the weights, explains the data nearly as well."""
+        """Tell whether HALS, which has no model of the weights, fits the data nearly as well."""
         return self.polished is not None and _near_the_floor(self.polished)
 
     @property
@@ -126,7 +133,7 @@ class Diagnosis:
         return next((m for m, c in self.certificates.items() if _near_the_floor(c)), None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return plain data for JSON."""
         return {
             "shape": list(self.shape),
             "rank": [{**vars(item), "drop": finite_or_none(item.drop)} for item in self.rank],
@@ -141,7 +148,7 @@ class Diagnosis:
         }
 
     def text(self, width: int = WIDTH) -> str:
-        """The evidence, the table of methods and the advice, in lines of at most this width."""
+        """Return evidence, table of methods and advice in lines of at most this width."""
         hint = turned_note(self.shape)
         lines = [f"{self.shape[0]:,} rows (data points), {self.shape[1]:,} columns"]
         lines += wrap(hint, width)
@@ -196,7 +203,7 @@ class Diagnosis:
         if self.resembles == self._near:
             return (
                 f"{unproved} {name} fits the data by its error alone, which is at most "
-                f"{NEARLY:g} times the least error of any factorization of this rank."
+                f"{SETTINGS.nearly:g} times the least error of any factorization of this rank."
             )
         how = "uncorrelated" if self.uncorrelated else "correlated"
         return (
@@ -268,7 +275,7 @@ def diagnose(
 
 
 def _polished(X: object, n_components: int) -> tuple[Certificate | None, bool | None]:
-    """The certificate of HALS, and whether its weights look uncorrelated; nothing if it refuses."""
+    """Return the certificate of HALS, and whether its weights look uncorrelated."""
     try:
         found = HALS(n_components, random_state=0).fit(X).factorization_
     except InvalidInput:
@@ -277,9 +284,9 @@ def _polished(X: object, n_components: int) -> tuple[Certificate | None, bool | 
 
 
 def look_uncorrelated(weights: NDArray[np.floating]) -> bool:
-    """Whether no two columns are more correlated than chance allows, by the normal approximation.
+    """Tell whether no two columns are more correlated than chance allows.
 
-    The correlation of n independent pairs has a standard deviation of 1/√n.
+    The correlation of n independent pairs is about normal, with a standard deviation of 1/√n.
     """
     spread = weights.std(axis=0)
     used = weights[:, spread > 1e-9 * np.abs(weights).max(axis=0, initial=0.0)]
@@ -288,17 +295,17 @@ def look_uncorrelated(weights: NDArray[np.floating]) -> bool:
         return True
     pairs = np.triu_indices(k, 1)
     largest = float(np.abs(np.corrcoef(used, rowvar=False)[pairs]).max())
-    return largest <= float(norm.isf(BY_CHANCE / (2 * len(pairs[0])))) / math.sqrt(n)
+    return largest <= float(norm.isf(SETTINGS.by_chance / (2 * len(pairs[0])))) / math.sqrt(n)
 
 
 def advised_methods() -> list[str]:
-    """The methods that `diagnose` tries by itself, the preferred one first."""
+    """Return the methods that `diagnose` tries by default, the preferred one first."""
     places = {stem: estimator_class(stem).traits.advised for stem in CATALOGUE}
     return sorted((s for s in places if places[s] is not None), key=lambda s: places[s] or 0)
 
 
 def applies(certificate: Certificate) -> bool:
-    """A bound is proved, or every condition of the method is established."""
+    """Tell whether a bound is proved, or every condition of the method is established."""
     statuses = _statuses(certificate)
     return bool(certificate.bounds.get("relative_error")) or (
         bool(statuses) and all(status == "holds" for status in statuses)
@@ -308,11 +315,13 @@ def applies(certificate: Certificate) -> bool:
 def _near_the_floor(certificate: Certificate) -> bool:
     error = _number(certificate.measures.get("relative_error"))
     floor = certificate.bounds.get("relative_error_lower_bound")
-    return floor is not None and error <= min(NEARLY * floor + EXACTLY, EXPLAINED)
+    if floor is None:
+        return False
+    return error <= min(SETTINGS.nearly * floor + SETTINGS.exactly, SETTINGS.explained)
 
 
 def _statuses(certificate: Certificate) -> list[str]:
-    """Of the method's own conditions; whether parts are unique is not one of them."""
+    """Return the status of each condition of the method; uniqueness of parts is not one."""
     return [c.status for c in certificate.checks if c.name not in ABOUT_PARTS]
 
 
@@ -332,8 +341,8 @@ def _number(value: Measure | None) -> float:
 
 
 def turned_note(shape: tuple[int, int]) -> str:
-    """A hint that data points may be the columns; empty if there are more rows than columns."""
-    if shape[1] < WIDE * shape[0]:
+    """Return a hint that columns may be the data points; empty unless there are many."""
+    if shape[1] < SETTINGS.wide * shape[0]:
         return ""
     return (
         f"There are {shape[1]:,} columns for {shape[0]:,} rows. If the columns are the data "

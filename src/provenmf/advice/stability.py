@@ -1,18 +1,22 @@
-"""Whether the same components come back from other seeds and other samples of the rows."""
+"""Judge components by other rows: do resamples find them again, and do they explain new rows."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics import silhouette_score
+from sklearn.model_selection import train_test_split
 
+from provenmf.advice.text_table import table_lines
 from provenmf.budget import for_row_slices, generator
+from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks, as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.scaling import unit_rows
@@ -25,10 +29,11 @@ Done = Callable[[int, int], object]
 
 # Cosine from which a component counts as the same one.
 SAME = 0.9
-ASSUMES = "the next resample is drawn like these: a random part of these rows, and another seed"
+EXCHANGEABLE = "new rows come from where these came from, in any order (exchangeable)"
+LIKE_THESE = "the next resample is drawn like these: a random part of these rows, and another seed"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stability:
     """How well components agree over resamples; made by `stability`.
 
@@ -75,11 +80,11 @@ class Stability:
 
     @property
     def is_stable(self) -> NDArray[np.bool_]:
-        """Which components come back with a median cosine of at least 0.9."""
+        """Tell which components come back with a median cosine of at least 0.9."""
         return self.agreement >= SAME
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return plain data for JSON."""
         return {
             "agreement": self.agreement.tolist(),
             "lowest": self.lowest.tolist(),
@@ -88,34 +93,23 @@ class Stability:
             "share": self.share,
         }
 
-    def _verdict(self) -> str:
+    def __repr__(self) -> str:
         found = int(self.is_stable.sum())
         return (
             f"{found} of {len(self.agreement)} components are stable: {self.n_resamples} resamples "
             f"of {self.share:.0%} of the rows find them again (median cosine {SAME} or more)."
         )
 
-    def _rows(self) -> list[tuple[str, str, str]]:
-        return [
+    def __str__(self) -> str:
+        rows = [
             (f"Component {i}", f"{median:.3f}", f"{least:.3f}")
             for i, (median, least) in enumerate(zip(self.agreement, self.lowest), 1)
         ]
-
-    def __str__(self) -> str:
-        lines = [self._verdict(), "", f"{'':14}{'agreement':>10}{'lowest':>10}"]
-        return "\n".join(lines + [f"{a:14}{b:>10}{c:>10}" for a, b, c in self._rows()])
-
-    def __repr__(self) -> str:
-        return f"Stability({self._verdict()})"
+        return "\n".join([repr(self), "", *table_lines(("", "agreement", "lowest"), rows)])
 
     def _repr_html_(self) -> str:
-        """The verdict and a table, for notebooks."""
-        head = "<tr><th></th><th>agreement</th><th>lowest</th></tr>"
-        body = "".join(
-            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
-            for row in self._rows()
-        )
-        return f"<div><p>{escape(self._verdict())}</p><table>{head}{body}</table></div>"
+        """Return the verdict and the table, for notebooks."""
+        return f"<pre>{escape(str(self))}</pre>"
 
 
 def stability(
@@ -180,12 +174,13 @@ def stability(
     components = fitted.components_.astype(np.float64)
     cosines, counterparts = matched(components, found)
     lowest = cosines.min(axis=0)
-    consensus = np.median(unit_rows(counterparts.reshape(-1, components.shape[1])).reshape(
-        counterparts.shape), axis=0)  # fmt: skip
+    flat = unit_rows(counterparts.reshape(-1, components.shape[1]))
+    consensus = np.median(flat.reshape(counterparts.shape), axis=0)
     scale = np.linalg.norm(components, axis=1, keepdims=True)
-    estimate = Estimate(float(lowest.min()), n_resamples / (n_resamples + 1), ASSUMES)
+    estimate = Estimate(float(lowest.min()), n_resamples / (n_resamples + 1), LIKE_THESE)
+    _state(fitted, "agreement_of_components_over_resamples", estimate)
     return Stability(
-        factorization=_with_estimate(fitted.factorization_, estimate),
+        factorization=fitted.factorization_,
         agreement=np.median(cosines, axis=0),
         lowest=lowest,
         consensus=unit_rows(consensus) * scale,
@@ -204,7 +199,7 @@ def resampled(
     rng: np.random.Generator,
     progress: Done | None = None,
 ) -> list[Floats]:
-    """Components (k, d) of fits to random parts of the rows, each with a seed of its own."""
+    """Return the components (k, d) of fits to random parts of the rows, with different seeds."""
     size = max(1, round(share * blocks.n_rows))
     jobs = [
         (
@@ -226,7 +221,7 @@ def resampled(
 
 
 def matched(components: Floats, found: Sequence[Floats]) -> tuple[Floats, Floats]:
-    """Cosines (m, k) of components with their counterparts in m fits, and these (m, k, d).
+    """Return cosines (m, k) of components with their counterparts in m fits, and these (m, k, d).
 
     A component without a counterpart, where a fit has fewer, has cosine and counterpart zero.
     """
@@ -240,7 +235,7 @@ def matched(components: Floats, found: Sequence[Floats]) -> tuple[Floats, Floats
 
 
 def silhouette(counterparts: Floats) -> float | None:
-    """Mean silhouette of unit vectors in the groups of their components."""
+    """Return the mean silhouette of unit vectors in the groups of their components."""
     m, k, d = counterparts.shape
     points = unit_rows(counterparts.reshape(-1, d))
     groups = np.tile(np.arange(k), m)
@@ -259,9 +254,127 @@ def _seeded(estimator: Factorizer, rng: np.random.Generator, *, certify: bool) -
     return fresh
 
 
-def _with_estimate(factorization: Factorization, estimate: Estimate) -> Factorization:
-    said = Certificate(
-        factorization.method, estimates={"agreement_of_components_over_resamples": estimate}
+def _state(fitted: Factorizer, name: str, estimate: Estimate) -> None:
+    """Add an estimate to the certificate of an estimator and to that of its record."""
+    said = Certificate(fitted._method, estimates={name: estimate})
+    known = getattr(fitted, "certificate_", None)
+    fitted.certificate_ = said if known is None else known.join(said)
+    fitted.factorization_ = replace(fitted.factorization_, certificate=fitted.certificate_)
+
+
+class ConformalResidual(NamedTuple):
+    """An estimator fitted on a part of the rows, and what the others say about new rows."""
+
+    estimator: Factorizer
+    estimate: Estimate
+
+
+def conformal_residual(
+    estimator: Factorizer,
+    X: object,
+    *,
+    confidence: float = 0.9,
+    held_out: float = 0.25,
+    relative: bool = False,
+    random_state: int | np.random.RandomState | None = None,
+) -> ConformalResidual:
+    """Fit on a part of the rows and bound the residual of a new row by the others.
+
+    The residual of a row x is ‖x − w @ components‖ with w from `transform`. The bound is an
+    estimate: it holds with the given confidence over the draw of all rows, those kept aside and
+    the new one, if they are exchangeable. It is about the components fitted here, which have not
+    seen the rows kept aside; no such bound follows for components fitted on all rows.
+
+    Parameters
+    ----------
+    estimator : Factorizer
+        Any estimator of this package; it is cloned, not changed.
+    X : array, sparse matrix or frame of shape (n_rows, n_columns)
+        Rows are data points.
+    confidence : float, default=0.9
+        Probability with which a new row is within the bound.
+    held_out : float, default=0.25
+        Share of the rows to keep aside.
+    relative : bool, default=False
+        Divide each residual by the length of its row.
+    random_state : int, RandomState or None, default=None
+        Which rows are kept aside.
+
+    Returns
+    -------
+    ConformalResidual
+        `estimator`, the fitted clone, whose certificate contains the estimate; and `estimate`.
+
+    Raises
+    ------
+    InvalidInput
+        Too few rows would be kept aside for this confidence, or rows have missing entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import HALS, conformal_residual
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((200, 3)) @ rng.random((3, 20)) + 0.01 * rng.random((200, 20))
+    >>> fitted, estimate = conformal_residual(HALS(3, random_state=0), X, random_state=0)
+    >>> estimate.confidence, estimate.value < 0.02
+    (0.9, True)
+    """
+    for name, value in (("confidence", confidence), ("held_out", held_out)):
+        if not 0 < value < 1:
+            raise InvalidInput("must lie between 0 and 1", argument=name, value=value)
+    rest, aside = _split(X, held_out, confidence, random_state)
+    fitted = clone(estimator).fit(rest)
+    fit = Fit(
+        as_blocks(aside),
+        Factorization(fitted._method, fitted.transform(aside), fitted.components_),
+        products=False,
     )
-    known = factorization.certificate
-    return replace(factorization, certificate=said if known is None else known.join(said))
+    residuals = fit.residuals * fit.unit
+    if np.isnan(residuals).any():
+        raise InvalidInput(
+            "has rows with missing entries, whose residual is not known",
+            argument="X",
+            remedy="leave these rows out",
+        )
+    if relative:
+        lengths = fit.lengths * fit.unit
+        residuals = np.divide(residuals, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    estimate = Estimate(residual_bound(residuals, confidence), confidence, EXCHANGEABLE)
+    name = "relative_residual_of_a_new_row" if relative else "residual_of_a_new_row"
+    _state(fitted, name, estimate)
+    return ConformalResidual(fitted, estimate)
+
+
+def _split(
+    X: Any, held_out: float, confidence: float, random_state: int | np.random.RandomState | None
+) -> tuple[Any, Any]:
+    """Return rows to fit and rows to keep aside, of which there must be enough."""
+    n_rows = np.shape(X)[0]
+    found, needed = math.ceil(held_out * n_rows), rows_needed(confidence)
+    if found < needed or found >= n_rows:
+        raise InvalidInput(
+            f"needs {needed} rows kept aside and others to fit, and held_out={held_out} gives "
+            f"{found} of {n_rows}",
+            argument="confidence",
+            value=confidence,
+            remedy="raise held_out or lower {argument}",
+        )
+    rest, aside = train_test_split(X, test_size=held_out, random_state=random_state)
+    return rest, aside
+
+
+def rows_needed(confidence: float) -> int:
+    """Return the fewest rows kept aside for which there is a bound: ⌈(m + 1) c⌉ ≤ m."""
+    return math.ceil(confidence / (1 - confidence) - 1e-9)
+
+
+def residual_bound(residuals: Floats, confidence: float) -> float:
+    """Return the ⌈(m + 1) c⌉-th smallest of m residuals (split conformal prediction).
+
+    The components know nothing of the m rows kept aside. If those and a new row are exchangeable,
+    the rank of its residual among all m + 1 is uniform, so that it is at most this one with
+    probability c (Vovk, Gammerman & Shafer 2005; Lei et al. 2018, Theorem 2).
+    """
+    place = math.ceil((len(residuals) + 1) * confidence - 1e-9)
+    return float(np.sort(residuals)[place - 1])

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from provenmf.advice.rank import settled_number
+from provenmf.advice.number import settled_number
 from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.methods import estimator_class, make_estimator

@@ -13,7 +13,7 @@ from provenmf.errors import InvalidInput
 from provenmf.progress import Progress
 
 if TYPE_CHECKING:
-    from provenmf.advice.rank_choice import RankChoice
+    from provenmf.advice.choose_rank import RankChoice
 
 LONGEST_RANK = 6  # digits
 
@@ -28,12 +28,12 @@ def rank(
             "--ranks", metavar="LIST", help="Numbers to compare: 2-12, or 3,5,8. Default: 1-10."
         ),
     ] = None,
-    resamples: Annotated[
+    repeats: Annotated[
         int,
         typer.Option(
-            "--resamples", metavar="N", help="Fits to random subsets of the rows, for each number."
+            "--repeats", metavar="N", help="Fits to random subsets of the rows, for each number."
         ),
-    ] = 8,
+    ] = 6,
     key: options.Key = None,
     transpose: options.Transpose = False,
     seed: options.Seed = 0,
@@ -78,9 +78,7 @@ def rank(
             progress.steps = total
             progress.reach(finished)
 
-        found = choose_rank(
-            matrix, numbers, n_resamples=resamples, random_state=seed, progress=done
-        )
+        found = choose_rank(matrix, numbers, repeats=repeats, random_state=seed, progress=done)
     if output is not None:
         write_page(found, data, output)
     if as_json:
@@ -118,7 +116,6 @@ def _check_page(output: Path, force: bool) -> None:
 def write_page(found: RankChoice, data: Path, path: Path) -> None:
     """The table and the curves as one HTML file."""
     from provenmf import __version__
-    from provenmf.advice.rank_choice import FLOOR
     from provenmf.cli.outcome import origin_of
     from provenmf.io import write_aside
     from provenmf.report.elements import Chart, Element, Paragraph, Tab, Table
@@ -127,20 +124,14 @@ def write_page(found: RankChoice, data: Path, path: Path) -> None:
 
     said = [
         (w.name, "-" if w.n_components is None else str(w.n_components), w.reason)
-        for w in found.witnesses
+        for w in found.criteria
     ]
     elements: list[Element] = [
         Table("What each kind of evidence says", ("evidence", "number", "why"), said),
         *(Paragraph(f"{note}.", "note") for note in found.notes),
     ]
     for label, curves in found.curves().items():
-        lines = Lines(
-            curves,
-            "number of components",
-            label,
-            log_y=label == "singular value",
-            dotted=(FLOOR, "noise"),
-        )
+        lines = Lines(curves, "number of components", label, dotted=("floor",))
         elements.append(Chart(label[:1].upper() + label[1:], lines))
     table = Table("The evidence for each number", found.header(), found.rows(), unbroken=True)
     elements.append(table)

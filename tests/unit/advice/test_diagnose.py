@@ -7,7 +7,7 @@ import pytest
 
 from provenmf import diagnose
 from provenmf.advice.diagnose import Diagnosis, look_uncorrelated
-from provenmf.advice.rank import RankEvidence, agreed_number, largest_ratio, rank_evidence
+from provenmf.advice.number import RankEvidence, agreed_number, largest_ratio, rank_evidence
 from provenmf.data import as_blocks
 from provenmf.datasets.and_descent import sample_dirichlet, topic_components
 from provenmf.datasets.purification import sample_purification
@@ -108,6 +108,17 @@ def test_missing_values_are_named():
 def test_signed_data_get_no_cone_evidence():
     sources = {e.source for e in rank_evidence(as_blocks(narrow_cones() - 0.5))}
     assert sources == {"singular values", "anchors"}
+
+
+def test_one_slightly_negative_entry_changes_nothing():
+    rng = np.random.default_rng(0)
+    components = 1 + rng.random((4, 30))  # alike: the mean outweighs their differences
+    components[:, 2] = 0
+    X = rng.dirichlet(np.full(4, 0.2), 80) @ components
+    spoilt = X.copy()
+    spoilt[3, 2] = -1e-6
+    one, two = (rank_evidence(as_blocks(data)) for data in (X, spoilt))
+    assert [e.n_components for e in one[:2]] == [e.n_components for e in two[:2]] == [4, 4]
 
 
 def test_largest_ratio_and_votes():

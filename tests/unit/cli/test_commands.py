@@ -192,7 +192,7 @@ def test_diagnose_compares_with_hals_unless_methods_are_named(run, separable):
 def test_diagnose_and_rank_fit_narrow_terminals(run, separable, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     told = run("diagnose", separable, "--methods", "spa").out
-    told += run("rank", separable, "--ranks", "2-3", "--resamples", "2").out
+    told += run("rank", separable, "--ranks", "2-3", "--repeats", "2").out
     assert max(map(len, told.splitlines())) <= 40
 
 
