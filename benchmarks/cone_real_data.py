@@ -159,7 +159,7 @@ def main():
             f"{min(separation.value / separation.threshold, 999):.2f}",
             f"{max(certificate.measures['size_angles']):.3f}",
             f"{error.value:.3f}",
-            f"{certificate.bounds['relative_error_of_these_clusters']:.3f}",
+            f"{certificate.bounds['cluster_relative_error']:.3f}",
             f"{100 * certificate.measures['core_share_of_rows']:.0f} %",
             *largest_certified(X, limit),
             f"{time.perf_counter() - start:.0f}",

@@ -70,7 +70,7 @@ def examine(X, k):
     certificate = certify(Fit(blocks, record))
     error = np.linalg.norm(X - weights @ solution.components) / np.linalg.norm(X)
     bounds = certificate.bounds
-    return error, bounds.get("relative_error_of_these_clusters"), bounds.get("relative_error")
+    return error, bounds.get("cluster_relative_error"), bounds.get("relative_error")
 
 
 def main():

@@ -86,8 +86,8 @@ def in_a_row(certificate: Certificate) -> str:
             shown("relative_error_lower_bound"),
             shown("relative_error_gap"),
             unique,
-            shown("mixing_of_any_other_factorization"),
-            shown("share_of_any_component_that_can_change"),
+            shown("other_fit_mixing"),
+            shown("largest_component_change"),
             checks["weights move less than rows"].status,
             "-" if recovery is None else recovery.status,
         ]

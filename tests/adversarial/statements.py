@@ -242,21 +242,21 @@ def weights_not_negative(case, check):
 
 @statement(
     BOUNDS,
-    "noise_that_all_anchors_survive",
-    "noise_of_scaled_rows_that_all_anchors_survive",
-    "noise_that_all_anchors_or_rows_near_them_survive",
-    "noise_of_scaled_rows_that_all_anchors_or_rows_near_them_survive",
+    "anchor_noise",
+    "scaled_anchor_noise",
+    "anchor_group_noise",
+    "scaled_anchor_group_noise",
 )
 def survived(case, value):
     measures = case.certificate.measures
-    suffix = "_of_scaled_rows" if "anchor_margin_of_scaled_rows" in measures else ""
-    radius = Fraction(measures[f"radius_of_rows_near_anchors{suffix}"])
-    case = with_scaled_rows(case, bool(suffix))
+    scaled = "scaled_" if "scaled_anchor_margin" in measures else ""
+    radius = Fraction(measures[f"{scaled}anchor_radius"])
+    case = with_scaled_rows(case, bool(scaled))
     least = case.margin(radius)
     return least is None or 2 * Fraction(value) <= least
 
 
-@statement(MEASURES, "anchor_margin", "anchor_margin_of_scaled_rows")
+@statement(MEASURES, "anchor_margin", "scaled_anchor_margin")
 def margins(case, value):
     return survived(case, min(v for v in value if v is not None) / 2)
 
@@ -265,7 +265,7 @@ def with_scaled_rows(case, scaled):
     return replace(case, scale_rows=scaled)
 
 
-@statement(BOUNDS, "distance_of_any_row_to_the_anchors_hull")
+@statement(BOUNDS, "largest_hull_distance")
 @statement(MEASURES, "delta")
 def farthest(case, value):
     return Fraction(value) >= case.noise[0]
@@ -403,7 +403,7 @@ def unique(case, check):
     return not case.rigid
 
 
-@statement(BOUNDS, "mixing_of_any_other_factorization")
+@statement(BOUNDS, "other_fit_mixing")
 def mixing(case, value):
     """No random change of the parts below the distance is a factorization."""
     k = len(case.components)
@@ -423,23 +423,23 @@ def mixing(case, value):
     return 0 < value < 1
 
 
-@statement(BOUNDS, "components_proved_unique")
+@statement(BOUNDS, "unique_components")
 def proved_unique(case, value):
-    turned = case.certificate.measures.get("components_turn_by_degrees")
+    turned = case.certificate.measures.get("component_turn_degrees")
     return turned is None or sum(angle < 1e-6 for angle in turned) >= value
 
 
-@statement(MEASURES, "components_turn_by_degrees")
+@statement(MEASURES, "component_turn_degrees")
 def turned(case, value):
     return all(0 <= angle <= 90 for angle in value)
 
 
-@statement(BOUNDS, "share_of_any_component_that_can_change")
+@statement(BOUNDS, "largest_component_change")
 def largest_change(case, value):
     return component_changes(case, [value] * len(case.components))
 
 
-@statement(MEASURES, "components_change_by_at_most")
+@statement(MEASURES, "component_change")
 def component_changes(case, value):
     """Other factorizations, of two components the most different ones, change no part by more."""
     limits = [Fraction(v) for v in value]
@@ -520,7 +520,7 @@ def zeros_of_parts(case, check):
 # Cones --------------------------------------------------------------------------------------------
 
 
-@statement(BOUNDS, "relative_error", "relative_error_max_form", "relative_error_of_these_clusters")
+@statement(BOUNDS, "relative_error", "relative_error_max_form", "cluster_relative_error")
 def error_within(case, value):
     return case.relative_error[0] <= Fraction(value)
 
@@ -590,7 +590,7 @@ def divergence(rows, product):
     return (logs - rows + product).sum()
 
 
-@statement(BOUNDS, "divergence_above_best_weights", "divergence_above_best_components")
+@statement(BOUNDS, "weights_divergence_gap", "components_divergence_gap")
 def divergence_gap(case, value):
     """Some steps of expectation-maximization must not gain more than the proved gap."""
     rows = (case.rows / case.unit).astype(np.longdouble)
@@ -616,8 +616,8 @@ def divergence_gap(case, value):
     bounds = case.certificate.bounds
     slack = 1e-15 * float(rows.sum()) * case.unit
     return (
-        bounds["divergence_above_best_weights"] >= gained - slack
-        and bounds["divergence_above_best_components"] >= other - slack
+        bounds["weights_divergence_gap"] >= gained - slack
+        and bounds["components_divergence_gap"] >= other - slack
     )
 
 
@@ -654,13 +654,13 @@ def divergence_value(case, value):
 # Stability of the weights -------------------------------------------------------------------------
 
 
-@statement(BOUNDS, "weight_movement_per_row_movement")
+@statement(BOUNDS, "weight_amplification")
 def weight_movement(case, value):
     """Weights that differ by v belong to rows that differ by at least ‖v‖/value."""
     return Fraction(1) / Fraction(value) <= least_stretch(case)
 
 
-@statement(MEASURES, "components_smallest_stretch")
+@statement(MEASURES, "smallest_stretch")
 def smallest_stretch(case, value):
     return Fraction(value) <= least_stretch(case)
 
@@ -758,13 +758,13 @@ def one_residual(rows, factor, other):
 
 NUMBERS_ONLY = (
     "separability_residual typical_separability_residual smallest_singular_value robustness "
-    "rows_near_anchors radius_of_rows_near_anchors radius_of_rows_near_anchors_of_scaled_rows "
-    "purest_other_row rho gamma kappa anchors_beyond_twice_the_residual size_angles_slack "
+    "rows_near_anchors anchor_radius scaled_anchor_radius "
+    "purest_other_row rho gamma kappa anchors_that_stand_out size_angles_slack "
     "largest_sine relative_distance_from_axes rows_without_direction "
-    "rows_coded_outside_their_cluster angle_of_last_centroid largest_angle_to_centroid "
-    "drop_over_largest_drop_before smallest_axis_angle core_size_angle core_share_of_rows "
+    "rows_outside_their_cone angle_of_last_centroid largest_angle_to_centroid "
+    "angle_drop_ratio smallest_axis_angle core_size_angle core_share_of_rows "
     "core_share_of_energy theorem_5_limit gcc_r gcc_k gcc_m gcc_lambda decay_order_q noise_level "
-    "noise_blow_up C1 c2 C2 C_nu inverse_infinity_norm inverse_infinity_norm_moore_penrose "
+    "noise_blow_up C1 c2 C2 C_nu inverse_infinity_norm moore_penrose_infinity_norm "
     "deviance_explained"
 ).split()
 

@@ -69,5 +69,5 @@ def test_a_false_statement_is_found():
     case = attack.case_of(rows, fitted.factorization_, fitted.certificate_, rows)
     best = float(case.best_error)
     assert statements.lower_bound(case, best * 0.999) and not statements.lower_bound(case, 1.0)
-    name = "noise_that_all_anchors_survive"
+    name = "anchor_noise"
     assert not statements.BOUNDS[name](case, 5.0)

@@ -132,12 +132,12 @@ def points_of(X, scaled):
 
 def margins_are_true(record, certificate, X, with_origin):
     """Rows outside the stated radius have no mixture nearer to the anchor than its margin."""
-    name = next((n for n in certificate.measures if n.startswith("anchor_margin")), None)
+    name = next((n for n in certificate.measures if n.endswith("anchor_margin")), None)
     if name is None:
         return
-    scaled = name.endswith("of_scaled_rows")
-    suffix = "_of_scaled_rows" if scaled else ""
-    radius = Fraction(certificate.measures[f"radius_of_rows_near_anchors{suffix}"])
+    scaled = name.startswith("scaled_")
+    prefix = "scaled_" if scaled else ""
+    radius = Fraction(certificate.measures[f"{prefix}anchor_radius"])
     left_out = certificate.measures["rows_near_anchors"]
     points = points_of(X, scaled)
     margins = certificate.measures[name]
@@ -154,10 +154,10 @@ def margins_are_true(record, certificate, X, with_origin):
             e = away(target, far)
             assert Fraction(margin) ** 2 <= dot(e, e)
     for bound_name, bound in certificate.bounds.items():
-        if bound_name.startswith("noise"):
+        if bound_name.endswith("noise"):
             assert 2 * bound <= min(margins) * (1 + 1e-15) and bound > 0
-            assert bound_name.endswith("near_them_survive") == (left_out > 0)
-            assert ("scaled_rows" in bound_name) == scaled
+            assert ("group" in bound_name) == (left_out > 0)
+            assert ("scaled" in bound_name) == scaled
     if left_out:
         assert near > 0
 
@@ -185,8 +185,8 @@ def anchors_are_true(name, record, certificate, X):
     numbers_are_finite(certificate)
     margins_are_true(record, certificate, X, with_origin=name.startswith("SPA"))
     corners = [exactly(row) for row in record.components]
-    if "distance_of_any_row_to_the_anchors_hull" in certificate.bounds:
-        bound = certificate.bounds["distance_of_any_row_to_the_anchors_hull"]
+    if "largest_hull_distance" in certificate.bounds:
+        bound = certificate.bounds["largest_hull_distance"]
         assert not any(distance_exceeds(exactly(row), corners, bound) for row in X)
     for check in certificate.checks:
         if check.name == "rows inside the anchors' cone" and check.status == "holds":

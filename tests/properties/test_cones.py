@@ -41,7 +41,7 @@ def test_the_bound_is_never_broken(seed):
     sample, k = separated_rows(seed)
     model, certificate = certified(sample.data, k)
     error = model.reconstruction_err_ / np.linalg.norm(sample.data)
-    assert error <= certificate.bounds["relative_error_of_these_clusters"] + 1e-14
+    assert error <= certificate.bounds["cluster_relative_error"] + 1e-14
     if "relative_error" in certificate.bounds:
         assert error <= certificate.bounds["relative_error"] + 1e-14
 
@@ -70,7 +70,7 @@ def test_any_nonnegative_matrix_is_factorized_within_its_bound(X, k):
         warnings.simplefilter("ignore")  # fewer directions than components are fine here
         model, certificate = certified(X, k)
     error = model.reconstruction_err_ / np.linalg.norm(X)
-    assert error <= certificate.bounds["relative_error_of_these_clusters"] + 1e-14
+    assert error <= certificate.bounds["cluster_relative_error"] + 1e-14
     np.testing.assert_array_equal(model.labels_ == -1, np.linalg.norm(X, axis=1) < 1e-140)
 
 

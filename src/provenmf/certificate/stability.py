@@ -61,8 +61,8 @@ def certify(fit: Fit) -> Certificate:
     return Certificate(
         fit.method,
         (check,),
-        bounds={"weight_movement_per_row_movement": (1 + 4 * EPS) / least},
-        measures={"components_smallest_stretch": least},
+        bounds={"weight_amplification": (1 + 4 * EPS) / least},
+        measures={"smallest_stretch": least},
     )
 
 

@@ -85,14 +85,14 @@ def certify(fit: Fit, *, thorough: bool = True) -> Certificate:
     bounds: dict[str, float] = {}
     measures: dict[str, Measure] = {}
     if found.in_all:
-        bounds["components_proved_unique"] = float(found.in_all)
+        bounds["unique_components"] = float(found.in_all)
     if found.isolation is not None:
-        bounds["mixing_of_any_other_factorization"] = found.isolation.reach
+        bounds["other_fit_mixing"] = found.isolation.reach
     if found.ambiguity is not None:
-        measures["components_turn_by_degrees"] = tuple(found.ambiguity.degrees.tolist())
+        measures["component_turn_degrees"] = tuple(found.ambiguity.degrees.tolist())
     if found.bands is not None:
-        bounds["share_of_any_component_that_can_change"] = float(found.bands.max())
-        measures["components_change_by_at_most"] = tuple(found.bands.tolist())
+        bounds["largest_component_change"] = float(found.bands.max())
+        measures["component_change"] = tuple(found.bands.tolist())
     checks: tuple[Check, ...] = (_check_everywhere(found, fit.n_components), _check_nearby(found))
     if fit.n_components > 1:
         checks = (*checks, _check_zeros(weights, components))

@@ -10,7 +10,7 @@ from provenmf.report.elements import Chart, Element
 from provenmf.report.matrix import evenly
 from provenmf.results import Factorization
 
-TURNS = "components_turn_by_degrees"
+TURNS = "component_turn_degrees"
 POINTS = 500  # of a component; more cannot be told apart on a screen
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
 
+from provenmf.results.statements import meaning, proved
+
 Status = Literal["holds", "fails", "unknown"]
 Direction = Literal["<=", ">="]
 Measure = float | tuple[float | None, ...]
@@ -143,7 +145,7 @@ class Certificate:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: verdict, method, checks, bounds, measures, estimates."""
+        """Return plain data for JSON: verdict, statements, and a sentence for each number."""
         return {
             "verdict": self.verdict,
             "method": self.method,
@@ -154,7 +156,13 @@ class Certificate:
                 for name, value in self.measures.items()
             },
             "estimates": {name: vars(value).copy() for name, value in self.estimates.items()},
+            "meanings": self.meanings(),
         }
+
+    def meanings(self) -> dict[str, str]:
+        """Return a sentence for each number, by its name."""
+        measured = {name: meaning(name) for name in (*self.measures, *self.estimates)}
+        return measured | {name: proved(name) for name in self.bounds}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Certificate:

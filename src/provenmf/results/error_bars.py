@@ -75,10 +75,10 @@ class ErrorBars:
         found = {}
         if np.isfinite(error):
             said = Estimate(error, self.confidence, self.assumes)
-            found[f"relative_standard_error_of_{self.of}"] = said
+            found[f"{self.of}_standard_error"] = said
         if self.returned is not None:
             least = Estimate(float(self.returned.min()), self.confidence, self.assumes)
-            found["least_share_of_resamples_with_it"] = least
+            found["least_recurrence"] = least
         return found
 
     def notes(self, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -79,20 +79,29 @@ def printed(certificate: Certificate) -> str:
         lines += ["", f"  {'status':8}{'condition':31}{'theorem':17}{'value':>9} needed"]
         for check in certificate.checks:
             lines += _check_lines(check)
+    meanings = certificate.meanings()
     kinds = (("Proved", certificate.bounds), ("Measured", certificate.measures))
     for title, values in kinds:
         if values:
             lines += ["", f"  {title}"]
-            lines += [f"    {name:40} {in_digits(value)}" for name, value in values.items()]
+            for name, value in values.items():
+                lines += _number_lines(name, in_digits(value), meanings[name])
     if certificate.estimates:
         lines += ["", "  Estimated"]
         for name, estimate in certificate.estimates.items():
-            lines.append(f"    {name:40} {in_digits(estimate.value)}")
-            behind = f"with confidence {estimate.confidence:.3g}, if {estimate.assumes}"
-            lines += wrap(behind, WIDTH, initial_indent=DEEP, subsequent_indent=DEEP)
+            behind = f"; with confidence {estimate.confidence:.3g}, if {estimate.assumes}"
+            lines += _number_lines(name, in_digits(estimate.value), meanings[name] + behind)
     if not certificate.bounds:
         lines += ["", "  Proved: nothing on this data"]
     return "\n".join(lines)
+
+
+def _number_lines(name: str, value: str, meaning: str) -> list[str]:
+    """Return one number with its sentence below it."""
+    return [
+        f"    {name:40} {value}",
+        *wrap(meaning, WIDTH, initial_indent=DEEP, subsequent_indent=DEEP),
+    ]
 
 
 def _check_lines(check: Check) -> list[str]:

@@ -39,7 +39,7 @@ def test_error_bars_of_topics_are_saved_shown_and_summarised(topics, tmp_path):
     found.save(tmp_path / "topics.npz")
     assert load(tmp_path / "topics.npz") == found
     assert found.tables()["standard_errors"].shape == found.topics.shape
-    assert "relative_standard_error_of_components" in found.certificate.estimates
+    assert "components_standard_error" in found.certificate.estimates
     assert any("12 resamples" in note for note in found.notes)
     assert 'class="whisker"' in page.render(found)
 
@@ -58,7 +58,7 @@ def test_intervals_of_memberships_hold_most_of_the_truth():
     truth = network.memberships[:, columns[np.argsort(rows)]]
     assert 0.9 < share_held(truth, found.error_bars.lower, found.error_bars.upper) < 0.995
     assert found.tables()["standard_errors"].shape == found.memberships.shape
-    assert "relative_standard_error_of_weights" in found.certificate.estimates
+    assert "weights_standard_error" in found.certificate.estimates
 
 
 def test_errors_of_memberships_follow_those_of_the_corners():

@@ -12,7 +12,7 @@ from provenmf.data import as_blocks
 from provenmf.methods.weights import encode
 from provenmf.results import Factorization
 
-NAME = "weight_movement_per_row_movement"
+NAME = "weight_amplification"
 
 
 def bound_of(data, components, constraint):

@@ -27,8 +27,8 @@ def statuses(certificate):
 def test_unique_parts():
     certificate = certificate_of(SEPARABLE, SPREAD)
     assert statuses(certificate) == ["holds", "holds"]
-    assert certificate.bounds["components_proved_unique"] == 3
-    assert 0 < certificate.bounds["mixing_of_any_other_factorization"] < 1
+    assert certificate.bounds["unique_components"] == 3
+    assert 0 < certificate.bounds["other_fit_mixing"] < 1
     assert "unique" in certificate.verdict
 
 
@@ -37,7 +37,7 @@ def test_parts_that_can_be_mixed():
     components[0] = 1.0
     certificate = certificate_of(SEPARABLE, components)
     assert statuses(certificate) == ["fails", "fails"]
-    assert certificate.measures["components_turn_by_degrees"][0] > 1
+    assert certificate.measures["component_turn_degrees"][0] > 1
     assert "not unique" in certificate.verdict
 
 

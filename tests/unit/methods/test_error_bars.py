@@ -90,9 +90,9 @@ def test_a_factorization_keeps_its_error_bars(fitted, tmp_path):
     assert bars.n_resamples == 12 and bars.unstable == () and bars.of == "components"
     assert (bars.lower <= result.components).all() and (result.components <= bars.upper).all()
     assert "12 resamples" in barred.notes[-1]
-    estimate = barred.certificate.estimates["relative_standard_error_of_components"]
+    estimate = barred.certificate.estimates["components_standard_error"]
     assert 0 < estimate.value < 0.1 and "independently" in estimate.assumes
-    assert "relative_standard_error_of_components" in str(barred.certificate)
+    assert "components_standard_error" in str(barred.certificate)
     barred.save(tmp_path / "barred.npz")
     assert load(tmp_path / "barred.npz") == barred
 

@@ -3,9 +3,9 @@ import pytest
 
 from provenmf.methods import CATALOGUE, make_estimator
 from provenmf.report.certificate import certificate_elements, headline, margin
-from provenmf.report.certificate_words import meaning, proved
 from provenmf.report.elements import Statements
 from provenmf.results import Certificate, Check
+from provenmf.results.statements import meaning, proved
 
 
 def test_the_headline_is_the_verdict():
@@ -19,7 +19,7 @@ def test_green_only_for_what_is_established():
     words = "The anchors are proved."
     for status, tone in (("holds", "good"), ("fails", "note"), ("unknown", "note")):
         check = Check("c", "T", status, in_words=words)
-        certificate = Certificate("spa", (check,), {"noise_that_all_anchors_survive": 0.1})
+        certificate = Certificate("spa", (check,), {"anchor_noise": 0.1})
         assert certificate_elements(certificate)[0].tone == tone
 
 

@@ -187,7 +187,7 @@ def rows_apart(clusters: Clusters, fit: Fit) -> dict[str, Measure]:
     used, largest = by_row(_coding, fit.given_rows)[directed].T
     if used.max() <= 1:
         elsewhere = largest != np.asarray(fit.factorization.labels)[directed]
-        apart["rows_coded_outside_their_cluster"] = float(np.count_nonzero(elsewhere))
+        apart["rows_outside_their_cone"] = float(np.count_nonzero(elsewhere))
     return apart
 
 
@@ -234,7 +234,7 @@ def gap_of_the_angles(angles: NDArray[np.float64]) -> dict[str, Measure]:
         "largest_angle_to_centroid": float(angles[-1]),
     }
     if before > 0:
-        gap["drop_over_largest_drop_before"] = float(drops[-1]) / before
+        gap["angle_drop_ratio"] = float(drops[-1]) / before
     return gap
 
 
@@ -310,7 +310,7 @@ def certify(
             bounds["relative_error"] = bound
             widest = max_bound(caps.angles) + factor_rounding(fit)
             bounds["relative_error_max_form"] = max(bound, widest)
-        bounds["relative_error_of_these_clusters"] = bound
+        bounds["cluster_relative_error"] = bound
     measures: dict[str, Measure] = {
         "size_angles": tuple(caps.angles),
         "size_angles_slack": float((caps.angles - caps.least_angles).max()),

@@ -61,8 +61,8 @@ def certify(fit: Fit) -> Certificate:
     found = margins.measures.get("anchor_margin")
     if isinstance(found, tuple):
         beyond = sum(margin is not None and margin > 2 * delta for margin in found)
-        measures["anchors_beyond_twice_the_residual"] = float(beyond)
-    bounds = {**margins.bounds, "distance_of_any_row_to_the_anchors_hull": delta}
+        measures["anchors_that_stand_out"] = float(beyond)
+    bounds = {**margins.bounds, "largest_hull_distance": delta}
     return Certificate(fit.method, checks=checks, bounds=bounds, measures=measures)
 
 

@@ -120,8 +120,8 @@ def certify(fit: Fit) -> Certificate:
         fit.method,
         checks=(check,),
         bounds={
-            "divergence_above_best_weights": weights_gap * fit.unit,
-            "divergence_above_best_components": components_gap * fit.unit,
+            "weights_divergence_gap": weights_gap * fit.unit,
+            "components_divergence_gap": components_gap * fit.unit,
             "divergence_lower_bound": lower * fit.unit,
         },
         measures={"divergence": total * fit.unit, **explained},

@@ -98,7 +98,7 @@ def certify(fit: Fit, *, truth: NDArray[np.floating] | None = None) -> Certifica
         "C2": model.c2_high,
         "C_nu": model.noise,
         "inverse_infinity_norm": model.inverse_norm,
-        "inverse_infinity_norm_moore_penrose": model.inverse_norm
+        "moore_penrose_infinity_norm": model.inverse_norm
         * moore_penrose_inverse(components * peaks[:, None]).infinity_norm
         / largest_row_sum(inverse.rows / peaks[:, None]),
     }

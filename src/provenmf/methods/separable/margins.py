@@ -329,14 +329,13 @@ def margin_statements(points: Explanation) -> Certificate:
         check = Check(MARGIN, "margin", "unknown", note=f"not measured: {why_not}")
         return Certificate(points.fit.method, checks=(*vertices_are_no_rows(points.fit), check))
     least, unit = float(margins.lower.min()), points.unit
-    suffix = "_of_scaled_rows" if points.scaled else ""
+    scaled = "scaled_" if points.scaled else ""
     measures: dict[str, Measure] = {
-        f"anchor_margin{suffix}": tuple((margins.lower * unit).tolist()),
+        f"{scaled}anchor_margin": tuple((margins.lower * unit).tolist()),
         "rows_near_anchors": float(margins.left_out),
-        f"radius_of_rows_near_anchors{suffix}": margins.radius * unit,
+        f"{scaled}anchor_radius": margins.radius * unit,
     }
-    survivors = "anchors_or_rows_near_them" if margins.left_out else "anchors"
-    bound = f"noise{suffix}_that_all_{survivors}_survive"
+    bound = f"{scaled}anchor_{'group_' if margins.left_out else ''}noise"
     says_something = least > 0 and least / 2 >= unavoidable_noise(points)
     return Certificate(
         points.fit.method,

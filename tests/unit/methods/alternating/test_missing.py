@@ -107,7 +107,7 @@ def test_the_certificate_claims_nothing_of_missing_entries():
     assert status["entries that are missing"] == "unknown"
     assert status["distance to the best rank-k error"] == "unknown"
     assert status["first-order conditions"] == "holds"
-    assert not {"relative_error_lower_bound", "weight_movement_per_row_movement"} & (
+    assert not {"relative_error_lower_bound", "weight_amplification"} & (
         model.certificate_.bounds.keys()
     )
     assert "% of the entries are missing" in model.certificate_.verdict

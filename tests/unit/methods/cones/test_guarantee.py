@@ -106,7 +106,7 @@ def test_overlapping_cones_have_a_bound_for_their_clusters_only():
     certificate = certify(Fit(as_blocks(X), factorized(X, labels)))
     assert check_of(certificate, "cones far apart").status == "fails"
     assert check_of(certificate, "same clusters").status == "unknown"
-    assert set(certificate.bounds) == {"relative_error_of_these_clusters"}
+    assert set(certificate.bounds) == {"cluster_relative_error"}
 
 
 def test_a_factorization_of_something_else_gets_no_bound(sample):
@@ -130,7 +130,7 @@ def test_zero_rows_and_empty_clusters_are_left_out(sample):
     labels = np.concatenate([sample.labels + 1, [-1, -1, -1]])  # cluster 0 has no rows
     certificate = certify(Fit(as_blocks(X), factorized_with_gaps(X, labels)))
     plain = certify(Fit(as_blocks(sample.data), factorized(sample.data, sample.labels)))
-    name = "relative_error_of_these_clusters"
+    name = "cluster_relative_error"
     assert certificate.bounds[name] == pytest.approx(plain.bounds[name])
     assert check_of(certificate, "same clusters").status == "unknown"  # a fifth would be chosen
     assert certificate.measures["rows_without_direction"] == 3
@@ -210,8 +210,8 @@ def test_gap_of_the_angles():
     angles = np.array([math.pi / 2, 1.2, 1.1, 0.3])
     right, wrong = gap_of_the_angles(angles), gap_of_the_angles(angles[:3])
     assert right["angle_of_last_centroid"] == 1.1 and right["largest_angle_to_centroid"] == 0.3
-    assert right["drop_over_largest_drop_before"] == pytest.approx(0.8 / (math.pi / 2 - 1.2))
-    assert wrong["drop_over_largest_drop_before"] < 1
+    assert right["angle_drop_ratio"] == pytest.approx(0.8 / (math.pi / 2 - 1.2))
+    assert wrong["angle_drop_ratio"] < 1
     assert gap_of_the_angles(np.empty(0)) == {}
 
 
@@ -231,7 +231,7 @@ def test_rows_of_no_cluster_are_not_explained(sample):
         assert "relative_error" not in certificate.bounds
         assert all(c.status != "holds" for c in certificate.checks if "clusters" in c.name)
     share = (sample.data[sample.labels == 3] ** 2).sum() / (sample.data**2).sum()
-    assert certificate.bounds["relative_error_of_these_clusters"] >= math.sqrt(share)
+    assert certificate.bounds["cluster_relative_error"] >= math.sqrt(share)
 
 
 def partition(labels):
@@ -296,4 +296,4 @@ def test_an_error_that_meets_its_bound_is_within_it():
     X = np.zeros((12, 4))
     X[0, 1] = X[1, 0] = 14384.0
     bounds = ConeNMF(1).fit(X).certificate_.bounds
-    assert bounds["relative_error_of_these_clusters"] == pytest.approx(math.sqrt(0.5), rel=1e-12)
+    assert bounds["cluster_relative_error"] == pytest.approx(math.sqrt(0.5), rel=1e-12)

@@ -37,8 +37,8 @@ def test_gaps_are_sound_for_any_factors(seed, scale):
     best_features = encode_counts(as_blocks(np.ascontiguousarray(X.T)), W.T)
     assert found.measures["divergence"] == pytest.approx(D * scale, rel=1e-9)
     for name, best in (
-        ("divergence_above_best_weights", total(X, best_weights, C)),
-        ("divergence_above_best_components", total(X, W, best_features.T)),
+        ("weights_divergence_gap", total(X, best_weights, C)),
+        ("components_divergence_gap", total(X, W, best_features.T)),
     ):
         assert found.bounds[name] >= (D - best) * scale * (1 - 1e-9)
 
@@ -49,7 +49,7 @@ def test_the_fit_proves_itself_nearly_stationary():
     assert certificate.checks[0].status == "holds"
     bounds = certificate.bounds
     D = certificate.measures["divergence"]
-    assert bounds["divergence_above_best_weights"] < 1e-3 * D
+    assert bounds["weights_divergence_gap"] < 1e-3 * D
 
 
 def test_deviance_explained_is_zero_for_the_product_of_the_margins():
@@ -71,7 +71,7 @@ def test_counts_that_the_product_excludes_are_named():
 def test_cones_refined_by_likelihood_carry_the_statements_of_the_likelihood():
     X = sample(2)
     model = ConeNMF(3, refine="kl").fit(X)
-    assert "divergence_above_best_weights" in model.certificate_.bounds
+    assert "weights_divergence_gap" in model.certificate_.bounds
     assert "relative_error_max_form" not in model.certificate_.bounds
     np.testing.assert_allclose(model.transform(X), model.factorization_.weights)
 
@@ -110,7 +110,7 @@ def test_single_precision_does_not_shrink_the_gaps():
     for blocks in (as_blocks(data), as_blocks(sp.csr_array(data))):
         bounds = certify(Fit(blocks, Factorization("poisson", weights, moved))).bounds
         # other components of the same weights have a divergence of 8.3e-16 only
-        assert bounds["divergence_above_best_components"] >= 1.1052236e-6
+        assert bounds["components_divergence_gap"] >= 1.1052236e-6
 
 
 def best_known(X, k):

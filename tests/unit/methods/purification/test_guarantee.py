@@ -46,7 +46,7 @@ def test_the_models_parameters_are_measured(sample):
     assert found["C_nu"] == pytest.approx(0.01)
     norm = least_infinity_inverse(sample.components).infinity_norm
     assert found["inverse_infinity_norm"] == pytest.approx(norm)
-    assert found["inverse_infinity_norm_moore_penrose"] >= norm
+    assert found["moore_penrose_infinity_norm"] >= norm
 
 
 def test_scale_of_data_and_of_weights_makes_no_difference(sample):

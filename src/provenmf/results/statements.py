@@ -1,9 +1,13 @@
-"""Numbers of a certificate in words: what each of them means."""
+"""A sentence for each number that a certificate can hold.
+
+Certificates name their numbers by short identifiers. This table says what each of them means; the
+printed certificate, the report and JSON all read it.
+"""
 
 from __future__ import annotations
 
-# What the measured quantities mean.
-MEANING = {
+# Measured: the quantity.
+MEASURED = {
     "relative_error": "relative error of the factorization, ‖X − WC‖ / ‖X‖",
     "weights_optimality_residual": "how far the weights are from the best ones for these "
     "components (0 is best)",
@@ -13,28 +17,26 @@ MEANING = {
     "of the longest row",
     "typical_separability_residual": "median distance of a row to the mixtures of the anchors, as "
     "a share of the longest row",
-    "components_smallest_stretch": "how far a row moves, at least, when its weights move by a "
-    "length of 1",
+    "smallest_stretch": "how far a row moves, at least, when its weights move by a length of 1",
     "smallest_singular_value": "smallest singular value of the components",
     "anchor_margin": "distance of an anchor to the mixtures of all other rows, at least",
-    "anchor_margin_of_scaled_rows": "distance of an anchor to the mixtures of all other rows, at "
+    "scaled_anchor_margin": "distance of an anchor to the mixtures of all other rows, at "
     "least; all rows divided by their sums",
     "rows_near_anchors": "number of rows so near to an anchor that they count as the same",
-    "radius_of_rows_near_anchors": "largest distance of these rows from their anchor",
-    "radius_of_rows_near_anchors_of_scaled_rows": "largest distance of these rows from their "
+    "anchor_radius": "largest distance of these rows from their anchor",
+    "scaled_anchor_radius": "largest distance of these rows from their "
     "anchor, all rows divided by their sums",
-    "anchors_beyond_twice_the_residual": "anchors that stand out by more than twice the largest "
-    "residual",
+    "anchors_that_stand_out": "anchors that stand out by more than twice the largest residual",
     "size_angles": "size angles of the cones, in radians",
     "smallest_axis_angle": "smallest angle between two axes, in radians",
     "largest_sine": "largest sine of a size angle",
     "size_angles_slack": "by how much a size angle could be smaller, at most, in radians",
     "relative_distance_from_axes": "distance of the rows from the axes of their cones, relative to "
     "their length",
-    "rows_coded_outside_their_cluster": "rows whose nearest component is not their cluster's",
+    "rows_outside_their_cone": "rows whose nearest component is not their cluster's",
     "angle_of_last_centroid": "angle at which the last centroid was chosen, in radians",
     "largest_angle_to_centroid": "largest angle of a row to its centroid, in radians",
-    "drop_over_largest_drop_before": "how clearly the angles speak for this number of cones (above "
+    "angle_drop_ratio": "how clearly the angles speak for this number of cones (above "
     "1: more than for any smaller one)",
     "core_size_angle": "size angle with which equal cones around the mean directions would be far "
     "enough apart",
@@ -56,55 +58,68 @@ MEANING = {
     "C2": "C₂: k times the largest mean square of a weight",
     "C_nu": "C_ν: largest entry of the noise, features having size one",
     "inverse_infinity_norm": "‖A†‖_∞: by how much decoding can enlarge the noise",
-    "inverse_infinity_norm_moore_penrose": "the same for the Moore-Penrose inverse",
+    "moore_penrose_infinity_norm": "the same for the Moore-Penrose inverse",
     "noise_level": "root mean square length of the residual of a row",
     "noise_blow_up": "factor by which noise can be enlarged (Theorem 5)",
     "divergence": "Kullback-Leibler divergence of the data from the product, D(X || WC)",
     "deviance_explained": "share of the divergence from the product of the margins that is "
     "explained",
     "decay_order_q": "order q of decay of the weights",
+    "component_change": "share of its mass by which each component can differ in another "
+    "factorization of the same product, at most",
+    "component_turn_degrees": "angle by which each component was turned without changing the "
+    "product, in degrees",
+    "theorem_5_limit": "largest angle for which Theorem 5 of the paper speaks, in radians",
+    "rows_without_direction": "number of rows that are zero and belong to no cone",
+    "error": "error of the factorization, ‖X − WC‖; the data are zero",
 }
-# What is proved, as the beginning of a sentence that ends with the value.
+# Proved: the beginning of a sentence that ends with the value.
 PROVED = {
     "relative_error_lower_bound": "the relative error of any factorization of this rank is at "
     "least",
-    "weight_movement_per_row_movement": "a row that moves by a length of 1 moves its weights by at "
-    "most",
+    "weight_amplification": "a row that moves by a length of 1 moves its weights by at most",
     "relative_error_gap": "any other factorization of this rank lowers the relative error by at "
     "most",
     "relative_error": "the relative error is at most",
     "relative_error_max_form": "in the simpler form of the theorem, the relative error is at most",
-    "relative_error_of_these_clusters": "with these clusters, the relative error is at most",
-    "noise_that_all_anchors_survive": "each anchor is a corner of the noise-free data, not a "
+    "cluster_relative_error": "with these clusters, the relative error is at most",
+    "anchor_noise": "each anchor is a corner of the noise-free data, not a "
     "mixture of other rows, if noise changed no row by more than",
-    "noise_that_all_anchors_or_rows_near_them_survive": "each anchor, or a row as near to it as "
+    "anchor_group_noise": "each anchor, or a row as near to it as "
     "stated below, is a corner of the noise-free data, if noise changed no row by more than",
-    "noise_of_scaled_rows_that_all_anchors_survive": "each anchor is a corner of the noise-free "
+    "scaled_anchor_noise": "each anchor is a corner of the noise-free "
     "data, if noise changed no row, divided by its sum, by more than",
-    "noise_of_scaled_rows_that_all_anchors_or_rows_near_them_survive": "each anchor, or a row as "
+    "scaled_anchor_group_noise": "each anchor, or a row as "
     "near to it as stated below, is a corner of the noise-free data, if noise changed no row, "
     "divided by its sum, by more than",
-    "share_of_any_component_that_can_change": "each of any other nonnegative parts with the same "
+    "largest_component_change": "each of any other nonnegative parts with the same "
     "product differs from one of these in a share of its mass of at most",
-    "mixing_of_any_other_factorization": "any other nonnegative parts with the same product are "
+    "other_fit_mixing": "any other nonnegative parts with the same product are "
     "mixtures of these; the root of the sum of squares of the shares mixed in is at least",
-    "components_proved_unique": "number of components that every nonnegative factorization of the "
+    "unique_components": "number of components that every nonnegative factorization of the "
     "same product contains",
-    "distance_of_any_row_to_the_anchors_hull": "the distance of every row to the mixtures of the "
-    "anchors is at most",
+    "largest_hull_distance": "the distance of every row to the mixtures of the anchors is at most",
     "divergence_lower_bound": "the divergence of any two factors of this rank is at least",
-    "divergence_above_best_weights": "other weights of these components lower the divergence by "
-    "at most",
-    "divergence_above_best_components": "other components lower the divergence for these weights "
+    "weights_divergence_gap": "other weights of these components lower the divergence by at most",
+    "components_divergence_gap": "other components lower the divergence for these weights "
     "by at most",
+}
+
+# Estimated: the quantity; confidence and assumption stand beside it.
+ESTIMATED = {
+    "components_standard_error": "standard error of the components, relative to their size",
+    "weights_standard_error": "standard error of the weights, relative to their size",
+    "least_recurrence": "share of the resamples in which the least stable component came back",
+    "residual_of_a_new_row": "distance of a new row to what the components explain, at most",
+    "relative_residual_of_a_new_row": "the same as a share of the length of the row",
 }
 
 
 def meaning(name: str) -> str:
-    """A measured quantity in words."""
-    return MEANING.get(name, name.replace("_", " "))
+    """Return the sentence of a measured or estimated quantity."""
+    return MEASURED.get(name) or ESTIMATED.get(name) or name.replace("_", " ")
 
 
 def proved(name: str) -> str:
-    """A proved bound in words."""
-    return PROVED.get(name, meaning(name))
+    """Return the beginning of the sentence of a proved bound, which its value completes."""
+    return PROVED.get(name) or meaning(name)
