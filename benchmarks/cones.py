@@ -16,9 +16,8 @@ from rich.table import Table
 from provenmf import ConeNMF
 from provenmf.data import as_blocks
 from provenmf.datasets.cones import paper_cones
-from provenmf.methods.cones.farthest_first import farthest_first
 from provenmf.methods.cones.guarantee import theorem_5_bound, theorem_5_limit
-from provenmf.methods.cones.solver import row_lengths
+from provenmf.methods.cones.solver import farthest_first, row_lengths
 from provenmf.reproduce.cones import PAPER_SECONDS, algorithm_2, literal_algorithm_2, relative_error
 
 K, ALPHA = 50, 0.3

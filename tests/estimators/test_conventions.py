@@ -229,8 +229,7 @@ def test_no_parameter_is_accepted_and_dropped(method):
             looking.clear()
             return weights
 
-    options = {"refine": "hals"} if method == "cones" else {}  # else it makes no iterations
-    Watched(n_components=2, **options).fit(separable_data())
+    Watched(n_components=2).fit(separable_data())
     # Around the fit, for streams only, and in a test of its own.
     elsewhere = {"certify", "on_interrupt", "random_state"}
     assert seen == parameters - elsewhere

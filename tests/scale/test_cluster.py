@@ -185,7 +185,6 @@ VARIANTS = [
     ("spa", {"constraint": "simplex", "scale_rows": True}),
     ("fast_anchor", {"vertices": True}),
     ("hals", {"l1_weights": 1e-3, "l2_components": 1e-3}),
-    ("cones", {"refine": "hals"}),
 ]
 
 

@@ -22,6 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from provenmf.data import as_blocks
 from provenmf.datasets.cones import paper_cones
 from provenmf.datasets.sample import Sample
+from provenmf.methods.alternating.estimator import HALS
 from provenmf.methods.cones.estimator import ConeNMF
 from provenmf.methods.cones.guarantee import theorem_5_bound, theorem_5_limit
 from provenmf.methods.cones.solver import cones, nearest_component_weights
@@ -101,7 +102,7 @@ def algorithm_2_and_als(X: NDArray[np.floating], k: int) -> Factors:
 
 def algorithm_2_and_hals(X: NDArray[np.floating], k: int) -> Factors:
     """Our continuation: hierarchical alternating least squares from Algorithm 2."""
-    model = ConeNMF(k, refine="hals", certify=False)
+    model = HALS(k, init=algorithm_2(X, k), certify=False)
     return model.fit_transform(X), model.components_
 
 

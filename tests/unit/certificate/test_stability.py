@@ -65,7 +65,6 @@ def test_only_of_weights_by_least_squares():
     data = np.random.default_rng(1).random((30, 5))
     assert NAME in SPA(2).fit(data).certificate_.bounds
     assert NAME not in ConeNMF(2).fit(data).certificate_.bounds
-    assert NAME in ConeNMF(2, refine="hals").fit(data).certificate_.bounds
 
 
 @pytest.mark.parametrize("constraint", ["nonnegative", "simplex"])

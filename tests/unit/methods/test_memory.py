@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from provenmf import ANLS, HALS, MERIT, SPA, ConeNMF, FastGradient, PoissonNMF, factorize, resources
+from provenmf import ANLS, HALS, MERIT, SPA, FastGradient, PoissonNMF, factorize, resources
 from provenmf.data import as_blocks
 from provenmf.errors import TooLarge
 
@@ -36,7 +36,6 @@ GATHERING = {
     "merit": MERIT(3, step="open-loop", certify=False),
     "fast_gradient": FastGradient(3, certify=False),
     "poisson": PoissonNMF(3, certify=False),
-    "refine": ConeNMF(3, refine="mu", certify=False),
     "nndsvd": ANLS(3, init="nndsvd", certify=False),
 }
 

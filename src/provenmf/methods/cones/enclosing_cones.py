@@ -9,6 +9,11 @@ best axis is the direction of the hull's shortest point p, and for *any* point p
 The left side says how much a better axis could gain; the right side is measured over all rows,
 rounding allowed for, and is what is claimed. Each pass measures all rows and hands the worst
 ones of each cluster to an exact active-set solver.
+
+Rounding: a sum of n nonnegative products of floating-point numbers has a relative error below n·u,
+u the unit roundoff, whatever the order of summation. The cosine ⟨x, y⟩/(‖x‖‖y‖) of vectors
+with n nonnegative entries is therefore known within a factor 1 ± (2n + 8)u, and with it an interval
+that contains the true angle.
 """
 
 from __future__ import annotations
@@ -22,14 +27,30 @@ from scipy.optimize import nnls
 from provenmf.data import Block, Blocks
 from provenmf.linalg.scaling import unit_rows
 from provenmf.linalg.storage import as_dense
-from provenmf.methods.cones.angles import angle_at_most
-from provenmf.methods.cones.clusters import combine_rows, products_with_own_vector
+from provenmf.methods.cones.kernels import combine_rows, products_with_own_vector
 
-# The point of least length in a convex hull.
+_EPS = float(np.finfo(np.float64).eps)  # twice the unit roundoff, to be safe
+
+
+def cosine_error(n_terms: int) -> float:
+    """Return the relative error of a cosine of nonnegative vectors with `n_terms` entries."""
+    return (2 * n_terms + 8) * _EPS
+
+
+def angle_at_most(cosine: NDArray[np.floating] | float, n_terms: int) -> NDArray[np.float64]:
+    """Return an angle that the true one does not exceed."""
+    lowered = np.clip(np.asarray(cosine) * (1 - cosine_error(n_terms)), 0.0, 1.0)
+    return np.arccos(lowered) * (1 + 4 * _EPS)
+
+
+def angle_at_least(cosine: NDArray[np.floating] | float, n_terms: int) -> NDArray[np.float64]:
+    """Return an angle that the true one does not fall below."""
+    raised = np.clip(np.asarray(cosine) * (1 + cosine_error(n_terms)), 0.0, 1.0)
+    return np.arccos(raised) * (1 - 4 * _EPS)
 
 
 def minimum_norm_weights(gram: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weights w ≥ 0, Σw = 1, of the shortest Σ w_i z_i, from the Gram matrix of the z_i.
+    """Return weights w ≥ 0, Σw = 1, of the shortest Σ w_i z_i, from the Gram matrix of the z_i.
 
     Lawson and Hanson's reduction: for any factor RᵀR of the Gram matrix, the nonnegative least
     squares solution of [R; 1ᵀ] w = [0; 1] is a multiple of it. The active set is exact.
@@ -43,11 +64,8 @@ def minimum_norm_weights(gram: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(solution / solution.sum())
 
 
-NEW_ROWS = 32
-
-
 @dataclass(frozen=True)
-class Caps:
+class EnclosingCones:
     """Cones around clusters.
 
     axes : unit vectors (k, d); angles : size angles that surely suffice; least_angles : no axis
@@ -59,7 +77,7 @@ class Caps:
     least_angles: NDArray[np.float64]
 
 
-def smallest_caps(
+def smallest_cones(
     blocks: Blocks,
     labels: NDArray[np.intp],
     lengths: NDArray[np.float64],
@@ -67,10 +85,10 @@ def smallest_caps(
     *,
     tol: float = 1e-6,
     max_passes: int = 30,
-) -> Caps:
-    """Enclosing cones of all clusters, each within `tol` radians of the smallest possible.
+) -> EnclosingCones:
+    """Enclose all clusters in cones, each within `tol` radians of the smallest possible.
 
-    Sooner ended by `max_passes`, the cones are still right, only less tight.
+    If `max_passes` ends the search sooner, the cones are still right, only less tight.
     """
     members = [np.flatnonzero(labels == k) for k in range(n_clusters)]
     support = [np.empty(0, dtype=np.intp)] * n_clusters
@@ -89,18 +107,18 @@ def smallest_caps(
         if not open_clusters.size:
             break
         for k in open_clusters:
-            worst = members[k][np.argsort(cosines[members[k]], kind="stable")[:NEW_ROWS]]
+            worst = members[k][np.argsort(cosines[members[k]], kind="stable")[:32]]
             candidates = np.union1d(support[k], worst)
             weights, trial[k], lower = best_axis(blocks.take(candidates), lengths[candidates])
             support[k] = candidates[weights > 0]
             least[k] = max(least[k], lower)
-    return Caps(axes, angles, np.minimum(least, angles))
+    return EnclosingCones(axes, angles, np.minimum(least, angles))
 
 
 def best_axis(
     block: Block, lengths: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Hull weights, unit axis, and the least size angle of any cone around these few rows."""
+    """Return hull weights, unit axis, and the least size angle of cones around the rows."""
     gram = as_dense(block.astype(np.float64) @ block.T)
     weights = minimum_norm_weights(gram / np.outer(lengths, lengths))
     point = np.asarray((weights / lengths) @ block, dtype=np.float64)
@@ -114,7 +132,7 @@ def cosines_to_own_axis(
     lengths: NDArray[np.float64],
     axes: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """One pass: cosine of each row's angle to the axis of its cluster."""
+    """Return the cosine of each row's angle to the axis of its cluster, in one pass."""
 
     def products(block: Block, label: NDArray[np.intp]) -> NDArray[np.float64]:
         return products_with_own_vector(block, label, axes)
@@ -125,7 +143,7 @@ def cosines_to_own_axis(
 def direction_sums(
     blocks: Blocks, labels: NDArray[np.intp], lengths: NDArray[np.float64], n_clusters: int
 ) -> NDArray[np.float64]:
-    """One pass: the sum of the unit rows of each cluster."""
+    """Return the sum of the unit rows of each cluster, in one pass."""
     inverse = 1.0 / np.where(lengths > 0, lengths, 1.0)
 
     def sums(

@@ -11,14 +11,11 @@ from numpy.typing import NDArray
 
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks
-from provenmf.methods.alternating.refine import Refine, refine
 from provenmf.methods.base import Factorizer
 from provenmf.methods.cones import guarantee
 from provenmf.methods.cones.solver import First, cones, nearest_component_encoder
 from provenmf.methods.interruption import Interruption, OnInterrupt
-from provenmf.methods.parameters import AT_LEAST_ONE, NOT_NEGATIVE, Interval, StrOptions
-from provenmf.methods.poisson import guarantee as poisson
-from provenmf.methods.poisson.rows import weights_encoder
+from provenmf.methods.parameters import Interval, StrOptions
 from provenmf.methods.run import Callback
 from provenmf.methods.traits import Traits
 from provenmf.results import Certificate, Solution
@@ -38,17 +35,6 @@ class ConeNMF(Factorizer):
         Number of cones; None or "auto" takes the largest drop of the farthest-first angles.
     first : {"longest", "random"} or int, default="longest"
         The first centroid: the longest row, a random row, or the row with this number.
-    max_components : int, default=100
-        Largest number to consider if n_components is None.
-    refine : {"hals", "anls", "mu", "kl"} or None, default=None
-        Continue with an alternating solver, which lets rows mix components and lowers the error.
-        The certificate is about the clusters either way; its bounds hold for the refined factors
-        too. "mu" uses scikit-learn and needs the data in memory. "kl" lowers the Kullback-Leibler
-        divergence instead, as `PoissonNMF` does, and the certificate is that of `PoissonNMF`.
-    max_iter : int, default=500
-        Maximum number of iterations of the refinement; no effect without one.
-    tol : float, default=0.0001
-        When the refinement ends; see `HALS`.
     random_state : int, RandomState instance or None, default=None
         For first="random".
     certify, verbose, callback, on_interrupt
@@ -75,7 +61,8 @@ class ConeNMF(Factorizer):
     Notes
     -----
     A row has one nonzero weight, its projection on the nearest component, in `fit_transform` and
-    `transform` alike. After a refinement the weights are nonnegative least squares.
+    `transform` alike. The paper's "Alg2+Als" continues with alternating least squares:
+    ``HALS(k, init=(cones.transform(X), cones.components_))``.
 
     References
     ----------
@@ -100,10 +87,6 @@ class ConeNMF(Factorizer):
     _parameter_constraints: ClassVar[dict[str, object]] = {
         **Factorizer._parameter_constraints,
         "first": [StrOptions({"longest", "random"}), Interval(Integral, 0, None, closed="left")],
-        "max_components": [Interval(Integral, 2, None, closed="left")],
-        "refine": [StrOptions({"hals", "anls", "mu", "kl"}), None],
-        "tol": [NOT_NEGATIVE],
-        "max_iter": [AT_LEAST_ONE],
     }
 
     def __init__(
@@ -111,10 +94,6 @@ class ConeNMF(Factorizer):
         n_components: int | str | None = None,
         *,
         first: First = "longest",
-        max_components: int = 100,
-        refine: Refine | None = None,
-        max_iter: int = 500,
-        tol: float = 1e-4,
         random_state: int | np.random.RandomState | None = None,
         certify: bool = True,
         verbose: int = 0,
@@ -123,48 +102,30 @@ class ConeNMF(Factorizer):
     ) -> None:
         self.n_components = n_components
         self.first = first
-        self.max_components = max_components
-        self.refine = refine
-        self.max_iter = max_iter
-        self.tol = tol
         self.random_state = random_state
         self.certify = certify
         self.verbose = verbose
         self.callback = callback
         self.on_interrupt = on_interrupt
 
-    def _gathered_bytes(self, blocks: Blocks) -> float:
-        return 16.0 * blocks.stored_entries if self.refine in ("mu", "kl") else 0.0
-
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
-        wanted = self._number_wanted(blocks.n_rows)
-        report: dict[str, Any] = {"callback": self.callback, "verbose": self.verbose}
-        solution = cones(
+        return cones(
             blocks,
-            wanted,
+            self._number_wanted(blocks.n_rows),
             first=self.first,
-            max_components=self.max_components,
             rng=rng,
-            **report,
+            callback=self.callback,
+            verbose=self.verbose,
         )
-        if self.refine is None or not solution.components.any():
-            return solution
-        return refine(blocks, solution, self.refine, max_iter=self.max_iter, tol=self.tol, **report)
 
     @property
     def _weights_are_least_squares(self) -> bool:
-        return self.refine not in (None, "kl")
+        return False
 
     def _encoder(self, blocks: Blocks, components: NDArray[Any]) -> Callable[[Block], NDArray[Any]]:
-        if self.refine is None:
-            return nearest_component_encoder(components, blocks.dtype)
-        if self.refine == "kl":
-            return weights_encoder(components, blocks.dtype)
-        return super()._encoder(blocks, components)
+        return nearest_component_encoder(components, blocks.dtype)
 
     def _certify(self, fit: Fit) -> Certificate:
-        if self.refine == "kl":
-            return poisson.certify(fit)
         return guarantee.certify(fit)
 
     def _remember(

@@ -1,4 +1,4 @@
-"""What Liu and Tan (2017) prove about cone NMF, measured on the data at hand.
+"""Theorems of Liu and Tan (2017) about cone NMF, measured on the data at hand.
 
 Theorem 4 supposes rows in circular cones C(u_k, α_k) that satisfy inequality (1),
 
@@ -18,6 +18,20 @@ Two statements are weaker in what they need and are kept apart:
   cluster within α_k of u_k is within sin α_k ‖X_k‖ of the rank-one matrix of its projections on
   u_k, and the leading singular vector does no worse. What is then not proved is that another
   start finds the same clusters.
+
+Theorem 5 of Liu and Tan (2017): the error under a random model of the rows.
+
+A row picks one of K cones with equal probability, an angle uniform in [0, α_k] to its axis and a
+*squared* length from the exponential distribution with rate λ_k. Then for small ε > 0
+
+    relative error ≤ Δ + ε,   Δ² = Σ f(α_k)/λ_k / Σ 1/λ_k,   f(α) = 1/2 − sin(2α)/(4α),
+
+with probability at least 1 − 8 exp(−ξ n ε²). The paper leaves ξ open. Differs: here the
+probability comes from Chernoff's inequality for the very sum that the proof bounds,
+
+    P(Σ L_n² sin²B_n ≥ t Σ L_n²)  ≤  min_s E[exp(s L²(sin²B − t))]ⁿ,
+
+whose expectation is known: exp(s l) averages to λ/(λ − s) for an exponential l of rate λ > s.
 """
 
 from __future__ import annotations
@@ -38,28 +52,16 @@ from provenmf.linalg.hull import product_rounding
 from provenmf.linalg.norms import SAFE_LENGTHS
 from provenmf.linalg.scaling import unit_rows
 from provenmf.linalg.storage import as_dense
-from provenmf.methods.cones.angles import angle_at_least, angle_at_most, similarity_decimals
 from provenmf.methods.cones.enclosing_cones import (
+    angle_at_least,
+    angle_at_most,
     cosines_to_own_axis,
     direction_sums,
-    smallest_caps,
+    smallest_cones,
 )
+from provenmf.methods.cones.kernels import similarity_decimals
 from provenmf.methods.separable.margins import EXPANDED
 from provenmf.results import Certificate, Check, Estimate, Measure, Status
-
-# Theorem 5 of Liu and Tan (2017): the error under a random model of the rows.
-#
-# A row picks one of K cones with equal probability, an angle uniform in [0, α_k] to its axis and a
-# *squared* length from the exponential distribution with rate λ_k. Then for small ε > 0
-#
-#     relative error ≤ Δ + ε,   Δ² = Σ f(α_k)/λ_k / Σ 1/λ_k,   f(α) = 1/2 − sin(2α)/(4α),
-#
-# with probability at least 1 − 8 exp(−ξ n ε²). The paper leaves ξ open. Differs: here the
-# probability comes from Chernoff's inequality for the very sum that the proof bounds,
-#
-#     P(Σ L_n² sin²B_n ≥ t Σ L_n²)  ≤  min_s E[exp(s L²(sin²B − t))]ⁿ,
-#
-# whose expectation is known: exp(s l) averages to λ/(λ − s) for an exponential l of rate λ > s.
 
 PAPER = "Liu17"
 # Gauss and Legendre's rule; the integrand is smooth, 40 nodes leave nothing but rounding.
@@ -67,19 +69,19 @@ _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(40)
 
 
 def expected_squared_sine(angles: ArrayLike) -> NDArray[np.float64]:
-    """f(α), the mean of sin² over [0, α] (Eq. (10))."""
+    """Return f(α), the mean of sin² over [0, α] (Eq. (10))."""
     return 0.5 * (1.0 - np.sinc(2.0 * np.asarray(angles, dtype=np.float64) / np.pi))
 
 
 def theorem_5_limit(angles: ArrayLike, rates: ArrayLike) -> float:
-    """Δ of Theorem 5: what the bound tends to with many rows."""
+    """Return Δ of Theorem 5, the limit of the bound for many rows."""
     mean_squares = 1.0 / np.asarray(rates, dtype=np.float64)
     means = expected_squared_sine(angles) * mean_squares
     return math.sqrt(float(means.sum() / mean_squares.sum()))
 
 
 def theorem_5_failure(bound: float, angles: ArrayLike, rates: ArrayLike, n_rows: int) -> float:
-    """Probability, at most, that the relative error of n rows of the model exceeds `bound`."""
+    """Bound the probability that the relative error of n rows of the model exceeds `bound`."""
     angles = np.asarray(angles, dtype=np.float64)
     rates = np.broadcast_to(np.asarray(rates, dtype=np.float64), angles.shape)
     excess = _squared_sines(angles) - bound**2
@@ -101,7 +103,7 @@ def theorem_5_failure(bound: float, angles: ArrayLike, rates: ArrayLike, n_rows:
 def theorem_5_bound(
     angles: ArrayLike, rates: ArrayLike, n_rows: int, *, probability: float = 0.99
 ) -> float:
-    """Relative error that n rows of the model stay below with at least this probability."""
+    """Return an error that n rows of the model stay below with at least this probability."""
     lower = theorem_5_limit(angles, rates)
     upper = float(np.sin(np.max(angles)))
 
@@ -112,7 +114,7 @@ def theorem_5_bound(
 
 
 def fitted_model(angles: ArrayLike, rates: ArrayLike, n_rows: int, distance: float) -> Check:
-    """Theorem 5's limit if the model is fitted to the measured cones.
+    """Report Theorem 5's limit for the model fitted to the measured cones.
 
     Never decided: a model that fits need not be the truth, and where the fitted one is unlikely
     another one, with wider cones, may have made the rows.
@@ -129,15 +131,8 @@ def fitted_model(angles: ArrayLike, rates: ArrayLike, n_rows: int, distance: flo
 
 
 def _squared_sines(angles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """sin² at the nodes of the integral over [0, α_k], one row per cone."""
+    """Return sin² at the nodes of the integral over [0, α_k], one row per cone."""
     return np.sin(angles[:, None] * (1 + _NODES) / 2) ** 2
-
-
-# Clusters of rows by direction, as they are: what is measured before any theorem about cones.
-#
-# How far apart their axes are, how clearly the farthest-first angles speak for their number, and
-# how
-# many of the rows lie in cones that satisfy Liu17's inequality (1).
 
 
 @dataclass(frozen=True)
@@ -157,7 +152,7 @@ class Clusters:
 
 
 def measured_clusters(fit: Fit) -> Clusters:
-    """Lengths of the rows, and what they add up to in each cluster."""
+    """Measure the lengths of the rows and their sums of squares in each cluster."""
     found = fit.factorization.labels
     if found is None or found.shape != fit.lengths.shape:
         found = np.full(len(fit.lengths), -1, dtype=np.intp)
@@ -173,7 +168,7 @@ def measured_clusters(fit: Fit) -> Clusters:
 
 
 def stray_rows(clusters: Clusters) -> tuple[Check, ...]:
-    """Rows that are not zero and belong to no cluster, if there are any."""
+    """Report rows that are not zero and belong to no cluster, if there are any."""
     if not clusters.strays:
         return ()
     note = f"{clusters.strays} rows that are not zero belong to no cluster"
@@ -181,7 +176,7 @@ def stray_rows(clusters: Clusters) -> tuple[Check, ...]:
 
 
 def rows_apart(clusters: Clusters, fit: Fit) -> dict[str, Measure]:
-    """Rows of zeros; if rows have one weight each, rows coded outside their cluster."""
+    """Count rows of zeros and, with one weight per row, rows coded outside their cluster."""
     directed = clusters.labels >= 0
     apart: dict[str, Measure] = {"rows_without_direction": float(np.count_nonzero(~directed))}
     used, largest = by_row(_coding, fit.given_rows)[directed].T
@@ -192,12 +187,14 @@ def rows_apart(clusters: Clusters, fit: Fit) -> dict[str, Measure]:
 
 
 def _coding(weights: NDArray[np.floating]) -> NDArray[np.intp]:
-    """How many components each row uses, and which one most."""
+    """Return the number of components each row uses, and its largest one."""
     return np.column_stack([np.count_nonzero(weights, axis=1), weights.argmax(axis=1)])
 
 
 def centroid_angles(fit: Fit) -> NDArray[np.float64]:
-    """angles[j] is the angle of centroid j to the nearest one before it, angles[0] = π/2.
+    """Return the angles at which the centroids were chosen, and the largest that is left.
+
+    angles[j] is the angle of centroid j to the nearest one before it, angles[0] = π/2.
 
     The last of the k + 1 angles is the largest of any row to its nearest centroid. Empty if the
     result does not name one nonzero row for each component.
@@ -220,7 +217,7 @@ def centroid_angles(fit: Fit) -> NDArray[np.float64]:
 
 
 def gap_of_the_angles(angles: NDArray[np.float64]) -> dict[str, Measure]:
-    """How clearly the farthest-first angles speak for k cones, from k + 1 of them.
+    """Measure how clearly k + 1 farthest-first angles speak for k cones.
 
     The last centroid was chosen at the first measure, no row is farther from its centroid than the
     second; the third compares this drop with the largest one before it: above 1 it is larger.
@@ -239,7 +236,7 @@ def gap_of_the_angles(angles: NDArray[np.float64]) -> dict[str, Measure]:
 
 
 def core_of_the_clusters(blocks: Blocks, clusters: Clusters) -> dict[str, Measure]:
-    """How nearly inequality (1) holds: the share of the rows that lie in cones satisfying it.
+    """Measure the share of the rows that lie in cones satisfying inequality (1).
 
     Axes are the mean directions of the clusters, all cones get the same size angle, a quarter of
     the smallest angle between two axes. Theorem 4 is true of the rows inside, without the others.
@@ -258,14 +255,14 @@ def core_of_the_clusters(blocks: Blocks, clusters: Clusters) -> dict[str, Measur
 
 
 def axis_angles(axes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Pairwise angles of the axes, not more than the true ones; infinite on the diagonal."""
+    """Return lower bounds on the pairwise angles of the axes; infinite on the diagonal."""
     between = angle_at_least(axes @ axes.T, axes.shape[1])
     np.fill_diagonal(between, np.inf)
     return between
 
 
 def smallest(between: NDArray[np.float64]) -> float:
-    """The smallest angle of two different axes; infinite for one axis."""
+    """Return the smallest angle of two different axes; infinite for one axis."""
     return float(between.min())
 
 
@@ -279,7 +276,7 @@ def certify(
     size_angles: ArrayLike | None = None,
     rates: ArrayLike | None = None,
 ) -> Certificate:
-    """Enclose each cluster in a cone and say what follows.
+    """Enclose each cluster in a cone and state the bounds that follow.
 
     `size_angles` and `rates` are parameters of Theorem 5's model where they are known; its bound,
     which holds with a probability, is then among the estimates.
@@ -288,13 +285,13 @@ def certify(
     clusters = measured_clusters(fit)
     if not clusters.sizes.size:
         return Certificate(fit.method, checks=stray_rows(clusters))
-    caps = smallest_caps(blocks, clusters.labels, clusters.lengths, clusters.sizes.size)
-    between = axis_angles(caps.axes)
-    cosines = cosines_to_own_axis(blocks, clusters.labels, clusters.lengths, caps.axes)
+    enclosing = smallest_cones(blocks, clusters.labels, clusters.lengths, clusters.sizes.size)
+    between = axis_angles(enclosing.axes)
+    cosines = cosines_to_own_axis(blocks, clusters.labels, clusters.lengths, enclosing.axes)
     distance = rowwise_error(cosines, clusters.lengths)
-    bound = weighted_bound(caps.angles, clusters) + factor_rounding(fit)
-    separated = inequality_1(caps.angles, between)
-    same = lemma_1(caps.angles, between, choice_rounding(fit))
+    bound = weighted_bound(enclosing.angles, clusters) + factor_rounding(fit)
+    separated = inequality_1(enclosing.angles, between)
+    same = lemma_1(enclosing.angles, between, choice_rounding(fit))
     asked = fit.factorization.parameters.get("n_components")
     numbers = {fit.n_components, asked if isinstance(asked, int) else fit.n_components}
     if numbers != {clusters.sizes.size} or clusters.strays:
@@ -308,13 +305,13 @@ def certify(
     if achieved.status == "holds":
         if separated.status == "holds" and same.status == "holds":
             bounds["relative_error"] = bound
-            widest = max_bound(caps.angles) + factor_rounding(fit)
+            widest = max_bound(enclosing.angles) + factor_rounding(fit)
             bounds["relative_error_max_form"] = max(bound, widest)
         bounds["cluster_relative_error"] = bound
     measures: dict[str, Measure] = {
-        "size_angles": tuple(caps.angles),
-        "size_angles_slack": float((caps.angles - caps.least_angles).max()),
-        "largest_sine": max_bound(caps.angles),
+        "size_angles": tuple(enclosing.angles),
+        "size_angles_slack": float((enclosing.angles - enclosing.least_angles).max()),
+        "largest_sine": max_bound(enclosing.angles),
         "relative_distance_from_axes": distance,
         **rows_apart(clusters, fit),
         **gap_of_the_angles(centroid_angles(fit)),
@@ -328,13 +325,13 @@ def certify(
         bound_5 = theorem_5_bound(size_angles, rates, blocks.n_rows, probability=CONFIDENCE)
         estimates["relative_error_of_theorem_5"] = Estimate(bound_5, CONFIDENCE, MODEL)
     rates_found = clusters.sizes / clusters.energy
-    model = fitted_model(caps.angles, rates_found, int(clusters.sizes.sum()), distance)
+    model = fitted_model(enclosing.angles, rates_found, int(clusters.sizes.sum()), distance)
     checks = (*stray_rows(clusters), separated, same, achieved, model)
     return Certificate(fit.method, checks, bounds, measures, estimates)
 
 
 def inequality_1(angles: NDArray[np.float64], between: NDArray[np.float64]) -> Check:
-    """Liu17, inequality (1), for size angles and the pairwise angles of the axes."""
+    """Check Liu17, inequality (1), for size angles and the pairwise angles of the axes."""
     name, theorem = "cones far apart, inequality (1)", f"{PAPER} Theorem 4"
     if angles.size == 1:
         return Check(name, theorem, "holds", note="one cone: there is nothing to keep apart")
@@ -350,7 +347,7 @@ def inequality_1(angles: NDArray[np.float64], between: NDArray[np.float64]) -> C
 
 
 def largest_side_of_inequality_1(angles: NDArray[np.float64]) -> float:
-    """max over i ≠ j of α_i + 3α_j: three times the largest size angle plus the second."""
+    """Return max over i ≠ j of α_i + 3α_j: three times the largest size angle plus the second."""
     second, first = np.sort(angles)[-2:]
     return float(3 * first + second) * (1 + 4 * sys.float_info.epsilon)
 
@@ -358,7 +355,7 @@ def largest_side_of_inequality_1(angles: NDArray[np.float64]) -> float:
 def lemma_1(
     angles: NDArray[np.float64], between: NDArray[np.float64], rounding: float = 0.0
 ) -> Check:
-    """What Lemma 1 needs of the cones: rows of two cones farther apart than rows of one.
+    """Check Lemma 1: rows of two cones are farther apart than rows of one.
 
     The method compares cosines that are known within `rounding` only; they must differ by more.
     """
@@ -380,13 +377,13 @@ def lemma_1(
 
 
 def without_clusters(check: Check) -> Check:
-    """A condition on the clusters where not every component asked for has one."""
+    """Make a condition unknown where not every requested component has a cluster."""
     note = "not every component that was asked for has a cluster, or not every row is in one"
     return replace(check, status="unknown", note=note)
 
 
 def choice_rounding(fit: Fit) -> float:
-    """By how much cosines must differ for farthest-first to see it, in the precision it worked in.
+    """Return the difference of cosines that farthest-first can see in its precision.
 
     It rounds them to a number of decimals and takes those as near that differ by less than one
     unit of the last; each has a rounding error beside.
@@ -397,12 +394,12 @@ def choice_rounding(fit: Fit) -> float:
 
 
 def factor_rounding(fit: Fit) -> float:
-    """What rounding the factors to the precision of the data can add to the relative error."""
+    """Bound what rounding the factors to the data's precision adds to the relative error."""
     return 16 * float(np.finfo(fit.given.dtype).eps)
 
 
 def error_at_most(fit: Fit) -> float:
-    """The relative error, rounding of its measurement added."""
+    """Return the relative error plus the rounding of its measurement."""
     k, d = fit.components.shape
     terms = product_rounding(k) + product_rounding(d) + product_rounding(len(fit.lengths))
     expanded = EXPANDED if fit.blocks.is_sparse else 1.0
@@ -410,7 +407,7 @@ def error_at_most(fit: Fit) -> float:
 
 
 def error_check(error: float, bound: float) -> Check:
-    """The factorization at hand against the bound of its clusters."""
+    """Compare the error of the factorization with the bound of its clusters."""
     status: Status = "holds" if error <= bound else "fails"
     note = "" if status == "holds" else "not the rank-one fits of these clusters: no bound follows"
     return Check(
@@ -419,13 +416,13 @@ def error_check(error: float, bound: float) -> Check:
 
 
 def rowwise_error(cosines: NDArray[np.float64], lengths: NDArray[np.float64]) -> float:
-    """Root of D_N, Eq. (9): relative distance of the rows from the axes of their cones."""
+    """Return the root of D_N, Eq. (9): relative distance of the rows from their axes."""
     squared_sines = np.maximum(1.0 - cosines**2, 0.0)
     return math.sqrt(float(squared_sines @ lengths**2 / (lengths @ lengths)))
 
 
 def weighted_bound(angles: NDArray[np.float64], clusters: Clusters) -> float:
-    """sqrt(Σ ‖X_k‖² sin²α_k / Σ ‖X_k‖²), the end of the proof of Theorem 4, rounded up.
+    """Return sqrt(Σ ‖X_k‖² sin²α_k / Σ ‖X_k‖²), the end of the proof of Theorem 4, rounded up.
 
     Rows in no cluster count as a whole: nothing of them is explained.
     """
@@ -435,5 +432,5 @@ def weighted_bound(angles: NDArray[np.float64], clusters: Clusters) -> float:
 
 
 def max_bound(angles: NDArray[np.float64]) -> float:
-    """max_k sin α_k (Eq. (4)), rounded up."""
+    """Return max_k sin α_k (Eq. (4)), rounded up."""
     return min(1.0, float(np.sin(angles.max())) * (1 + 4 * sys.float_info.epsilon))

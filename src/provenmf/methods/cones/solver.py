@@ -20,31 +20,29 @@ unit length, so that a weight is the length of a row's projection, whatever the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.data import Block, Blocks
-from provenmf.data.parts import Parts
+from provenmf.data.parts import Part, Parts
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.linalg.norms import squared_row_norms
 from provenmf.linalg.orthogonal import first_largest
-from provenmf.methods.cones.angles import similarity_decimals
-from provenmf.methods.cones.farthest_first import farthest_first, nearest_centroid
-from provenmf.methods.cones.rank_one import leading_directions
+from provenmf.linalg.storage import as_dense
+from provenmf.methods.cones.kernels import leading_directions, similarity_decimals
 from provenmf.methods.run import Callback, Run
 from provenmf.results import Solution, StopReason
 from provenmf.results.states import ConeState
 
 First = Literal["longest", "random"] | int
 
-TIE = 1e-3  # radians
-
-# The square of a shorter row has lost digits to underflow: such a row counts as zero.
-SHORTEST = 1e-140
+MOST_CONES = 100  # tried if their number is to be found
+SHORTEST = 1e-140  # the square of a shorter row underflows: it counts as zero
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Clusters:
     """Result of Algorithm 1.
 
     rows : row numbers of the centroids; centroids : (k, d), those rows at unit length.
-    labels : nearest centroid of each row, −1 for rows of zeros, where the rows are.
+    labels : nearest centroid of each row, −1 for rows of zeros.
     angles : angles[j] is the largest angle of any row to the first j centroids, as far as it was
         needed; angles[0] = π/2, the largest angle between nonnegative rows.
     """
@@ -68,19 +66,18 @@ def cones(
     n_components: int | None = None,
     *,
     first: First = "longest",
-    max_components: int = 100,
     tol: float = 1e-9,
     max_iter: int = 200,
     rng: np.random.Generator | None = None,
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> Solution:
-    """Algorithm 2 of Liu17.
+    """Factorize by Algorithm 2 of Liu17.
 
     Parameters
     ----------
     n_components : number of cones; None takes it from the largest drop of the farthest-first
-        angles among the first `max_components`.
+        angles among the first 100.
     first : the first centroid: the "longest" row (the lowest of equally long ones), a "random"
         row, or the number of a row.
     tol, max_iter : relative residual at which a component is accepted, and how many passes over
@@ -96,7 +93,7 @@ def cones(
     if not lengths.any():
         return zero_solution(blocks)
     start = first_centroid(first, lengths, similarity_decimals(blocks.dtype), rng)
-    wanted = n_components or min(max_components, int(np.count_nonzero(lengths)))
+    wanted = n_components or min(MOST_CONES, int(np.count_nonzero(lengths)))
     run = Run(wanted, callback=callback, verbose=verbose, name="ConeNMF")
     clusters = greedy_clusters(blocks, lengths, start, run, find_number=n_components is None)
     found = len(clusters.rows)
@@ -130,7 +127,7 @@ def cones(
 def greedy_clusters(
     blocks: Blocks, lengths: NDArray[np.float64], start: int, run: Run, *, find_number: bool
 ) -> Clusters:
-    """Algorithm 1 of Liu17; with `find_number`, cut at the largest drop of the angles."""
+    """Cluster by Algorithm 1 of Liu17; `find_number` cuts at the largest drop of the angles."""
     decimals = similarity_decimals(blocks.dtype)
     rows: list[int] = []
     centroids: list[NDArray[np.floating]] = []
@@ -157,14 +154,14 @@ def greedy_clusters(
 def nearest_component_weights(
     blocks: Blocks, components: NDArray[np.floating]
 ) -> NDArray[np.floating]:
-    """Weights with one nonzero per row; see `nearest_component_encoder`."""
+    """Return weights with one nonzero per row; see `nearest_component_encoder`."""
     return blocks.map_rows(nearest_component_encoder(components, blocks.dtype))
 
 
 def nearest_component_encoder(
     components: NDArray[np.floating], dtype: np.dtype[Any]
 ) -> Callable[[Block], NDArray[np.floating]]:
-    """The function that projects each row of a block on the component nearest to it.
+    """Return the function that projects each row of a block on the component nearest to it.
 
     Differs: Algorithm 2 uses the component of the row's cluster. The nearest one is never
     farther, so the error is at most the paper's, the two agree wherever inequality (1) holds, and
@@ -185,7 +182,7 @@ def nearest_component_encoder(
 
 
 def zero_solution(blocks: Blocks) -> Solution:
-    """One zero component for data without a direction."""
+    """Return one zero component for data without a direction."""
     warn_user(
         DegenerateData(
             f"no row of X is longer than {SHORTEST}", remedy="one zero component is returned"
@@ -201,7 +198,7 @@ def zero_solution(blocks: Blocks) -> Solution:
 
 
 def row_lengths(blocks: Blocks) -> NDArray[np.float64]:
-    """One pass: the length of each row; zero if it is shorter than SHORTEST."""
+    """Return the length of each row in one pass; zero if it is shorter than SHORTEST."""
     lengths = blocks.map_rows(_lengths_of)
     if not np.isfinite(lengths).all():
         row = int(np.flatnonzero(~np.isfinite(lengths))[0])
@@ -217,7 +214,7 @@ def _lengths_of(block: Block) -> NDArray[np.float64]:
 def first_centroid(
     first: First, lengths: NDArray[np.float64], decimals: int, rng: np.random.Generator | None
 ) -> int:
-    """Row number of the first centroid; it must have a direction.
+    """Return the row number of the first centroid; it must have a direction.
 
     Lengths that agree to ``decimals`` are equal: rows scaled to unit length differ by rounding.
     """
@@ -238,15 +235,170 @@ def first_centroid(
 
 
 def largest_drop(angles: NDArray[np.float64]) -> int:
-    """Number of cones from farthest-first angles: where they fall most.
+    """Return the number of cones from farthest-first angles: where they fall most.
 
     angles[k] is the angle at which centroid k was chosen, angles[0] = π/2. Inside cones that
     satisfy inequality (1) every angle before the last cone is found exceeds every angle after it.
-    Of equal falls the first counts: small angles of single-precision rows are off by `TIE`.
+    Of equal falls the first counts: small angles of single-precision rows are off by 1e-3.
     """
-    return first_largest(angles[:-1] - angles[1:], TIE) + 1 if angles.size > 1 else 1
+    return first_largest(angles[:-1] - angles[1:], 1e-3) + 1 if angles.size > 1 else 1
 
 
 def angle(similarity: float) -> float:
-    """Angle between unit vectors from their inner product."""
+    """Return the angle between unit vectors from their inner product."""
     return math.acos(min(1.0, max(-1.0, similarity)))
+
+
+@dataclass
+class Pool:
+    """The farthest rows in ascending order, and the first row outside that could precede them."""
+
+    rows: NDArray[np.intp]
+    block: Block
+    lengths: NDArray[np.float64]
+    similarity: NDArray[np.float64]
+    outside: tuple[float, int]
+
+    def farthest(self, decimals: int) -> int | None:
+        """Return the place of the farthest row of all; None if a row outside may be farther."""
+        rounded = np.round(self.similarity, decimals)
+        place = int(np.argmin(rounded))
+        if (float(rounded[place]), int(self.rows[place])) < self.outside:
+            return place
+        return None
+
+    def unit_row(self, place: int) -> NDArray[np.floating]:
+        """Return the row at the given place as a dense vector of unit length."""
+        return unit_row(self.block[[place]], self.lengths[place])
+
+    def meet(self, centroid: NDArray[np.floating]) -> None:
+        """Update the similarities of the pool with a new centroid."""
+        self.similarity = np.maximum(self.similarity, self.block @ centroid / self.lengths)
+
+
+def farthest_first(
+    blocks: Blocks,
+    lengths: NDArray[np.float64],
+    first: int,
+    decimals: int,
+    steps: Iterable[int],
+    *,
+    pool_rows: int = 256,
+) -> Iterable[tuple[int, NDArray[np.floating], float]]:
+    """Yield (row, unit vector, similarity to the centroids before it), farthest row first.
+
+    Liu and Tan (2017), Algorithm 1, steps 1 to 3: the next centroid is the row whose largest inner
+    product with the centroids chosen so far, all at unit length, is smallest (their Eq. (2)).
+
+    Differs: the paper reads all rows once for every centroid. The largest inner product of a row
+    can only grow, so its value from an earlier pass is a lower bound. A pass therefore collects a
+    *pool* of the farthest rows, and as long as the farthest row of the pool comes before every row
+    outside it, that row is the farthest of all and needs no further pass. The centroids are the
+    paper's; the passes are few, and each is one matrix product with all new centroids.
+
+    Inner products are compared after rounding to `decimals`, and equal ones go to the lowest row:
+    the last bits depend on how the rows are cut into blocks and shall decide nothing.
+
+    `lengths` are those of the rows; rows of length zero have no direction and are never chosen.
+    The first centroid is given and has similarity −1. Ends with `steps`, or when every row has
+    the direction of a centroid, to `decimals`. The result does not depend on `pool_rows`: 256 rows
+    give dozens of centroids between two passes and stay in cache.
+    """
+    unseen = [unit_row(blocks.take(np.array([first])), lengths[first])]
+    similarity: Parts | None = None
+    pool: Pool | None = None
+    for step in steps:
+        if step == 0:
+            yield first, unseen[0], -1.0
+            continue
+        place = pool.farthest(decimals) if pool else None
+        if place is None:
+            similarity = raised_similarity(blocks, lengths, similarity, np.array(unseen))
+            pool = farthest_pool(blocks, lengths, similarity, decimals, pool_rows)
+            unseen = []
+            place = pool.farthest(decimals)
+        assert pool is not None and place is not None  # a fresh pool always decides
+        nearest = float(pool.similarity[place])
+        if round(nearest, decimals) >= 1.0:
+            return
+        unseen.append(pool.unit_row(place))
+        pool.meet(unseen[-1])
+        yield int(pool.rows[place]), unseen[-1], nearest
+
+
+def raised_similarity(
+    blocks: Blocks,
+    lengths: NDArray[np.float64],
+    similarity: Parts | None,
+    centroids: NDArray[np.floating],
+) -> Parts:
+    """Return each row's largest inner product with old and new centroids, in one pass.
+
+    Rows of length zero have an infinite one.
+    """
+
+    def raised(block: Block, length: NDArray[np.floating], *old: Part) -> NDArray[np.float64]:
+        directed = length > 0
+        largest = (block @ centroids.T).max(axis=1) / np.where(directed, length, 1.0)
+        return np.maximum(np.where(directed, largest, np.inf), *old or (-1.0,))
+
+    return blocks.keep(raised, lengths, *(() if similarity is None else (similarity,)))
+
+
+def farthest_pool(
+    blocks: Blocks,
+    lengths: NDArray[np.float64],
+    similarity: Parts,
+    decimals: int,
+    size: int,
+) -> Pool:
+    """Collect the `size` rows of least similarity, of equal ones the lowest."""
+    found = zip(blocks.ranges(), similarity.each(partial(farthest_of, decimals, size + 1)))
+    numbers, values = map(np.concatenate, zip(*((start + n, v) for (start, _), (n, v) in found)))
+    rounded = np.round(values, decimals)
+    ordered = np.lexsort((numbers, rounded))
+    chosen, rest = ordered[:size], ordered[size:]
+    outside = (float(rounded[rest[0]]), int(numbers[rest[0]])) if rest.size else (np.inf, 0)
+    chosen = chosen[np.argsort(numbers[chosen])]
+    rows = numbers[chosen]
+    return Pool(rows, blocks.take(rows), lengths[rows], values[chosen], outside)
+
+
+def farthest_of(
+    decimals: int, size: int, similarity: NDArray[np.float64]
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return numbers and values of the least similarities; of equal ones the lowest rows."""
+    rounded = np.round(similarity, decimals)
+    numbers = np.flatnonzero(np.isfinite(rounded))
+    if numbers.size > size:
+        last = np.partition(rounded[numbers], size - 1)[size - 1]
+        numbers = numbers[rounded[numbers] <= last]
+        numbers = numbers[np.argsort(rounded[numbers], kind="stable")[:size]]
+    return numbers, similarity[numbers]
+
+
+def nearest_centroid(
+    blocks: Blocks, lengths: NDArray[np.float64], centroids: NDArray[np.floating], decimals: int
+) -> tuple[Parts, float]:
+    """Label each row by its nearest centroid (Algorithm 1, step 4); return the least product.
+
+    Equally near centroids: the one chosen first. Rows of length zero: label −1.
+    """
+
+    def nearest(block: Block, length: NDArray[np.floating]) -> Part:
+        products = block @ centroids.T
+        largest = products.max(axis=1)
+        close = products >= (largest - length * 10.0**-decimals)[:, None]
+        directed = length > 0
+        labels = np.where(directed, close.argmax(axis=1), -1)
+        return labels, np.where(directed, largest, np.inf) / np.where(directed, length, 1.0)
+
+    found = blocks.keep(nearest, lengths)
+    least = min(found.each(lambda part: part[1].min(initial=np.inf)))
+    return found.mapped(lambda part: part[0]), float(least)
+
+
+def unit_row(block: Block, length: float) -> NDArray[np.floating]:
+    """Return the only row of a block, of the given length, as a dense vector of unit length."""
+    dense = as_dense(block)[0]
+    return np.asarray(dense / dense.dtype.type(length))

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from provenmf.methods.cones.angles import angle_at_least, angle_at_most
+from provenmf.methods.cones.enclosing_cones import angle_at_least, angle_at_most
 
 
 def exact_squared_cosine(x, y):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf.methods.cones import clusters as kernels
+from provenmf.methods.cones import kernels
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.data import as_blocks
-from provenmf.methods.cones.farthest_first import farthest_first, nearest_centroid
+from provenmf.methods.cones.solver import farthest_first, nearest_centroid
 
 DECIMALS = 12
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf import ConeNMF, PoissonNMF
+from provenmf import PoissonNMF
 from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
 from provenmf.methods.poisson.divergence import excess
@@ -66,14 +66,6 @@ def test_counts_that_the_product_excludes_are_named():
     found = certify(fit)
     assert found.checks[0].status == "fails"
     assert found.bounds == {}
-
-
-def test_cones_refined_by_likelihood_carry_the_statements_of_the_likelihood():
-    X = sample(2)
-    model = ConeNMF(3, refine="kl").fit(X)
-    assert "weights_divergence_gap" in model.certificate_.bounds
-    assert "relative_error_max_form" not in model.certificate_.bounds
-    np.testing.assert_allclose(model.transform(X), model.factorization_.weights)
 
 
 def test_single_precision_does_not_shrink_the_gaps():

@@ -1,0 +1,259 @@
+"""Products with the rows of each cluster, and the leading right singular vector of each cluster.
+
+`labels` gives the cluster of each row; −1 belongs to none. `vectors` has one row per cluster.
+Compiled loops visit rows in `order`, cluster after cluster, so that the vectors of a cluster stay
+in cache.
+
+For cluster k with rows X_k the leading vector is the unit vector v that maximises ‖X_k v‖, found by
+Lanczos iteration on X_kᵀX_k. One step of all clusters is one pass over the data: no cluster is
+copied together, and blocks may be sparse or on disk. Lanczos starts from the sum of the cluster's
+rows. Rows are nonnegative, so the leading vector may be taken nonnegative (Perron and Frobenius)
+and the sum is never orthogonal to it. After `BASIS` steps it starts again from the best vector so
+far, which bounds the memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from provenmf.data import Block, Blocks, RowArray
+from provenmf.linalg.compiled import njit
+from provenmf.linalg.scaling import unit_rows
+from provenmf.linalg.storage import Matrix, is_sparse
+
+Floats = NDArray[np.floating]
+Ints = NDArray[np.integer]
+
+# Sums may be reordered (that is what lets them run in vector registers), nothing else.
+FAST = {"reassoc", "contract"}
+BASIS = 8  # Lanczos vectors of a cluster
+
+
+@njit(cache=True, fastmath=FAST)
+def add_gram_products(
+    block: Floats,
+    order: Ints,
+    labels: Ints,
+    vectors: Floats,
+    sums: Floats,
+) -> None:
+    """Add ⟨x, vectors[k]⟩ x to sums[k] for every row x of cluster k, in place.
+
+    The row is still in cache when it is used for the second time.
+    """
+    columns = block.shape[1]
+    for i in order:
+        row, vector, total = block[i], vectors[labels[i]], sums[labels[i]]
+        product = 0.0
+        for j in range(columns):
+            product += row[j] * vector[j]
+        for j in range(columns):
+            total[j] += product * row[j]
+
+
+@njit(cache=True, fastmath=FAST)
+def add_sparse_gram_products(
+    pointers: Ints,
+    columns: Ints,
+    values: Floats,
+    order: Ints,
+    labels: Ints,
+    vectors: Floats,
+    sums: Floats,
+) -> None:
+    """`add_gram_products` for the rows of a CSR matrix."""
+    for i in order:
+        vector, total = vectors[labels[i]], sums[labels[i]]
+        product = 0.0
+        for p in range(pointers[i], pointers[i + 1]):
+            product += values[p] * vector[columns[p]]
+        for p in range(pointers[i], pointers[i + 1]):
+            total[columns[p]] += product * values[p]
+
+
+@njit(cache=True, fastmath=FAST)
+def fill_products_with_own_vector(
+    block: Floats,
+    order: Ints,
+    labels: Ints,
+    vectors: Floats,
+    products: Floats,
+) -> None:
+    """Write ⟨x, vectors[k]⟩ to products for every row x of cluster k, in place."""
+    columns = block.shape[1]
+    for i in order:
+        row, vector = block[i], vectors[labels[i]]
+        product = 0.0
+        for j in range(columns):
+            product += row[j] * vector[j]
+        products[i] = product
+
+
+@njit(cache=True, fastmath=FAST)
+def add_scaled_rows(
+    block: Floats,
+    order: Ints,
+    labels: Ints,
+    factors: Floats,
+    sums: Floats,
+) -> None:
+    """Add factors[i] x_i to sums[k] for every row x_i of cluster k, in place."""
+    columns = block.shape[1]
+    for i in order:
+        row, factor, total = block[i], factors[i], sums[labels[i]]
+        for j in range(columns):
+            total[j] += factor * row[j]
+
+
+def products_with_own_vector(
+    block: Matrix, labels: NDArray[np.intp], vectors: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return ⟨x, v⟩ of each row x with the vector v of its cluster; 0 for a row of none."""
+    if is_sparse(block):
+        row_of_entry = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+        terms = block.data * vectors[labels[row_of_entry], block.indices]
+        sums = np.bincount(row_of_entry, weights=terms, minlength=block.shape[0])
+        products = sums.astype(np.float64, copy=False)
+    else:
+        products = np.zeros(block.shape[0])
+        order = cluster_order(labels)
+        fill_products_with_own_vector(row_major(block), order, labels, vectors, products)
+    products[labels < 0] = 0.0
+    return products
+
+
+def gram_products(
+    block: Matrix, labels: NDArray[np.intp], vectors: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return X_kᵀ X_k v_k for the rows X_k of each cluster k, one row per cluster."""
+    sums, order = np.zeros(vectors.shape), cluster_order(labels)
+    if is_sparse(block):
+        parts = block.indptr, block.indices, block.data
+        add_sparse_gram_products(*parts, order, labels, vectors, sums)
+    else:
+        add_gram_products(row_major(block), order, labels, vectors, sums)
+    return sums
+
+
+def combine_rows(
+    block: Matrix, labels: NDArray[np.intp], factors: NDArray[np.float64], n_clusters: int
+) -> NDArray[np.float64]:
+    """Return Σ factors[i] x_i over the rows i of each cluster, one row per cluster."""
+    if is_sparse(block):
+        rows = np.flatnonzero(labels >= 0)
+        shape = (n_clusters, block.shape[0])
+        combined = sp.csr_array((factors[rows], (labels[rows], rows)), shape=shape) @ block
+        return np.asarray(combined.toarray().astype(np.float64, copy=False))
+    sums = np.zeros((n_clusters, block.shape[1]))
+    add_scaled_rows(row_major(block), cluster_order(labels), labels, factors, sums)
+    return sums
+
+
+def cluster_order(labels: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return row numbers cluster after cluster, rows of no cluster left out."""
+    order = np.argsort(labels, kind="stable")
+    return order[np.searchsorted(labels, 0, sorter=order) :]
+
+
+def row_major(block: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return the block with contiguous rows."""
+    return np.ascontiguousarray(block)
+
+
+def leading_directions(
+    blocks: Blocks, labels: RowArray, n_clusters: int, *, tol: float, max_passes: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return nonnegative unit vectors and relative residuals ‖Av − θv‖/θ, A = X_kᵀX_k.
+
+    The residual of a vector is at most `tol` unless `max_passes` were made before. The energy
+    ‖X_k v‖² falls short of its maximum by a relative error of about the residual's square.
+    """
+    sums, sizes = cluster_sums(blocks, labels, n_clusters)
+    vectors = unit_rows(sums)
+    residuals = np.full(n_clusters, np.inf)
+    active = np.flatnonzero(sizes > 1)
+    residuals[np.setdiff1d(np.arange(n_clusters), active)] = 0.0  # one row: it is its own vector
+    passes = 0
+    while active.size and passes < max_passes:
+        position = np.full(n_clusters + 1, -1)  # the last entry serves label −1
+        position[active] = np.arange(active.size)
+        steps = min(BASIS, max_passes - passes)
+        vectors[active], residuals[active], used = lanczos(
+            blocks, labels, position, vectors[active], steps=steps, tol=tol
+        )
+        passes += used
+        active = active[residuals[active] > tol]
+    return np.abs(vectors), residuals
+
+
+def lanczos(
+    blocks: Blocks,
+    labels: RowArray,
+    position: NDArray[np.intp],
+    start: NDArray[np.float64],
+    *,
+    steps: int,
+    tol: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    """Make at most `steps` Lanczos steps: return Ritz vectors, residuals and steps made.
+
+    `position` has the place of each cluster in `start`, −1 for those that are left out.
+    """
+    n_clusters = start.shape[0]
+    basis = np.zeros((n_clusters, steps, start.shape[1]))
+    projected = np.zeros((n_clusters, steps, steps))
+    vector = start
+    for step in range(steps):
+        basis[:, step] = vector
+        known = basis[:, : step + 1]
+        image = cluster_images(blocks, labels, position, vector)
+        overlap = np.einsum("kqd,kd->kq", known, image)
+        projected[:, : step + 1, step] = projected[:, step, : step + 1] = overlap
+        remainder = image - np.einsum("kq,kqd->kd", overlap, known)
+        remainder -= np.einsum("kq,kqd->kd", np.einsum("kqd,kd->kq", known, remainder), known)
+        beta = np.linalg.norm(remainder, axis=1)
+        values, ritz = np.linalg.eigh(projected[:, : step + 1, : step + 1])
+        best = ritz[:, :, -1]
+        residuals = beta * np.abs(best[:, -1]) / np.maximum(values[:, -1], np.finfo(float).tiny)
+        if residuals.max() <= tol:
+            break
+        # An exhausted cluster waits for the others: its remainder is rounding, not a direction.
+        alive = beta > 1e-12 * values[:, -1]
+        vector = np.where(alive[:, None], remainder / np.where(alive, beta, 1.0)[:, None], 0.0)
+    return unit_rows(np.einsum("kq,kqd->kd", best, known)), residuals, step + 1
+
+
+def cluster_images(
+    blocks: Blocks,
+    labels: RowArray,
+    position: NDArray[np.intp],
+    vectors: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return X_kᵀ X_k v_k in one pass for every cluster k that has a position."""
+
+    def images(block: Block, label: NDArray[np.intp]) -> NDArray[np.float64]:
+        return gram_products(block, position[label], vectors)
+
+    return np.asarray(blocks.map_reduce(images, labels))
+
+
+def cluster_sums(
+    blocks: Blocks, labels: RowArray, n_clusters: int
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Return the sum of the rows of each cluster and their number, in one pass."""
+
+    def sums(block: Block, label: NDArray[np.intp]) -> tuple[NDArray[np.float64], Any]:
+        summed = combine_rows(block, label, np.ones(block.shape[0]), n_clusters)
+        return summed, np.bincount(label[label >= 0], minlength=n_clusters)
+
+    found, sizes = blocks.map_reduce(sums, labels)
+    return np.asarray(found), sizes
+
+
+def similarity_decimals(dtype: np.dtype[Any]) -> int:
+    """Return the decimals to which inner products of unit vectors are trusted."""
+    return 12 if dtype == np.float64 else 5

@@ -1,0 +1,112 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize
+
+from provenmf.data import as_blocks
+from provenmf.methods.cones.enclosing_cones import minimum_norm_weights, smallest_cones
+
+
+def cones_of(X, labels=None, k=1, **options):
+    labels = np.zeros(len(X), dtype=np.intp) if labels is None else labels
+    return smallest_cones(as_blocks(X), labels, np.linalg.norm(X, axis=1), k, **options)
+
+
+def widest_angle(X, axis):
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    return np.arccos(np.clip(unit @ axis, -1, 1)).max()
+
+
+def test_known_caps():
+    # Unit vectors of the axes: the centre is the diagonal, cos α = 1/√d.
+    for d in (2, 3, 10):
+        found = cones_of(np.eye(d))
+        assert found.angles[0] == pytest.approx(np.arccos(1 / np.sqrt(d)), abs=1e-6)
+        np.testing.assert_allclose(found.axes[0], 1 / np.sqrt(d), atol=1e-5)
+    # Two rows: half of the angle between them, whatever their lengths.
+    found = cones_of(np.array([[5.0, 0.0, 0.0], [0.1, 0.1, 0.0], [7.0, 3.0, 0.0]]))
+    assert found.angles[0] == pytest.approx(np.pi / 8, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_random_axis_does_better(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.random((60, 4)) + 0.3
+    found = cones_of(X, tol=1e-9)
+    assert widest_angle(X, found.axes[0]) <= found.angles[0]
+    assert found.angles[0] - found.least_angles[0] <= 1e-9
+    tries = found.axes[0] + 10.0 ** rng.uniform(-6, -1, (2000, 1)) * rng.standard_normal((2000, 4))
+    tries /= np.linalg.norm(tries, axis=1, keepdims=True)
+    assert min(widest_angle(X, axis) for axis in tries) >= found.least_angles[0]
+
+
+def test_several_clusters_and_rows_of_none():
+    rng = np.random.default_rng(0)
+    X = rng.random((90, 30)) ** 2
+    X[::10] = 0
+    labels = np.where(np.arange(90) % 10 == 0, -1, np.arange(90) % 3)
+    found = cones_of(X, labels, 4)
+    for k in range(3):
+        alone = cones_of(X[labels == k])
+        assert found.angles[k] == pytest.approx(alone.angles[0], abs=2e-6)
+        assert widest_angle(X[labels == k], found.axes[k]) <= found.angles[k]
+    assert found.angles[3] == 0 and not found.axes[3].any()
+
+
+def test_sparse_and_blocks_agree():
+    rng = np.random.default_rng(1)
+    X = rng.random((80, 20)) * (rng.random((80, 20)) < 0.3)
+    X[:, 0] += 0.2
+    labels = np.arange(80) % 2
+    lengths = np.linalg.norm(X, axis=1)
+    expected = smallest_cones(as_blocks(X), labels, lengths, 2).angles
+    for blocks in (as_blocks(sp.csr_array(X)), as_blocks(X, block_rows=9)):
+        found = smallest_cones(blocks, labels, lengths, 2).angles
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_ended_early_the_cone_still_contains_its_rows():
+    rng = np.random.default_rng(2)
+    X = rng.random((200, 50)) ** 3
+    for max_passes in (1, 2, 3):
+        found = cones_of(X, max_passes=max_passes)
+        assert widest_angle(X, found.axes[0]) <= found.angles[0]
+        assert found.least_angles[0] <= found.angles[0]
+
+
+def test_axes_are_nonnegative():
+    # Definition 1 asks for it; a point of the hull of nonnegative rows cannot be otherwise.
+    found = cones_of(np.random.default_rng(3).random((40, 6)) ** 4)
+    assert found.axes.min() >= 0
+
+
+def shortest_by_a_general_solver(points):
+    n = len(points)
+    found = minimize(
+        lambda w: np.sum((w @ points) ** 2),
+        np.full(n, 1 / n),
+        jac=lambda w: 2 * points @ (w @ points),
+        bounds=[(0, None)] * n,
+        constraints={"type": "eq", "fun": lambda w: w.sum() - 1, "jac": lambda w: np.ones(n)},
+        options={"ftol": 1e-14, "maxiter": 1000},
+    )
+    return np.linalg.norm(found.x @ points)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_shortest_point_of_the_hull(seed):
+    rng = np.random.default_rng(seed)
+    points = rng.random((12, 4)) + rng.random(4)
+    weights = minimum_norm_weights(points @ points.T)
+    assert weights.min() >= 0
+    assert weights.sum() == pytest.approx(1)
+    shortest = weights @ points
+    # Optimality: no point of the hull lies on the near side of the supporting plane.
+    assert (points @ shortest).min() == pytest.approx(shortest @ shortest, rel=1e-9)
+    assert np.linalg.norm(shortest) == pytest.approx(shortest_by_a_general_solver(points), rel=1e-5)
+
+
+def test_one_point_and_equal_points():
+    np.testing.assert_allclose(minimum_norm_weights(np.array([[4.0]])), [1.0])
+    weights = minimum_norm_weights(np.ones((3, 3)))
+    assert weights.sum() == pytest.approx(1)
