@@ -27,7 +27,7 @@ from provenmf.applications import find_communities
 from provenmf.applications.communities.embedding import embed
 from provenmf.data import as_blocks
 from provenmf.datasets.networks import large_mixed_membership_network
-from provenmf.io.numpy_files import read_npz
+from provenmf.io.arrays import read_npz
 from provenmf.methods.separable.spa import spa
 from provenmf.metrics.matching import averaged_spearman, best_assignment
 

@@ -26,7 +26,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", NUMBA_NUM_THREA
 import numpy as np
 
 from provenmf import Checkpoint
-from provenmf.io.snapshot import load_snapshot
+from provenmf.io.records import load_snapshot
 from provenmf.methods import make_estimator
 
 # Enough iterations to be killed in, whatever they gain.

@@ -206,3 +206,8 @@ def warn_user(message: Warning) -> None:
 
 def _is_library(module: str) -> bool:
     return module.split(".")[0] in _NOT_THE_USER
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 node`, `2 nodes`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

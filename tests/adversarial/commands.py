@@ -18,7 +18,7 @@ from matrices import Rng
 from oracles import hold, is_allowed, strict
 
 from provenmf.cli.main import main
-from provenmf.io import guarded
+from provenmf.io import child
 
 COMMANDS = {
     "fit": [
@@ -50,7 +50,6 @@ MORE = {
         ["--key", "X"],
         ["--known", "m.npy"],
         ["--known", "damaged.npz"],
-        ["--h5ad", "copy.h5ad"],
     ],
     "topics": [["--reduce-to", "1"], ["--by", "id"], ["--by", "no"], ["--resamples", "10"]],
     "unmix": [["--maps", "maps.tif"], ["--maps", "maps.hdr"], ["--maps", "cube.hdr"]],
@@ -75,7 +74,7 @@ def typed(arguments: list[str]) -> tuple[int, str, str]:
         streams.enter_context(contextlib.redirect_stderr(err))
         streams.enter_context(mock.patch.object(sys, "argv", ["provenmf", *arguments]))
         run: Any = run_forked if hasattr(os, "fork") else subprocess.run
-        streams.enter_context(mock.patch.object(guarded.subprocess, "run", run))
+        streams.enter_context(mock.patch.object(child.subprocess, "run", run))
         try:
             contextvars.copy_context().run(main)  # --no-limits ends with the command
             code = 0

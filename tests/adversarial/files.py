@@ -31,13 +31,13 @@ from provenmf import io as readers
 from provenmf.cli.topics import read_stop_words
 from provenmf.cli.unmix import read_truth
 from provenmf.data import as_blocks
-from provenmf.io import child, guarded
-from provenmf.io.columns import read_column
+from provenmf.io import child
 from provenmf.io.convert import convert
-from provenmf.io.memberships import read_memberships
+from provenmf.io.graphs import read_memberships
 from provenmf.io.rasters import write_maps
-from provenmf.io.snapshot import load_snapshot, save_snapshot
+from provenmf.io.records import load_snapshot, save_snapshot
 from provenmf.io.sparse_rows import write_sparse_rows
+from provenmf.io.texts import read_column
 from provenmf.methods.checkpoint import Keeper
 
 CHILD_SECONDS = 2  # CPU seconds for a guarded reader; damaged HDF5 files keep it busy for ever
@@ -195,7 +195,6 @@ def _converted(path: Path) -> Any:
 
 
 CUBE = np.arange(60, dtype=float).reshape(3, 4, 5) + 1
-OLD = Path(__file__).parents[1] / "unit" / "io" / "version_one" / "topics.npz"
 RECORDS = ("record.npz", "topics.npz")  # their content is damaged, not the archive
 
 # name of the file: how to make a good one, how to read it
@@ -226,7 +225,6 @@ FORMATS: dict[str, tuple[Callable[[], bytes], Callable[[Path], Any]]] = {
     "result.npz": (lambda: _through_path("r.npz", _result), load),
     "record.npz": (lambda: _through_path("r.npz", _result), load),
     "topics.npz": (lambda: _through_path("r.npz", _topics), load),
-    "old.npz": (lambda: OLD.read_bytes(), load),
     "rows.npz": (lambda: _through_path("r.npz", _sparse_rows), lambda p: as_blocks(p).everything()),
     "blocks.npy": (_npy, lambda path: as_blocks(path).everything()),
     "gaps.csv": (
@@ -362,7 +360,7 @@ def read_mutant(name: str, content: bytes) -> str:
             path.with_suffix(".img").write_bytes(np.arange(60, dtype="f4").tobytes())
         run = run_forked if hasattr(os, "fork") else subprocess.run
         try:
-            with mock.patch.object(guarded.subprocess, "run", run):
+            with mock.patch.object(child.subprocess, "run", run):
                 FORMATS[name][1](path.parent if "/" in name else path)
         except Exception as error:
             if not is_allowed(error):

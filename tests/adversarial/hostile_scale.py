@@ -52,7 +52,7 @@ from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.io import convert as converting
 from provenmf.io.convert import convert
-from provenmf.io.snapshot import load_snapshot
+from provenmf.io.records import load_snapshot
 from provenmf.methods import make_estimator
 
 SECONDS = 60.0

@@ -197,7 +197,7 @@ def test_foreign_files_are_refused(tmp_path):
 
 
 def test_a_newer_format_is_refused(factorization, tmp_path, monkeypatch):
-    monkeypatch.setattr("provenmf.io.factorization.FORMAT_VERSION", 99)
+    monkeypatch.setattr("provenmf.io.records.FORMAT_VERSION", 99)
     save(factorization, tmp_path / "new.npz")
     monkeypatch.undo()
     with pytest.raises(UnreadableFile, match="newer"):

@@ -21,8 +21,7 @@ from provenmf.advice.number import (
 from provenmf.advice.text_table import WIDTH, table_lines
 from provenmf.certificate.uniqueness import ABOUT_PARTS
 from provenmf.data import as_blocks
-from provenmf.errors import InvalidInput
-from provenmf.io.notes import counted
+from provenmf.errors import InvalidInput, counted
 from provenmf.methods import CATALOGUE, estimator_class
 from provenmf.methods.alternating.estimator import HALS
 from provenmf.results import Certificate

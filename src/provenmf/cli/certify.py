@@ -33,7 +33,7 @@ def certify(
     """
     from provenmf.cli.fit import read_data
     from provenmf.io import load
-    from provenmf.io.strict_json import strict_json
+    from provenmf.io.records import strict_json
     from provenmf.methods.certify import certify as certify_result
     from provenmf.results.answers import Answer, ReadOptions
 

@@ -68,7 +68,7 @@ def communities(
     kept = command_checkpoint("communities", locals())
     from provenmf.applications import find_communities
     from provenmf.io import read_graph
-    from provenmf.io.memberships import read_memberships
+    from provenmf.io.graphs import read_memberships
 
     target = plan(
         output, data, truth, with_report=not no_report, tables=csv, frames=frame, force=force

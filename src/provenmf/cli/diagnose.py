@@ -38,7 +38,7 @@ def diagnose(
     from provenmf.advice.diagnose import diagnose as diagnose_matrix
     from provenmf.cli.fit import read_data
     from provenmf.cli.outcome import text_width
-    from provenmf.io.strict_json import strict_json
+    from provenmf.io.records import strict_json
 
     with reading(data):
         matrix = read_data(data, key=key, transpose=transpose).matrix

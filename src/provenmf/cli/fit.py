@@ -43,14 +43,6 @@ def fit(
     jobs: options.Jobs = None,
     no_certify: options.NoCertify = False,
     no_report: options.NoReport = False,
-    h5ad: Annotated[
-        Path | None,
-        typer.Option(
-            "--h5ad",
-            metavar="FILE",
-            help="Also write a copy of the h5ad input with the result in obsm and varm.",
-        ),
-    ] = None,
     csv: options.Csv = None,
     frame: options.Frame = None,
     force: options.Force = False,
@@ -80,8 +72,6 @@ def fit(
 
     target = plan(output, data, with_report=not no_report, tables=csv, frames=frame, force=force)
     missing = method == "auto" or estimator_class(method).traits.missing_values
-    if h5ad is not None:
-        check_h5ad(h5ad, data, transpose, force)
     with reading(data), resources(memory=memory):  # the size of blocks follows from it
         table = read_data(data, key=key, transpose=transpose, missing=missing)
         more = {} if known is None else {"fixed_components": read_table(known).matrix}
@@ -101,10 +91,6 @@ def fit(
             **fit.options,
         )
     result = described(result, table, transposed=transpose)
-    if h5ad is not None:
-        from provenmf.io.annotated import write_h5ad
-
-        write_h5ad(result, data, h5ad)
     finish(result, target, as_json=as_json)
 
 
@@ -116,19 +102,6 @@ def described(result: Factorization, table: Table, *, transposed: bool) -> Facto
     hint = turned_note(table.matrix.shape)
     notes = result.notes if transposed or not hint else (*result.notes, hint)
     return replace(result, **names, notes=notes)
-
-
-def check_h5ad(path: Path, data: Path, transpose: bool, force: bool) -> None:
-    """Refuse a copy of the data that cannot be written, before any time is spent."""
-    from provenmf.cli.target import refuse_overwriting
-    from provenmf.errors import InvalidInput
-    from provenmf.io.output import check_writable
-
-    if data.suffix.lower() != ".h5ad" or path.suffix.lower() != ".h5ad" or transpose:
-        raise InvalidInput(f"--h5ad {path} needs data and copy in .h5ad, and no --transpose")
-    check_writable(path, data)
-    if not force:
-        refuse_overwriting(path, "--h5ad")
 
 
 def read_data(

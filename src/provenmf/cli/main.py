@@ -123,9 +123,9 @@ def main() -> None:
     arguments = [argument for argument in sys.argv[1:] if argument not in ANYWHERE]
     debug = "--debug" in sys.argv[1:]
     if "--no-limits" in sys.argv[1:]:
-        from provenmf.io.limits import lift
+        from provenmf.io.files import unlimited
 
-        lift()
+        unlimited().__enter__()  # for the rest of the program
     options = all_options()
     warnings.showwarning = lambda message, category, *where, **more: show_warning(
         message, category, options

@@ -40,7 +40,7 @@ def text_width() -> int:
 
 def finish(result: Factorization | Answer, target: Target, *, as_json: bool) -> None:
     """Save, report, write tables, print."""
-    from provenmf.io.strict_json import strict_json
+    from provenmf.io.records import strict_json
 
     result = with_origin(result, target.data)
     result.save(target.result)

@@ -65,7 +65,7 @@ def rank(
     from provenmf import choose_rank
     from provenmf.cli.fit import read_data
     from provenmf.cli.outcome import text_width
-    from provenmf.io.strict_json import strict_json
+    from provenmf.io.records import strict_json
 
     numbers = None if ranks is None else parse_ranks(ranks)
     if output is not None:

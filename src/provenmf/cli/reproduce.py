@@ -110,7 +110,7 @@ def _run(
     result = Result(experiment, outcome, quick, seed, time.perf_counter() - started)
     files = write_result(result, output)
     if as_json:
-        from provenmf.io.strict_json import strict_json
+        from provenmf.io.records import strict_json
 
         typer.echo(strict_json(result.to_dict()))
         return
@@ -131,7 +131,7 @@ def _show_list(output: Path, as_json: bool) -> None:
 
     rows = listing(read_results(output), read_record())
     if as_json:
-        from provenmf.io.strict_json import strict_json
+        from provenmf.io.records import strict_json
 
         typer.echo(strict_json([vars(row) for row in rows]))
         return

@@ -180,7 +180,7 @@ def topics(
 def read_groups(path: Path, column: str, counts: Counts, encoding: str) -> list[str]:
     """A value of the column for each document."""
     from provenmf.errors import InvalidInput
-    from provenmf.io.columns import read_column
+    from provenmf.io.texts import read_column
 
     if counts.texts is None:
         raise InvalidInput(f"{path} holds counts, which have no column {column!r}: leave out --by")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from provenmf.budget import block_bytes, room_for_parts
 from provenmf.data.base import Block, Blocks, Progress
 from provenmf.errors import InvalidInput, ProvenmfError, UnreadableFile
-from provenmf.io.array_files import ArrayFile, FileState
+from provenmf.io.arrays import ArrayFile, FileState
 from provenmf.io.files import existing
 from provenmf.linalg.storage import float_type
 

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from provenmf.data.disk import ArrayBlocks
 from provenmf.errors import InvalidInput, UnreadableFile
-from provenmf.io.array_files import FileState
-from provenmf.io.files import check_format, existing, parsing
-from provenmf.io.limits import check_unfolded
-from provenmf.io.optional import optional
+from provenmf.io.arrays import FileState
+from provenmf.io.files import check_format, check_unfolded, existing, optional, parsing
 
 
 class _ParquetRows:

@@ -1,13 +1,12 @@
 """Read matrices, corpora, graphs, cubes and images; save and load a Factorization."""
 
 from provenmf.io.cubes import Cube, read_cube
-from provenmf.io.factorization import load, save
+from provenmf.io.files import unlimited
 from provenmf.io.graphs import Graph, as_graph, read_graph
 from provenmf.io.images import Images, read_images
-from provenmf.io.limits import unlimited
-from provenmf.io.matrices import read_matrix, read_table
+from provenmf.io.matrices import Table, read_matrix, read_table
 from provenmf.io.output import write_aside
-from provenmf.io.tables import Table
+from provenmf.io.records import load, save
 from provenmf.io.texts import Corpus, Counts, TextFile, read_counts, read_texts
 
 __all__ = [

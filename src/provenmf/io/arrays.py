@@ -1,14 +1,21 @@
-"""Arrays as users give them, refused by name if they are not plain numbers."""
+"""Arrays of numbers: as users give them, and in NumPy's own files.
+
+Headers of files are checked against what is stored, and pickles are refused.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.errors import InvalidInput
+from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.io.files import check_format, check_sparse_shape, check_unfolded, parsing
 from provenmf.linalg.storage import (
     NUMBERS,
     check_scale,
@@ -18,9 +25,12 @@ from provenmf.linalg.storage import (
     plain,
 )
 
+# Most characters of a header: numpy evaluates it as Python, which must not take long.
+LONGEST_HEADER = 10_000
+
 
 def numbers(array: object, where: str) -> NDArray[Any]:
-    """An array of numbers; `where` is its name in messages. Masked entries are NaN."""
+    """Return an array of numbers; `where` is its name in messages. Masked entries are NaN."""
     array = plain(array, where)
     if sp.issparse(array):
         array = own_rows(array, where).toarray()
@@ -39,7 +49,7 @@ def numbers(array: object, where: str) -> NDArray[Any]:
 
 
 def sparse_numbers(matrix: object, where: str) -> sp.csr_array:
-    """A matrix of finite numbers in sparse rows of doubles; what is so already is not copied."""
+    """Return a matrix of finite numbers as sparse rows of doubles; it is copied only if needed."""
     matrix = plain(matrix, where)
     if not sp.issparse(matrix):
         matrix = numbers(matrix, where)
@@ -51,3 +61,152 @@ def sparse_numbers(matrix: object, where: str) -> sp.csr_array:
         raise InvalidInput(f"{where} has entries that are not finite numbers: remove them")
     check_scale(largest_of(rows), where)
     return rows.astype(np.float64, copy=False)
+
+
+def read_npy(path: Path) -> NDArray[Any]:
+    """Return the array of an `.npy` file; a pickle is refused, never run."""
+    check_format(path)
+    with parsing(path, "NumPy array"), open(path, "rb") as file:
+        return _read(path, file, path.stat().st_size)
+
+
+def read_npz(path: Path, *, any_name: bool = False) -> dict[str, NDArray[Any]]:
+    """Return all arrays of an `.npz` file; a pickle in it is refused, never run.
+
+    The name must end in `.npz` unless `any_name` is True.
+    """
+    if not any_name:
+        check_format(path)
+    with parsing(path, "archive of arrays"), zipfile.ZipFile(path) as archive:
+        members = [name for name in archive.namelist() if name.endswith(".npy")]
+        check_unfolded(path, sum(archive.getinfo(name).file_size for name in members))
+        return {n.removesuffix(".npy"): read_npy_member(path, archive, n) for n in members}
+
+
+def read_npy_member(path: Path, archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    """Return one array of an archive; a pickle is refused, never run."""
+    size = archive.getinfo(name).file_size
+    check_unfolded(path, size)
+    with archive.open(name) as file:
+        return _read(path, file, size)
+
+
+def write_npz(
+    file: IO[bytes], arrays: Mapping[str, NDArray[Any]], *, compressed: bool = False
+) -> None:
+    """Write arrays as np.savez does, whatever their names are."""
+    kind = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
+    with zipfile.ZipFile(file, "w", kind) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+
+
+def npy_header(path: Path, file: IO[bytes], stored: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return shape and type; refuse objects, and a shape that does not fit the bytes there are."""
+    version = np.lib.format.read_magic(file)
+    read = {1: np.lib.format.read_array_header_1_0}.get(
+        version[0], np.lib.format.read_array_header_2_0
+    )
+    shape, _, dtype = read(file, max_header_size=LONGEST_HEADER)
+    if dtype.hasobject:
+        raise UnreadableFile(
+            f"{path} holds pickled Python objects, which could run code, and is refused: "
+            "save plain number or text arrays instead"
+        )
+    size = dtype.itemsize
+    for length in shape:
+        if not isinstance(length, int) or length < 0:
+            raise UnreadableFile(f"{path} is damaged (shape {shape}): save it again")
+        size *= length
+    if size > stored:
+        raise UnreadableFile(
+            f"{path} is damaged: it declares {size} bytes and holds {stored}; save it again"
+        )
+    return shape, dtype
+
+
+def _read(path: Path, file: IO[bytes], stored: int) -> NDArray[Any]:
+    start = file.tell()
+    npy_header(path, file, stored)
+    file.seek(start)
+    return np.lib.format.read_array(file, allow_pickle=False, max_header_size=LONGEST_HEADER)
+
+
+def read_sparse_npz(path: Path, arrays: dict[str, NDArray[Any]]) -> sp.csr_array | None:
+    """Return the matrix that scipy.sparse.save_npz wrote, or None if these are other arrays."""
+    if "format" not in arrays or "shape" not in arrays:
+        return None
+    with parsing(path, "sparse matrix"):
+        kind = arrays["format"].item()
+        kind = kind.decode() if isinstance(kind, bytes) else str(kind)
+        shape = tuple(int(size) for size in arrays["shape"])
+        if kind not in ("csr", "csc", "bsr", "coo", "dia"):
+            return None
+        check_sparse_shape(path, shape, arrays["data"].size)
+        if kind == "coo":
+            parts: Any = arrays["data"], (arrays["row"], arrays["col"])
+        elif kind == "dia":
+            parts = arrays["data"], arrays["offsets"]
+        else:
+            parts = arrays["data"], arrays["indices"], arrays["indptr"]
+        return own_rows(getattr(sp, f"{kind}_array")(parts, shape=shape), str(path))
+
+
+class FileState:
+    """Size, time and identity of a file when it was opened: what changes later is noticed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._found = self._now()
+
+    def _now(self) -> tuple[int, ...]:
+        try:
+            found = self.path.stat()
+        except OSError as error:
+            raise UnreadableFile(
+                f"{self.path} can no longer be read ({error.strerror}): put it back and start again"
+            ) from error
+        # A copy may have the time of the file whose place it takes.
+        return found.st_size, found.st_mtime_ns, found.st_dev, found.st_ino
+
+    def check(self) -> None:
+        """Refuse to go on with a file that is not the one that was opened."""
+        if self._now() != self._found:
+            raise UnreadableFile(
+                f"{self.path} changed while it was read: start again while nothing writes to it"
+            )
+
+
+class ArrayFile:
+    """A matrix in a binary file, read without mapping it.
+
+    Pages of a memory map count as this process's memory and are given back late; plain reads
+    keep the peak at the size of a block. Reading a map of a file that was shortened ends the
+    process.
+    """
+
+    def __init__(self, path: Path, mapped: np.memmap[Any, Any]) -> None:
+        """Remember where the numbers are; the map of the whole file is not kept."""
+        self.path, self.dtype, self.shape = path, mapped.dtype, mapped.shape
+        self._offset, self._by_row = mapped.offset, mapped.flags.c_contiguous
+        self._state = FileState(path)
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        start, stop, _ = rows.indices(self.shape[0])
+        self._state.check()
+        with open(self.path, "rb") as file:
+            if self._by_row:
+                numbers = self._read(file, start * self.shape[1], (stop - start) * self.shape[1])
+                return numbers.reshape(stop - start, self.shape[1])
+            block = np.empty((stop - start, self.shape[1]), self.dtype)
+            for column in range(self.shape[1]):
+                block[:, column] = self._read(file, column * self.shape[0] + start, stop - start)
+        return block
+
+    def _read(self, file: IO[bytes], first: int, count: int) -> NDArray[Any]:
+        file.seek(self._offset + first * self.dtype.itemsize)
+        numbers = np.fromfile(file, dtype=self.dtype, count=count)
+        if numbers.size != count:
+            raise UnreadableFile(f"{self.path} is truncated: write it again")
+        return numbers

@@ -1,20 +1,106 @@
-"""The other side of `guarded`: read one file under limits and leave plain arrays behind."""
+"""Read a file in a child process, where a library's reader cannot be trusted with any bytes.
+
+The readers of MATLAB, HDF5 and TIFF files can crash or hang on damaged ones. A child with limits on
+memory and time reads the file and leaves plain arrays in a temporary folder; whatever happens to
+it, the caller gets the arrays or one error.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
 import json
+import os
+import subprocess
 import sys
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from provenmf.errors import InvalidInput, MissingExtra, TooLarge
-from provenmf.io.limits import unlimited
+from provenmf.errors import InvalidInput, MissingExtra, TooLarge, UnreadableFile
+from provenmf.io.files import allowed_bytes, unlimited
 from provenmf.linalg.storage import NUMBERS
+
+BASE_SECONDS, BYTES_PER_SECOND = 60.0, 5e6
+# The interpreter and the libraries themselves, as a process counts its addresses.
+BASE_BYTES = 3 * 2**30
+CHILD = "from provenmf.io.child import main; main()"
+ERRORS: dict[str, Any] = {e.__name__: e for e in (UnreadableFile, TooLarge, MissingExtra)}
+WORDS = {"c": "complex numbers", "U": "text", "S": "text", "O": "cells", "V": "a struct"}
+
+
+@dataclass(frozen=True)
+class NotNumbers:
+    """Something else that a file holds, in words."""
+
+    what: str
+
+
+def read_in_child(reader: str, path: Path, *arguments: str | None) -> dict[str, Any]:
+    """Return what `reader` ("module:function" inside provenmf.io) finds in the file.
+
+    The function gets the path and the arguments and returns arrays, sparse matrices, lists of text,
+    texts and None by name; anything else arrives as NotNumbers.
+    """
+    allowed = allowed_bytes(path)
+    seconds = None if allowed is None else BASE_SECONDS + path.stat().st_size / BYTES_PER_SECOND
+    with tempfile.TemporaryDirectory(prefix="provenmf-") as folder:
+        task = {
+            "reader": reader,
+            "path": str(path),
+            "arguments": arguments,
+            "folder": folder,
+            "bytes": None if allowed is None else BASE_BYTES + 4 * allowed,
+        }
+        try:
+            done = subprocess.run(
+                [sys.executable, "-c", CHILD],
+                input=json.dumps(task).encode(),
+                env=_environment(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise UnreadableFile(
+                f"{path} could not be read within {error.timeout:.0f} s and is likely damaged: "
+                "save it again, or as .npz"
+            ) from error
+        outcome = Path(folder, "outcome.json")
+        if done.returncode or not outcome.exists():
+            raise UnreadableFile(
+                f"{path} is damaged: the reader of such files crashed on it; save it again"
+            )
+        found = json.loads(outcome.read_text())
+        if "error" in found:
+            raise ERRORS[found["error"]](found["message"])
+        return {name: _received(item, Path(folder)) for name, item in found["content"]}
+
+
+def _environment() -> dict[str, str]:
+    """Let the child find the same packages; one thread is enough for reading."""
+    path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+    return {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+def _received(item: Any, folder: Path) -> Any:
+    if not isinstance(item, dict):
+        return item
+    if "other" in item:
+        return NotNumbers(item["other"])
+    arrays = [np.load(folder / file, allow_pickle=False) for file in item["files"]]
+    if "shape" not in item:
+        return arrays[0]
+    build = {"csr": sp.csr_array, "csc": sp.csc_array}[item["format"]]
+    return build(tuple(arrays), shape=tuple(item["shape"]))
+
+
+# The other side, in the child.
 
 
 def main() -> None:
@@ -31,7 +117,7 @@ def run(task: dict[str, Any]) -> None:
     folder, path = Path(task["folder"]), Path(task["path"])
     outcome: dict[str, Any]
     try:
-        with unlimited() if task["unlimited"] else contextlib.nullcontext():
+        with contextlib.nullcontext() if task["bytes"] else unlimited():
             found = reader(path, *task["arguments"])
         outcome = {"content": [[n, _sent(v, folder, str(i))] for i, (n, v) in enumerate(found)]}
     except MissingExtra as error:
@@ -57,15 +143,20 @@ def limit_memory(size: int) -> None:
 
 
 def _sent(value: Any, folder: Path, name: str) -> Any:
-    """Write arrays to files and say which; everything else but text is None."""
+    """Write arrays to files and say which; texts go as they are."""
+    if value is None or isinstance(value, list | str):
+        return value
+    if isinstance(value, NotNumbers):
+        return {"other": value.what}
+    more: dict[str, Any] = {}
     if sp.issparse(value):
-        matrix = value if value.format in ("csr", "csc") else value.tocsr()
-        arrays = [matrix.data, matrix.indices, matrix.indptr]
-        more = {"format": matrix.format, "shape": [int(length) for length in matrix.shape]}
-    elif isinstance(value, np.ndarray) and value.dtype.kind in NUMBERS:
-        arrays, more = [value], {}
+        value = value if value.format in ("csr", "csc") else value.tocsr()
+        arrays = [value.data, value.indices, value.indptr]
+        more = {"format": value.format, "shape": [int(length) for length in value.shape]}
     else:
-        return value if isinstance(value, list) else None
+        arrays = [np.asarray(value)]
+    if arrays[0].dtype.kind not in NUMBERS:
+        return {"other": WORDS.get(arrays[0].dtype.kind, f"{arrays[0].dtype} entries")}
     files = [f"{name}-{number}.npy" for number in range(len(arrays))]
     for file, array in zip(files, arrays):
         np.save(folder / file, array, allow_pickle=False)

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, UnreadableFile
-from provenmf.io.array_files import ArrayFile
-from provenmf.io.files import check_format, existing, open_stream, parsing, without_compression
-from provenmf.io.guarded import read_in_child
-from provenmf.io.limits import check_sparse_shape
-from provenmf.io.matrices import read_table
-from provenmf.io.matrix_market import stream_matrix_market
-from provenmf.io.numpy_files import npy_header
+from provenmf.io.arrays import ArrayFile, npy_header
+from provenmf.io.child import read_in_child
+from provenmf.io.files import (
+    check_format,
+    check_sparse_shape,
+    existing,
+    open_safely,
+    parsing,
+    without_compression,
+)
+from provenmf.io.matrices import read_table, text_tables
+from provenmf.io.matrix_market import Entries, read_header, stream_entries
 from provenmf.io.output import check_target, write_aside
-from provenmf.io.row_order import rows_in_order
-from provenmf.io.sparse_rows import open_sparse_rows, write_sparse_rows
-from provenmf.io.text_tables import text_tables
+from provenmf.io.sparse_rows import open_sparse_rows, write_header, write_sparse_rows
 from provenmf.linalg.storage import NUMBERS, float_type, wide_type
 
 TARGETS = (".npz", ".npy")
 CHUNK_BYTES = 16 * 2**20
 CHUNK_CHARACTERS = 4 * 2**20
+ENTRY = np.dtype([("row", "i8"), ("column", "i8"), ("value", "f8")])
+FILE_BYTES = 64 * 2**20
+MOST_FILES = 200  # systems allow some hundred open files
 
 
 @dataclass(eq=False)
@@ -91,16 +99,15 @@ def check_convertible(source: Path, target: Path) -> None:
 
 
 def write_rows(stream: RowStream, target: Path) -> tuple[int, int]:
-    """Write a stream of rows to a file of either kind."""
+    """Write a stream of rows to a file of either kind; return the number of rows and entries."""
     if target.suffix.lower() == ".npy":
         return _write_dense(stream, target)
     names = {"rows": stream.row_names, "columns": stream.column_names}
-    blocks = map(_sorted_rows, stream.blocks)
-    return write_sparse_rows(target, blocks, stream.n_columns, names)
+    return write_sparse_rows(target, map(_sorted_rows, stream.blocks), stream.n_columns, names)
 
 
 def _sorted_rows(block: Any) -> sp.csr_array:
-    """Sparse rows whose columns increase, each place once."""
+    """Return sparse rows whose columns increase, each place once."""
     rows = sp.csr_array(block.astype(wide_type(block.dtype), copy=False))
     if not rows.has_canonical_format:
         rows = rows.copy()
@@ -109,7 +116,7 @@ def _sorted_rows(block: Any) -> sp.csr_array:
 
 
 def _write_dense(stream: RowStream, target: Path) -> tuple[int, int]:
-    """An array whose header is written again when the number of rows is known."""
+    """Write an array whose header is written again when the number of rows is known."""
     n_rows = 0
 
     def write(file: IO[bytes]) -> None:
@@ -119,34 +126,26 @@ def _write_dense(stream: RowStream, target: Path) -> tuple[int, int]:
             rows = block.toarray() if sp.issparse(block) else np.asarray(block)
             if dtype is None:
                 dtype = float_type(rows.dtype)
-                _write_header(file, dtype, 0, stream.n_columns)
+                write_header(file, dtype, (0, stream.n_columns))
             file.write(np.ascontiguousarray(rows, dtype=dtype).data)
             n_rows += len(rows)
-        file.seek(0)
-        _write_header(file, dtype or np.dtype(float), n_rows, stream.n_columns)
+        file.seek(0)  # NumPy leaves room for longer numbers: the header keeps its length
+        write_header(file, dtype or np.dtype(float), (n_rows, stream.n_columns))
 
     write_aside(target, write)
     return n_rows, n_rows * stream.n_columns
 
 
-def _write_header(file: IO[bytes], dtype: np.dtype[Any], n_rows: int, n_columns: int) -> None:
-    """A header that is equally long for every number of rows: NumPy leaves room for more."""
-    descr = np.lib.format.dtype_to_descr(dtype)
-    shape = (n_rows, n_columns)
-    np.lib.format.write_array_header_1_0(
-        file, {"descr": descr, "fortran_order": False, "shape": shape}
-    )
-
-
 @contextmanager
 def _opened(path: Path, key: str | None) -> Iterator[RowStream]:
-    """A file as a stream of rows: a piece at a time where its format allows."""
+    """Open a file as a stream of rows: a piece at a time where its format allows."""
     ending = "" if key is not None else without_compression(path)
     if ending == ".mtx":
-        with open_stream(path) as file, parsing(path, "Matrix Market file"):
-            declared, entries = stream_matrix_market(file)
-            if declared.layout == "coordinate":
+        with open_safely(path) as file, parsing(path, "Matrix Market file"):
+            declared = read_header(file)
+            if declared.sparse:
                 check_sparse_shape(path, declared.shape, declared.stored)
+                entries = stream_entries(file, declared)
                 rows = rows_in_order(entries, declared.shape, declared.stored)
                 yield RowStream(declared.shape[1], rows)
                 return
@@ -193,6 +192,47 @@ def _from_npy(path: Path) -> RowStream:
 
 
 def _bounds(n_rows: int, size: int) -> list[int]:
-    """Bounds of blocks of rows, each of some megabytes if all take `size` bytes."""
+    """Return bounds of blocks of rows, each of some megabytes if all take `size` bytes."""
     step = max(1, n_rows * CHUNK_BYTES // max(size, 1))
     return [*range(0, n_rows, step), n_rows]
+
+
+def rows_in_order(
+    entries: Iterable[Entries], shape: tuple[int, int], stored: int, folder: str | None = None
+) -> Iterator[sp.csr_array]:
+    """Yield consecutive rows of a matrix from its entries in any order, in bounded memory.
+
+    Entries are shared out among temporary files by ranges of rows; each file then fits into memory
+    and is sorted there. Entries that repeat a place are added up.
+
+    Parameters
+    ----------
+    entries : rows, columns and values, a piece at a time.
+    shape : of the matrix.
+    stored : how many entries are expected, from which the number of files follows.
+    folder : for the temporary files; that of the system by default.
+    """
+    number = min(max(1, -(-stored * ENTRY.itemsize // FILE_BYTES)), MOST_FILES, max(shape[0], 1))
+    height = -(-shape[0] // number)
+    with ExitStack() as stack:
+        files = [stack.enter_context(TemporaryFile(dir=folder)) for _ in range(number)]
+        for rows, columns, values in entries:
+            packed = np.empty(len(rows), dtype=ENTRY)
+            packed["row"], packed["column"], packed["value"] = rows, columns, values
+            _share_out(packed, rows // max(height, 1), files)
+        for place, file in enumerate(files):
+            first = place * height
+            size = (max(min(height, shape[0] - first), 0), shape[1])
+            file.seek(0)
+            packed = np.frombuffer(file.read(), dtype=ENTRY)
+            places = packed["row"] - first, packed["column"]
+            yield sp.csr_array(sp.coo_array((packed["value"], places), shape=size))
+
+
+def _share_out(
+    packed: NDArray[np.void], places: NDArray[np.int64], files: Sequence[IO[bytes]]
+) -> None:
+    order = np.argsort(places, kind="stable")
+    bounds = np.searchsorted(places[order], np.arange(len(files) + 1))
+    for file, (start, stop) in zip(files, pairwise(bounds)):
+        file.write(packed[order[start:stop]].tobytes())

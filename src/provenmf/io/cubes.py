@@ -10,13 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.errors import InvalidInput, UnreadableFile
-from provenmf.io.arrays import numbers
-from provenmf.io.files import existing, parsing
+from provenmf.errors import InvalidInput, UnreadableFile, counted
+from provenmf.io.arrays import numbers, read_npy, read_npz
+from provenmf.io.files import existing, optional, parsing
 from provenmf.io.matrices import choose_array, read_mat
-from provenmf.io.notes import counted
-from provenmf.io.numpy_files import read_npy, read_npz
-from provenmf.io.optional import optional
 from provenmf.linalg.storage import check_scale, largest_of
 
 # Names under which the files in circulation keep the cube and the size of its image.

@@ -1,22 +1,35 @@
-"""Opening files with care: regular files only, what they really hold, text decoded or named."""
+"""The door for every file that is read.
+
+A file must be a regular one, hold what its name says, and not unfold to far more than its size: a
+few kilobytes can declare or unpack to more than any machine has, while real data shrink by a factor
+of ten or so. Whatever a library's parser raises on foreign bytes becomes one error that names the
+file.
+"""
 
 from __future__ import annotations
 
 import codecs
 import collections
 import gzip
+import importlib
 import io
 import lzma
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from provenmf.errors import ProvenmfError, UnreadableFile
-from provenmf.io.limits import check_unfolded, is_unlimited, too_large
+from provenmf.errors import MissingExtra, ProvenmfError, TooLarge, UnreadableFile
 
+# A file may unfold to this many bytes, or to LARGEST_RATIO times its size if that is more.
+FREE_BYTES = 256 * 2**20
+LARGEST_RATIO = 200
+# Names and counts are made for each row and column of a sparse matrix, stored entries or not.
+FREE_LINES = 20_000_000
 STEP_BYTES = 2**24
+PACKED = {".gz": gzip.open, ".xz": lzma.open}
 
 # First bytes of the formats people mix up, and the endings under which they are expected.
 SIGNATURES: tuple[tuple[bytes, str, frozenset[str]], ...] = (
@@ -30,14 +43,70 @@ SIGNATURES: tuple[tuple[bytes, str, frozenset[str]], ...] = (
     (b"MATLAB ", "a MATLAB file", frozenset({".mat"})),
     (b"\x89PNG", "a PNG image", frozenset({".png"})),
     (b"\xff\xd8\xff", "a JPEG image", frozenset({".jpg", ".jpeg"})),
+    (b"II*\x00", "a TIFF image", frozenset({".tif", ".tiff"})),
+    (b"MM\x00*", "a TIFF image", frozenset({".tif", ".tiff"})),
     (b"%PDF", "a PDF document", frozenset({".pdf"})),
     (b"\x7fELF", "a program", frozenset()),
 )
 SIGNED_ENDINGS = frozenset({".npz", ".npy", ".h5ad", ".parquet", ".gz", ".xz", ".mtx", ".mat"})
 
+_lifted: ContextVar[bool] = ContextVar("provenmf_unlimited", default=False)
+
+
+@contextmanager
+def unlimited() -> Iterator[None]:
+    """Read files that you trust whatever they unfold to.
+
+    Examples
+    --------
+    >>> from provenmf.io import unlimited
+    >>> with unlimited():
+    ...     pass  # read_matrix("huge.npz")
+    """
+    token = _lifted.set(True)
+    try:
+        yield
+    finally:
+        _lifted.reset(token)
+
+
+def allowed_bytes(path: Path) -> int | None:
+    """Return how many bytes the file may unfold to, None inside `unlimited`."""
+    return None if _lifted.get() else max(FREE_BYTES, LARGEST_RATIO * path.stat().st_size)
+
+
+def check_unfolded(path: Path, size: int) -> None:
+    """Refuse content of `size` bytes if the file is too small for it."""
+    allowed = allowed_bytes(path)
+    if allowed is not None and size > allowed:
+        raise too_large(path, f"unfolds to {size / 2**20:,.0f} MB or more")
+
+
+def check_sparse_shape(path: Path, shape: tuple[int, ...], stored: int) -> None:
+    """Refuse a sparse matrix with far more rows or columns than entries."""
+    if not _lifted.get() and max(shape, default=0) > FREE_LINES + LARGEST_RATIO * stored:
+        size = " x ".join(str(length) for length in shape)
+        raise too_large(path, f"declares a {size} matrix with {stored} entries")
+
+
+def too_large(path: Path, what: str) -> TooLarge:
+    """Return the error for a file that goes beyond the limits."""
+    return TooLarge(
+        f"{path} {what}, which a file of {path.stat().st_size / 1000:,.0f} kB should not: if you "
+        "trust it, read it inside provenmf.io.unlimited(), or with --no-limits"
+    )
+
+
+def optional(module: str, purpose: str, extra: str) -> Any:
+    """Import a module that is not always installed; MissingExtra says how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtra(purpose, extra) from error
+
 
 def existing(path: str | Path) -> Path:
-    """The path, if it is a file or a folder; UnreadableFile otherwise.
+    """Return the path if it is a file or a folder, and raise UnreadableFile otherwise.
 
     A pipe would make us wait for ever, a device might do anything.
     """
@@ -55,7 +124,7 @@ def existing(path: str | Path) -> Path:
 
 @contextmanager
 def parsing(path: Path, what: str, remedy: str = "save it again") -> Iterator[None]:
-    """Whatever a library's parser raises on foreign bytes becomes one error that names the file."""
+    """Turn whatever a parser raises on foreign bytes into one error that names the file."""
     try:
         yield
     except ProvenmfError:
@@ -70,9 +139,9 @@ def parsing(path: Path, what: str, remedy: str = "save it again") -> Iterator[No
 
 
 def without_compression(path: Path) -> str:
-    """The ending that says what is inside: `.jsonl` for `texts.jsonl.xz`."""
+    """Return the ending that says what is inside: `.jsonl` for `texts.jsonl.xz`."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in (".gz", ".xz"):
+    if suffixes and suffixes[-1] in PACKED:
         suffixes.pop()
     return suffixes[-1] if suffixes else ""
 
@@ -99,29 +168,26 @@ def check_format(path: Path) -> None:
         raise UnreadableFile(f"{path} is not a {ending} file although its name says so: check it")
 
 
-def read_lines(path: Path, encoding: str = "utf-8") -> list[str]:
-    """Lines of a text file, also compressed by gzip or xz."""
-    return lines_of(decoded(path, read_bytes(path), encoding))
-
-
-def lines_of(text: str) -> list[str]:
-    """Lines between line feeds; str.splitlines also cuts at form feeds and the like in a line."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
-
-
-def read_bytes(path: Path) -> bytes:
-    """Content of a file, uncompressed if its name ends in `.gz` or `.xz`."""
+@contextmanager
+def open_safely(path: Path) -> Iterator[Any]:
+    """Open the bytes of a file, uncompressed if its name ends in `.gz` or `.xz`, within limits."""
     check_format(path)
+    unpack: Any = PACKED.get(path.suffix.lower())
     with parsing(path, "file"):
-        ending = path.suffix.lower()
-        if ending not in (".gz", ".xz"):
-            return path.read_bytes()
-        with gzip.open(path) if ending == ".gz" else lzma.open(path) as file:
-            return b"".join(_parts_within_limits(path, file))
+        if unpack is None:
+            with open(path, "rb") as plain:
+                yield plain
+            return
+        with unpack(path) as inner:
+            if not _lifted.get():  # all of it first: parsing a bomb would take far longer
+                collections.deque(_parts_within_limits(path, inner), maxlen=0)
+                inner.seek(0)
+            with io.BufferedReader(inner, 2**20) as file:
+                yield file
 
 
-def _parts_within_limits(path: Path, packed: gzip.GzipFile | lzma.LZMAFile) -> Iterator[bytes]:
-    """What a packed file holds, step by step, so that a bomb is noticed early."""
+def _parts_within_limits(path: Path, packed: Any) -> Iterator[bytes]:
+    """Unpack a file step by step, so that a bomb is noticed early."""
     size = 0
     while part := packed.read(STEP_BYTES):
         size += len(part)
@@ -129,89 +195,66 @@ def _parts_within_limits(path: Path, packed: gzip.GzipFile | lzma.LZMAFile) -> I
         yield part
 
 
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file, uncompressed if its name ends in `.gz` or `.xz`."""
+    with open_safely(path) as file:
+        content: bytes = file.read()
+        return content
+
+
+def read_text(path: Path, encoding: str = "utf-8") -> str:
+    """Return the text of a file, also compressed, or say whether it is binary or not so encoded."""
+    content = read_bytes(path)
+    _check_text(path, content[:4096], encoding)
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise _other_encoding(path, encoding, error) from error
+
+
+def read_lines(path: Path, encoding: str = "utf-8") -> list[str]:
+    """Return the lines of a text file, also compressed.
+
+    Only line ends cut: str.splitlines would also cut at form feeds and the like inside a line.
+    """
+    text = read_text(path, encoding)
+    return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
+
+
 def stream_lines(path: Path, encoding: str = "utf-8", *, ends: bool = False) -> Iterator[str]:
-    """Lines of a text file, also compressed by gzip or xz, read as they are asked for.
+    """Yield the lines of a text file, also compressed, read as they are asked for.
 
     With `ends` they keep their line ends, as the csv module wants them.
     """
-    with open_stream(path) as file:
+    with open_safely(path) as file:
         _check_text(path, file.peek(4096)[:4096], encoding)
-        _check_encoding(encoding)
         lines = io.TextIOWrapper(file, encoding, newline="" if ends else None)
         try:
             for line in lines:
                 yield line if ends else line.removesuffix("\n")
         except UnicodeDecodeError as error:
-            raise _undecodable(path, encoding) from error
-
-
-@contextmanager
-def open_stream(path: Path) -> Iterator[Any]:
-    """The bytes of a file, uncompressed if its name ends in `.gz` or `.xz`, within the limits."""
-    check_format(path)
-    ending = path.suffix.lower()
-    with parsing(path, "file"):
-        packed: Any = {".gz": gzip.open, ".xz": lzma.open}.get(ending)
-        if packed is None:
-            with open(path, "rb") as plain:
-                yield plain
-            return
-        with packed(path) as inner:
-            if not is_unlimited():  # all of it first: parsing a bomb would take far longer
-                collections.deque(_parts_within_limits(path, inner), maxlen=0)
-                inner.seek(0)
-            with io.BufferedReader(inner, 2**20) as file:
-                yield file
-
-
-def decoded(path: Path, content: bytes, encoding: str) -> str:
-    """Text from bytes, or an error that says whether the file is binary or another encoding."""
-    _check_text(path, content[:4096], encoding)
-    _check_encoding(encoding)
-    try:
-        return content.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise _other_encoding(path, encoding, error.start, content[error.start]) from error
+            raise _other_encoding(path, encoding, error) from error
 
 
 def _check_text(path: Path, start: bytes, encoding: str) -> None:
-    """Refuse a binary file by its first bytes."""
-    if b"\x00" in start and not encoding.lower().startswith("utf-16"):
-        raise UnreadableFile(f"{path} is a binary file, not text", remedy="give a text file")
-
-
-def _check_encoding(encoding: str) -> None:
+    """Refuse an unknown encoding, and a binary file by its first bytes."""
     try:
         codecs.lookup(encoding)
-    except LookupError as error:
+        "".encode(encoding)
+    except (LookupError, ValueError) as error:
         raise UnreadableFile(
             "is unknown",
             argument="encoding",
             value=encoding,
             remedy="use one such as utf-8 or latin-1",
         ) from error
+    if b"\x00" in start and not encoding.lower().startswith("utf-16"):
+        raise UnreadableFile(f"{path} is a binary file, not text", remedy="give a text file")
 
 
-def _undecodable(path: Path, encoding: str) -> UnreadableFile:
-    """The error for a file that is in another encoding; finds the place by reading it again."""
-    decoder, before, byte = codecs.getincrementaldecoder(encoding)(), 0, 0
-    with open_stream(path) as file:
-        part = b"-"
-        while part:
-            part = file.read(STEP_BYTES)
-            kept = len(decoder.getstate()[0])
-            try:
-                decoder.decode(part, final=not part)
-            except UnicodeDecodeError as error:
-                before, byte = before - kept + error.start, error.object[error.start]
-                break
-            before += len(part)
-    return _other_encoding(path, encoding, before, byte)
-
-
-def _other_encoding(path: Path, encoding: str, place: int, byte: int) -> UnreadableFile:
+def _other_encoding(path: Path, encoding: str, error: UnicodeDecodeError) -> UnreadableFile:
     return UnreadableFile(
-        f"{path} is not {encoding} (byte {place} is {byte:#04x})",
+        f"{path} is not {encoding} (it holds the byte {error.object[error.start]:#04x})",
         argument="encoding",
         remedy="give its encoding, for example {argument='latin-1'}",
     )

@@ -1,7 +1,7 @@
-"""Matrices in HDF5 files: AnnData (`.h5ad`) and MATLAB 7.3.
+"""Matrices in HDF5 files, AnnData (`.h5ad`) and MATLAB 7.3, and in older MATLAB files.
 
-Runs in the child of `guarded`. A link or storage that leads out of the file is refused: a crafted
-file could otherwise copy any readable file of the machine into the result.
+Runs in the child of `read_in_child`. A link or storage that leads out of the file is refused: a
+crafted file could otherwise copy any readable file of the machine into the result.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.errors import UnreadableFile
-from provenmf.io.limits import check_sparse_shape, check_unfolded
+from provenmf.io.child import NotNumbers
+from provenmf.io.files import check_sparse_shape, check_unfolded, optional
 from provenmf.io.matrix_market import Entries
-from provenmf.io.optional import optional
-from provenmf.io.row_order import rows_in_order
 from provenmf.linalg.storage import own_rows
 
 DEEPEST_LINKS = 16
@@ -27,19 +26,57 @@ PIECE_ENTRIES = 2**21
 Found = list[tuple[str, Any]]
 
 
+def read_mat(path: Path) -> Found:
+    """Return all variables of a MATLAB file; what is not numbers arrives as NotNumbers."""
+    import scipy.io
+
+    try:
+        variables = scipy.io.loadmat(path, squeeze_me=False)
+    except NotImplementedError:  # version 7.3
+        return _read_new_mat(path)
+    found: Found = []
+    for name, value in variables.items():
+        if sp.issparse(value):
+            check_sparse_shape(path, value.shape, value.nnz)
+            value = own_rows(value, f"{path}:") if value.dtype.kind != "c" else value
+        if not name.startswith("__"):
+            found.append((name, value))
+    return found
+
+
+def _read_new_mat(path: Path) -> Found:
+    """Return the variables of a MATLAB 7.3 file; its axes are in reversed order."""
+    h5py = optional("h5py", "reading a MATLAB 7.3 file", "files")
+    with h5py.File(path, "r") as file:
+        found: Found = []
+        for name in file:
+            node = _member(file, name, path)
+            kind = getattr(node, "attrs", {}).get("MATLAB_class", b"")
+            if not isinstance(node, h5py.Dataset):
+                found += [(name, NotNumbers("a struct"))] if not name.startswith("#") else []
+            elif kind == b"char":
+                found.append((name, NotNumbers("text")))
+            elif node.dtype.names == ("real", "imag"):
+                found.append((name, NotNumbers("complex numbers")))
+            else:
+                found.append((name, _content(node, path).T))
+        return found
+
+
 def read_h5ad(path: Path, name: str) -> Found:
-    """The matrix of an AnnData file and the names of its rows and columns."""
+    """Return the matrix of an AnnData file and the names of its rows and columns."""
     h5py = optional("h5py", "reading an h5ad file", "files")
     with h5py.File(path, "r") as file:
-        node = member(file, name, path)
-        if node is None:
-            raise UnreadableFile(f"{path} has no {name}: it holds {', '.join(file)}")
-        matrix = _matrix(node, path)
-        return [
-            ("matrix", matrix),
-            ("row_names", _names(file, "obs", path)),
-            ("column_names", _names(file, "var", path)),
-        ]
+        node = _existing_member(file, name, path)
+        if hasattr(node, "shape"):
+            matrix = _content(node, path)
+        else:
+            shape, by_column, parts = _sparse_parts(node, path)
+            build = sp.csc_array if by_column else sp.csr_array
+            arrays = tuple(_content(part, path) for part in parts)
+            matrix = own_rows(build(arrays, shape=shape), f"{path}:")
+        names = [_names(file, axis, path) for axis in ("obs", "var")]
+        return [("matrix", matrix), ("row_names", names[0]), ("column_names", names[1])]
 
 
 def convert_h5ad(path: Path, key: str | None, target: str) -> Found:
@@ -47,48 +84,49 @@ def convert_h5ad(path: Path, key: str | None, target: str) -> Found:
     from provenmf.io.convert import RowStream, write_rows
 
     h5py = optional("h5py", "reading an h5ad file", "files")
-    name = "X" if key in (None, "X") else f"layers/{key}"
     with h5py.File(path, "r") as file:
-        node = member(file, name, path)
-        if node is None:
-            raise UnreadableFile(f"{path} has no {name}: it holds {', '.join(file)}")
-        shape, blocks = _pieces(node, path)
+        node = _existing_member(file, place_of(key), path)
+        width, blocks = _pieces(node, path)
         rows, columns = _names(file, "obs", path), _names(file, "var", path)
-        return [
-            (
-                "sizes",
-                list(write_rows(RowStream(shape[1], blocks, rows or [], columns), Path(target))),
-            )
-        ]
+        stream = RowStream(width, blocks, rows or [], columns)
+        return [("sizes", list(write_rows(stream, Path(target))))]
 
 
-def _pieces(node: Any, path: Path) -> tuple[tuple[int, ...], Iterator[Any]]:
-    """The shape of a matrix and its rows, a piece at a time."""
+def place_of(key: str | None) -> str:
+    """Return where the matrix X or a layer stands in an AnnData file."""
+    return "X" if key in (None, "X") else f"layers/{key}"
+
+
+def _pieces(node: Any, path: Path) -> tuple[int, Iterator[Any]]:
+    """Return the number of columns of a matrix and its rows, a piece at a time."""
+    from provenmf.io.convert import rows_in_order
+
     if hasattr(node, "shape"):
-        dataset = in_this_file(node, path)
+        dataset = _in_this_file(node, path)
         if len(dataset.shape) != 2:
             raise UnreadableFile(f"{path} has a {dataset.name} of shape {dataset.shape}")
         step = max(1, PIECE_ENTRIES // max(dataset.shape[1], 1))
         bounds = [*range(0, dataset.shape[0], step), dataset.shape[0]]
-        return dataset.shape, (dataset[a:b] for a, b in pairwise(bounds))
+        return dataset.shape[1], (dataset[a:b] for a, b in pairwise(bounds))
     shape, by_column, (values, indices, pointers) = _sparse_parts(node, path)
-    ends = content(pointers, path).astype(np.int64)
+    ends = _content(pointers, path).astype(np.int64)
     lines = shape[1] if by_column else shape[0]
     if len(ends) != lines + 1 or ends[0] != 0 or (np.diff(ends) < 0).any():
         raise UnreadableFile(f"{path} is damaged: its index pointers do not increase from 0")
     if not ends[-1] == values.size == indices.size:
         raise UnreadableFile(f"{path} is damaged: its index pointers end at {ends[-1]}")
-    pieces = _sparse_pieces(ends, in_this_file(values, path), in_this_file(indices, path))
-    if not by_column:
-        return shape, (
-            own_rows(sp.csr_array((v, i, p), shape=(len(p) - 1, shape[1])), f"{path}:")
-            for _, v, i, p in pieces
-        )
-    return shape, rows_in_order(_turned(pieces, shape, path), (shape[0], shape[1]), values.size)
+    pieces = _sparse_pieces(ends, _in_this_file(values, path), _in_this_file(indices, path))
+    if by_column:
+        entries = _turned(pieces, shape, path)
+        return shape[1], rows_in_order(entries, (shape[0], shape[1]), values.size)
+    return shape[1], (
+        own_rows(sp.csr_array((v, i, p), shape=(len(p) - 1, shape[1])), f"{path}:")
+        for _, v, i, p in pieces
+    )
 
 
 def _sparse_pieces(ends: NDArray[np.int64], values: Any, indices: Any) -> Iterator[Any]:
-    """First line, values, indices and pointers of some lines with a few million entries."""
+    """Yield first line, values, indices and pointers of some lines with a few million entries."""
     start = 0
     while start < len(ends) - 1:
         wanted = np.searchsorted(ends, ends[start] + PIECE_ENTRIES, "right") - 1
@@ -99,7 +137,7 @@ def _sparse_pieces(ends: NDArray[np.int64], values: Any, indices: Any) -> Iterat
 
 
 def _turned(pieces: Iterator[Any], shape: tuple[int, ...], path: Path) -> Iterator[Entries]:
-    """Rows, columns and values of pieces of columns."""
+    """Yield rows, columns and values of pieces of columns."""
     for start, values, indices, pointers in pieces:
         rows = indices.astype(np.int64)
         if len(rows) and not (0 <= rows.min() and rows.max() < shape[0]):
@@ -108,22 +146,19 @@ def _turned(pieces: Iterator[Any], shape: tuple[int, ...], path: Path) -> Iterat
         yield rows, columns, values.astype(np.float64)
 
 
-def read_matlab(path: Path) -> Found:
-    """The datasets of a MATLAB 7.3 file; columns come first there, so the axes are reversed."""
-    h5py = optional("h5py", "reading a MATLAB 7.3 file", "files")
-    with h5py.File(path, "r") as file:
-        nodes = [(name, member(file, name, path)) for name in file]
-        return [(n, content(v, path).T) for n, v in nodes if isinstance(v, h5py.Dataset)]
+def _existing_member(file: Any, name: str, path: Path) -> Any:
+    node = _member(file, name, path)
+    if node is None:
+        raise UnreadableFile(f"{path} has no {name}: it holds {', '.join(file)}")
+    return node
 
 
-def member(group: Any, name: str, path: Path, depth: int = 0) -> Any:
-    """An object inside the file, or None; links inside the file are followed, others refused."""
+def _member(group: Any, name: str, path: Path, depth: int = 0) -> Any:
+    """Return an object inside the file, or None; links inside it are followed, others refused."""
     import h5py
 
     node = group
-    for part in name.split("/"):
-        if not part:
-            continue
+    for part in filter(None, name.split("/")):
         link = node.get(part, getlink=True) if isinstance(node, h5py.Group) else None
         if link is None:
             return None
@@ -134,19 +169,19 @@ def member(group: Any, name: str, path: Path, depth: int = 0) -> Any:
             )
         if isinstance(link, h5py.SoftLink):
             start = node.file if link.path.startswith("/") else node
-            node = member(start, link.path, path, depth + 1)
+            node = _member(start, link.path, path, depth + 1)
         else:
             node = node[part]
     return node
 
 
-def content(dataset: Any, path: Path) -> Any:
-    """The numbers or texts of a dataset that is stored in the file."""
-    return in_this_file(dataset, path)[()]
+def _content(dataset: Any, path: Path) -> Any:
+    """Return the numbers or texts of a dataset that is stored in the file."""
+    return _in_this_file(dataset, path)[()]
 
 
-def in_this_file(dataset: Any, path: Path) -> Any:
-    """The dataset, refused if it is kept elsewhere or larger than the file should hold."""
+def _in_this_file(dataset: Any, path: Path) -> Any:
+    """Return the dataset; refuse it if it is kept elsewhere or larger than the file should hold."""
     if dataset.external or dataset.is_virtual:
         raise UnreadableFile(
             f"{path} keeps {dataset.name} in other files, and is refused: "
@@ -156,19 +191,9 @@ def in_this_file(dataset: Any, path: Path) -> Any:
     return dataset
 
 
-def _matrix(node: Any, path: Path) -> Any:
-    """A dense dataset, or a group with the three arrays of a sparse matrix."""
-    if hasattr(node, "shape"):
-        return content(node, path)
-    shape, by_column, parts = _sparse_parts(node, path)
-    values, indices, pointers = (content(part, path) for part in parts)
-    build = sp.csc_array if by_column else sp.csr_array
-    return own_rows(build((values, indices, pointers), shape=shape), f"{path}:")
-
-
 def _sparse_parts(node: Any, path: Path) -> tuple[tuple[int, ...], bool, list[Any]]:
-    """Shape, whether it is stored by columns, and values, indices and index pointers."""
-    parts = [member(node, part, path) for part in ("data", "indices", "indptr")]
+    """Return shape, whether it is stored by columns, and values, indices and index pointers."""
+    parts = [_member(node, part, path) for part in ("data", "indices", "indptr")]
     if any(not hasattr(part, "shape") for part in parts):
         raise UnreadableFile(f"{path} has a sparse matrix without data, indices or indptr")
     shape = tuple(int(length) for length in node.attrs["shape"])
@@ -178,12 +203,11 @@ def _sparse_parts(node: Any, path: Path) -> tuple[tuple[int, ...], bool, list[An
 
 
 def _names(file: object, axis: str, path: Path) -> list[str] | None:
-    """The index of the frame `obs` (cells) or `var` (genes), if it is a plain column of text."""
-    frame = member(file, axis, path)
+    """Return the index of the frame `obs` or `var`, if it is a plain column of text."""
+    frame = _member(file, axis, path)
     if not hasattr(frame, "keys"):  # before AnnData 0.7 frames were stored in another way
         return None
-    index = member(frame, str(frame.attrs.get("_index", "_index")), path)
+    index = _member(frame, str(frame.attrs.get("_index", "_index")), path)
     if getattr(index, "dtype", np.dtype(float)).kind not in "OS" or index.ndim != 1:
         return None
-    content(index, path)
-    return [str(name) for name in index.asstr()[()]]
+    return [str(name) for name in _in_this_file(index, path).asstr()[()]]

@@ -10,12 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, UnreadableFile
-from provenmf.io.arrays import numbers
-from provenmf.io.files import existing, parsing
-from provenmf.io.limits import check_unfolded
+from provenmf.io.arrays import numbers, read_npy, read_npz
+from provenmf.io.files import check_unfolded, existing, optional, parsing
 from provenmf.io.matrices import choose_array, read_mat
-from provenmf.io.numpy_files import read_npy, read_npz
-from provenmf.io.optional import optional
 from provenmf.linalg.storage import check_scale, largest_of
 
 PICTURE_ENDINGS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".pgm"})

@@ -23,10 +23,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.errors import UnreadableFile
-from provenmf.io.array_files import FileState
-from provenmf.io.files import check_format, parsing
-from provenmf.io.limits import check_sparse_shape
-from provenmf.io.numpy_files import npy_header, read_npy_member
+from provenmf.io.arrays import FileState, npy_header, read_npy_member
+from provenmf.io.files import check_format, check_sparse_shape, parsing
 from provenmf.io.output import write_aside
 from provenmf.linalg.storage import NUMBERS, wide_type
 
@@ -274,14 +272,15 @@ def _write_archive(
                 np.lib.format.write_array(member, array, allow_pickle=False)
         for name, kind in (("indices", index_type), ("data", dtype)):
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                _write_header(member, kind, stored)
+                write_header(member, kind, (stored,))
                 spool[name].seek(0)
                 shutil.copyfileobj(spool[name], member, 2**20)
     return n_rows, stored
 
 
-def _write_header(file: IO[bytes], dtype: np.dtype[Any], length: int) -> None:
+def write_header(file: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    """Write the header of an array whose numbers follow."""
     descr = np.lib.format.dtype_to_descr(dtype)
     np.lib.format.write_array_header_1_0(
-        file, {"descr": descr, "fortran_order": False, "shape": (length,)}
+        file, {"descr": descr, "fortran_order": False, "shape": shape}
     )

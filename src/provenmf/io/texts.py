@@ -6,28 +6,23 @@ import csv
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.errors import InvalidInput, UnreadableFile, counted
 from provenmf.io.arrays import sparse_numbers
-from provenmf.io.files import (
-    decoded,
-    existing,
-    read_bytes,
-    read_lines,
-    stream_lines,
-    without_compression,
-)
+from provenmf.io.files import existing, read_lines, read_text, stream_lines, without_compression
 from provenmf.io.mail import body_of
 from provenmf.io.matrices import read_parquet, read_table
-from provenmf.io.notes import counted
 
 # One cell of a table may hold a whole book; the csv module's own limit is 128 KB.
 LARGEST_CELL = 2**31 - 1
+JSON_LINES = (".jsonl", ".ndjson")
+RECORDS = (*JSON_LINES, ".json", ".csv", ".tsv", ".parquet")
+FOLDER = "folder"
 
 
 @dataclass(frozen=True)
@@ -58,7 +53,7 @@ class TextFile:
     mail: bool = False
 
     def texts(self, names: list[str], notes: list[str]) -> Iterator[str]:
-        """The texts as they are in the file; adds names and notes to the lists given."""
+        """Yield the texts as they are in the file; add names and notes to the lists given."""
         options = {"field": self.field, "encoding": self.encoding}
         pairs = stream_texts(self.path, notes, **options, skip=self.skip_unreadable)
         for name, text in pairs:
@@ -66,7 +61,7 @@ class TextFile:
             yield text
 
     def at(self, places: Iterable[int]) -> dict[int, str]:
-        """The texts at some places, found by reading up to the last of them."""
+        """Return the texts at some places, found by reading up to the last of them."""
         wanted = set(places)
         found: dict[int, str] = {}
         for place, text in enumerate(self.texts([], [])):
@@ -103,8 +98,8 @@ def read_texts(
     Parameters
     ----------
     path : a folder (each file a document), a text file (each line a document), `.jsonl` (each
-        line an object with `field`), `.csv`, `.tsv` or `.parquet` (column `field`). Text files,
-        jsonl, csv and tsv may be compressed (`.gz`, `.xz`).
+        line an object with `field`), `.json` (an array of texts or of such objects), `.csv`, `.tsv`
+        or `.parquet` (column `field`). All but parquet may be compressed (`.gz`, `.xz`).
     field : the field or column that holds the text.
     encoding : of text files.
     skip_unreadable : leave out files of a folder that are binary or in another encoding, and
@@ -118,7 +113,7 @@ def read_texts(
 
 
 def no_text(path: str | Path) -> InvalidInput:
-    """The error for a corpus without a word."""
+    """Return the error for a corpus without a word."""
     return InvalidInput(f"{path} holds no text: give a corpus with at least two documents")
 
 
@@ -130,21 +125,44 @@ def stream_texts(
     encoding: str = "utf-8",
     skip: bool = False,
 ) -> Iterator[tuple[str, str]]:
-    """Name and text of each document, read as they are asked for; see `read_texts`.
+    """Yield name and text of each document, read as they are asked for; see `read_texts`.
 
-    What was left out is added to `notes`, as it is met. Parquet alone is read as a whole.
+    What was left out is added to `notes`, as it is met. Parquet and `.json` are read as a whole.
     """
     path = existing(path)
-    ending = without_compression(path)
     if path.is_dir():
         return _from_folder(path, encoding, skip, notes)
-    if ending in (".jsonl", ".ndjson"):
-        return _from_jsonl(path, field, encoding)
-    if ending in (".csv", ".tsv"):
-        return _from_table(path, field, encoding, "\t" if ending == ".tsv" else ",")
-    if ending == ".parquet":
-        return _from_parquet(path, field)
+    if without_compression(path) in RECORDS:
+        return _from_records(path, field, encoding)
     return _from_lines(path, encoding, notes)
+
+
+def read_column(
+    path: str | Path, column: str, names: Sequence[str], encoding: str = "utf-8"
+) -> list[str]:
+    """Return one column (csv, tsv, parquet) or field (json): a year, an author for each document.
+
+    names : of the documents; those in a folder have one column, "folder": where each file is.
+    """
+    path = existing(path)
+    if path.is_dir():
+        if column != FOLDER:
+            raise InvalidInput(
+                f"{path} is a folder, whose only column is {FOLDER!r}, not {column!r}"
+            )
+        return [str(PurePath(name).parent) for name in names]
+    if without_compression(path) not in RECORDS:
+        raise InvalidInput(f"{path} has no columns: use csv, tsv, jsonl or parquet, or a folder")
+    values, known = [], {}
+    for _, record in _stream_records(path, encoding):
+        fields = record if isinstance(record, dict) else {}
+        known.update(dict.fromkeys(fields))
+        values.append("" if fields.get(column) is None else str(fields[column]))
+    if column not in known:
+        raise InvalidInput(
+            f"{path} has no column {column!r}: choose one of {', '.join(map(str, known))}"
+        )
+    return values
 
 
 def _from_lines(path: Path, encoding: str, notes: list[str]) -> Iterator[tuple[str, str]]:
@@ -164,7 +182,7 @@ def _from_folder(
     files = sorted(p for p in folder.rglob("*") if p.is_file() and not p.name.startswith("."))
     for file in files:
         try:
-            yield str(file.relative_to(folder)), decoded(file, read_bytes(file), encoding)
+            yield str(file.relative_to(folder)), read_text(file, encoding)
         except UnreadableFile as error:
             if skip:
                 notes.append(f"left out: {error.problem}")
@@ -178,54 +196,77 @@ def _from_folder(
             ) from error
 
 
-def _from_jsonl(path: Path, field: str, encoding: str) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(stream_lines(path, encoding), 1):
-        if not line.strip():
-            continue
-        try:
-            content = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise UnreadableFile(
-                f"{path}, line {number} is not JSON ({error}): put one object on each line"
-            ) from error
-        if not isinstance(content, dict) or not isinstance(content.get(field), str):
-            fields = ", ".join(content) if isinstance(content, dict) else type(content).__name__
+def _from_records(path: Path, field: str, encoding: str) -> Iterator[tuple[str, str]]:
+    """Yield one field of each record; a record that is a text itself is taken whole."""
+    strict = without_compression(path) in (*JSON_LINES, ".json")
+    for name, record in _stream_records(path, encoding):
+        fields = record if isinstance(record, dict) else {}
+        text = record if isinstance(record, str) else fields.get(field)
+        if field not in fields and not isinstance(record, str) or strict and type(text) is not str:
+            has = ", ".join(map(str, fields)) or f"no fields but is a {type(record).__name__}"
+            texts = (known for known, value in fields.items() if isinstance(value, str))
+            other = next(texts, next(iter(fields), "text"))
+            what = f"{path}, {name} has no text in field" if strict else f"{path} has no column"
             raise InvalidInput(
-                f"{path}, line {number} has no text in field {field!r}",
+                f"{what} {field!r}",
                 argument="field",
-                remedy=f"it has {fields}; name the right one, as in "
-                f"{{argument={fields.split(', ')[0]!r}}}",
+                remedy=f"it has {has}; name the one with the texts, as in {{argument={other!r}}}",
             )
-        yield str(content.get("id", f"line {number}")), content[field]
+        yield name, "" if text is None else str(text)
 
 
-def _from_table(path: Path, field: str, encoding: str, delimiter: str) -> Iterator[tuple[str, str]]:
+def _stream_records(path: Path, encoding: str) -> Iterator[tuple[str, Any]]:
+    """Yield the name and the fields of each row of a table, line of jsonl, or item of an array."""
+    ending = without_compression(path)
+    if ending in JSON_LINES:
+        lines = enumerate(stream_lines(path, encoding), 1)
+        for number, line in lines:
+            if line.strip():
+                yield _named(f"line {number}", _json(path, line, f"line {number}"))
+    elif ending == ".json":
+        items = _json(path, read_text(path, encoding), "the file")
+        if not isinstance(items, list):
+            raise UnreadableFile(
+                f"{path} is not an array: give an array of texts, or one object per line as .jsonl"
+            )
+        for number, item in enumerate(items, 1):
+            yield _named(f"item {number}", item)
+    elif ending == ".parquet":
+        for number, row in enumerate(read_parquet(path).to_pylist(), 1):
+            yield f"row {number}", row
+    else:
+        yield from _table_rows(path, encoding, ending)
+
+
+def _named(name: str, record: Any) -> tuple[str, Any]:
+    return str(record["id"]) if isinstance(record, dict) and "id" in record else name, record
+
+
+def _json(path: Path, text: str, place: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        remedy = "put one object on each line" if place != "the file" else "save it again"
+        raise UnreadableFile(f"{path}, {place} is not JSON ({error}): {remedy}") from error
+
+
+def _table_rows(path: Path, encoding: str, ending: str) -> Iterator[tuple[str, Any]]:
+    """Yield the rows of a csv or tsv file; the delimiter is the one that its header has most of."""
     csv.field_size_limit(LARGEST_CELL)
     lines = stream_lines(path, "utf-8-sig" if encoding == "utf-8" else encoding, ends=True)
-    rows = csv.DictReader(lines, delimiter=delimiter)
+    header = next(lines, "")
+    delimiter = "\t" if ending == ".tsv" else max(",;\t|", key=header.count)
+    rows = csv.DictReader(_again(header, lines), delimiter=delimiter)
     try:
-        if rows.fieldnames is None or field not in rows.fieldnames:
-            raise _missing_column(path, field, rows.fieldnames or [])
         for number, row in enumerate(rows, 1):
-            yield f"row {number}", row[field] or ""
+            yield f"row {number}", row
     except csv.Error as error:
         raise UnreadableFile(f"{path}, row {rows.line_num} is not a table ({error})") from error
 
 
-def _from_parquet(path: Path, field: str) -> Iterator[tuple[str, str]]:
-    table = read_parquet(path)
-    if field not in table.column_names:
-        raise _missing_column(path, field, table.column_names)
-    for number, value in enumerate(table[field].to_pylist(), 1):
-        yield f"row {number}", "" if value is None else str(value)
-
-
-def _missing_column(path: Path, field: str, columns: Iterable[str]) -> InvalidInput:
-    return InvalidInput(
-        f"{path} has no column {field!r}",
-        argument="field",
-        remedy=f"it has {', '.join(columns)}; name the one with the texts with {{argument}}",
-    )
+def _again(first: str, rest: Iterator[str]) -> Iterator[str]:
+    yield first
+    yield from rest
 
 
 def read_counts(
@@ -238,15 +279,13 @@ def read_counts(
     """
     path = existing(path)
     table = read_table(path, key)
-    words = table.column_names
-    if vocabulary is not None:
-        words = read_vocabulary(vocabulary)
+    words = table.column_names if vocabulary is None else read_vocabulary(vocabulary)
     counts = as_counts(table.matrix, words, where=str(path), source=str(vocabulary))
     return replace(counts, names=table.row_names)
 
 
 def read_vocabulary(path: str | Path) -> list[str]:
-    """Words, one a line."""
+    """Return the words of a file, one a line."""
     return [line.strip() for line in read_lines(existing(path)) if line.strip()]
 
 
@@ -271,7 +310,7 @@ def named_counts(
     where: str = "counts",
     source: str = "vocabulary",
 ) -> Counts:
-    """Checked counts, in memory or not, with their vocabulary."""
+    """Put checked counts, in memory or not, with their vocabulary."""
     notes: tuple[str, ...] = ()
     if vocabulary is None:
         vocabulary = [f"word {number}" for number in range(counts.shape[1])]

@@ -21,7 +21,7 @@ from typing import Any
 from provenmf.errors import InvalidInput, UnreadableFile, warn_user
 from provenmf.io.files import existing, parsing
 from provenmf.io.output import write_aside
-from provenmf.io.snapshot import load_snapshot, save_snapshot
+from provenmf.io.records import load_snapshot, save_snapshot
 
 IDENTITY = "fit.json"
 # Writing takes at most one part in so many of the time, unless every iteration is to be kept.

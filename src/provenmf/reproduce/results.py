@@ -11,7 +11,7 @@ from pathlib import Path
 
 from provenmf.errors import InvalidInput
 from provenmf.io import write_aside
-from provenmf.io.strict_json import strict_json
+from provenmf.io.records import strict_json
 from provenmf.report import figures
 from provenmf.report.elements import Chart, Element, Paragraph, Tab, Table
 from provenmf.report.page import page

@@ -13,7 +13,6 @@ import scipy.io
 import scipy.sparse as sp
 
 import provenmf.io.convert
-import provenmf.io.row_order
 from provenmf import load
 from provenmf.data import as_blocks
 from provenmf.io import read_matrix, read_table
@@ -30,7 +29,7 @@ def rows():
 def many_pieces(monkeypatch):
     monkeypatch.setattr(provenmf.io.convert, "CHUNK_CHARACTERS", 300)
     monkeypatch.setattr(provenmf.io.convert, "CHUNK_BYTES", 500)
-    monkeypatch.setattr(provenmf.io.row_order, "FILE_BYTES", 1000)
+    monkeypatch.setattr(provenmf.io.convert, "FILE_BYTES", 1000)
 
 
 def h5ad(path, matrix, layout):

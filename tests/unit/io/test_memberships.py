@@ -5,7 +5,7 @@ import pytest
 
 from provenmf.errors import InvalidInput
 from provenmf.io import read_graph
-from provenmf.io.memberships import read_memberships
+from provenmf.io.graphs import read_memberships
 
 TRUTH = np.arange(8.0).reshape(4, 2)
 

@@ -2,23 +2,16 @@
 
 import json
 import sys
-from dataclasses import replace
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import provenmf
-from provenmf.applications import Communities, Parts, Topics, Unmixing
 from provenmf.cli.outcome import as_dict
-from provenmf.errors import InvalidInput, UnreadableFile
-from provenmf.methods.certify import certify
+from provenmf.errors import UnreadableFile
 from provenmf.report.convergence import convergence
 from provenmf.report.page import found
-from provenmf.results import Factorization, as_answer
-
-OLD = Path(__file__).parent / "version_one"
+from provenmf.results import as_answer
 
 
 def as_stored(path):
@@ -51,8 +44,11 @@ CHANGES = {
     "a kind that is no text": lambda r, a: r.update(kind=["topics"]),
     "no kind": lambda r, a: r.pop("kind"),
     "no content": lambda r, a: r.update(content=None),
-    "a version that is no number": lambda r, a: r.update(format_version="2"),
+    "a version that is no number": lambda r, a: r.update(format_version="3"),
     "a missing array": lambda r, a: a.pop("topics"),
+    "an infinite factor": lambda r, a: a["factorization/weights"].fill(np.inf),
+    "factors that are not numbers": lambda r, a: a["factorization/components"].fill(np.nan),
+    "a version of yesterday": lambda r, a: r.update(format_version=1),
     "a missing factor": lambda r, a: a.pop("factorization/weights"),
     "text for numbers": lambda r, a: a.update(topics=a["topics"].astype(str)),
     "numbers for text": lambda r, a: a.update(vocabulary=np.arange(60)),
@@ -129,71 +125,3 @@ def test_a_file_with_one_array_changed_is_refused_or_drawn(result, tmp_path):
             else:
                 found(answer), convergence(answer.factorization), as_dict(answer)
     assert refused > 3 * len(arrays)
-
-
-def made_for_version_one():
-    spec = spec_from_file_location("make_version_one", OLD / "make.py")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def old():
-    return {path.stem: provenmf.load(path) for path in sorted(OLD.glob("*.npz"))}
-
-
-def test_files_of_version_one_load_into_the_types_of_today(old, tmp_path):
-    kinds = {
-        "topics": Topics,
-        "documents": Topics,
-        "communities": Communities,
-        "unmixing": Unmixing,
-        "parts": Parts,
-    }
-    assert len(old) == 12
-    for name, result in old.items():
-        assert type(result) is kinds.get(name, Factorization), name
-        result.save(tmp_path / "new.npz")
-        assert provenmf.load(tmp_path / "new.npz") == result
-
-
-def test_answers_of_version_one_are_whole(old):
-    topics, communities, unmixing, parts = (
-        old[kind] for kind in ("topics", "communities", "unmixing", "parts")
-    )
-    assert {len(words) for words in topics.top_words(6)} == {6}
-    assert len(topics.anchor_words) == 2 and old["documents"].anchor_words == ()
-    best = topics.document_weights.argmax(axis=0)
-    assert topics.row_names[best[0]] == f"file {best[0]}"
-    assert topics.settings.n_topics == 2
-    assert communities.memberships.shape == (18, 2) and communities.settings.energy == 0.99
-    assert unmixing.agreement.mean_angle < 0.2 and np.isnan(unmixing.maps()[:, 3, 4]).all()
-    assert any("dead band" in note for note in unmixing.notes)
-    assert parts.image_shape == (4, 5) and parts.names[0] == "image 0"
-    assert parts.parts.shape == (3, 4, 5)
-    assert old["merit"].column_names.tolist() == list("abcd")
-    assert old["merit"].state.gap_searched is True and old["purification"].state.scaling > 0
-
-
-def test_results_of_version_one_are_certified_from_their_data(old):
-    data = made_for_version_one()
-    sources = {
-        "topics": data.corpus(),
-        "documents": data.corpus(),
-        "communities": data.adjacency(),
-        "unmixing": data.scene()[0],
-        "parts": data.images(),
-    }
-    for name, result in old.items():
-        again = certify(sources.get(name, data.matrix()), result)
-        stored = result.certificate.measures["relative_error"]
-        assert again.measures["relative_error"] == pytest.approx(stored, abs=1e-9), name
-
-
-def test_old_parts_want_new_images_in_their_units(old):
-    images, parts = made_for_version_one().images(), old["parts"]
-    with pytest.raises(InvalidInput, match="data has pixels above 1"):
-        parts.transform(images)
-    known = replace(parts, pixel_scale=float(images.max()))
-    np.testing.assert_allclose(known.transform(images), parts.transform(images / images.max()))

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io import read_counts, read_texts
-from provenmf.io.columns import read_column
+from provenmf.io.texts import read_column
 
 TEXTS = ["one fish\x85two fish", "red fish", "blé"]
 
@@ -68,7 +68,7 @@ def test_binary_file_among_the_texts(tmp_path):
 
 def test_wrong_encoding_names_the_byte_and_the_remedy(tmp_path):
     (tmp_path / "old.txt").write_bytes("one\nblé".encode("latin-1"))
-    with pytest.raises(UnreadableFile, match="byte 6 is 0xe9.*encoding='latin-1'"):
+    with pytest.raises(UnreadableFile, match="the byte 0xe9.*encoding='latin-1'"):
         read_texts(tmp_path / "old.txt")
     assert list(read_texts(tmp_path / "old.txt", encoding="latin-1").texts) == ["one", "blé"]
     with pytest.raises(UnreadableFile, match="'utf-99' is unknown"):

@@ -155,11 +155,11 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_the_fit_goes_on(tmp_path, mo
     fitted(model.set_params(max_iter=6), checkpoint=tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
 
-    def full(file, **arrays):
+    def full(file, arrays):
         file.write(b"half of it")
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(np, "savez", full)
+    monkeypatch.setattr("provenmf.io.records.write_npz", full)
     with pytest.warns(RuntimeWarning, match=r"No space left.*the last checkpoint is kept"):
         result = model.set_params(max_iter=12).fit(X, checkpoint=Checkpoint(tmp_path, seconds=0))
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
@@ -174,13 +174,14 @@ def test_a_damaged_checkpoint_is_refused_by_name(tmp_path):
         fitted(HALS(4, max_iter=3), checkpoint=tmp_path)
 
 
-@pytest.mark.parametrize("part", ["content", "array0", "digest", "other"])
+@pytest.mark.parametrize("part", ["record", "state", "digest", "other"])
 def test_a_state_that_is_not_what_was_written_is_refused(part, tmp_path):
     """Compiled loops trust the shapes and row numbers of a state."""
     fitted(SPA(4), checkpoint=tmp_path)
     [file] = tmp_path.glob("*.npz")
     with np.load(file) as stored:
         arrays = dict(stored)
+    part = next((name for name in arrays if name.startswith(part)), part)
     arrays[part] = arrays.get(part, np.zeros(3))[:-1]
     np.savez(file, **arrays)
     with pytest.raises(UnreadableFile, match=f"{file.name} is not a checkpoint, or damaged"):

@@ -48,8 +48,7 @@ from provenmf.applications.topics.tf_idf import (
 )
 from provenmf.data import Blocks
 from provenmf.data.identity import check_unchanged, fingerprint_of
-from provenmf.errors import InvalidInput
-from provenmf.io.notes import counted
+from provenmf.errors import InvalidInput, counted
 from provenmf.io.texts import Counts
 from provenmf.linalg.scaling import rows_to_sum_one
 from provenmf.methods import estimator_class

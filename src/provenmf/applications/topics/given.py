@@ -15,9 +15,8 @@ from provenmf.applications.topics.corpus import ENTRY_BYTES, WordCounts
 from provenmf.applications.topics.texts import WordCounter, count_words, splitting_of, texts_of
 from provenmf.data import Blocks, as_blocks, is_outside_memory
 from provenmf.data.examined import examined
-from provenmf.errors import InvalidInput
+from provenmf.errors import InvalidInput, counted
 from provenmf.io.files import existing
-from provenmf.io.notes import counted
 from provenmf.io.sparse_rows import open_sparse_rows
 from provenmf.io.texts import (
     Corpus,

@@ -10,9 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from provenmf.errors import InvalidInput
+from provenmf.errors import InvalidInput, counted
 from provenmf.io.mail import HEADER_LINE
-from provenmf.io.notes import counted
 
 # Function words: articles, pronouns, prepositions, conjunctions, auxiliary verbs, common adverbs.
 _LISTS = {

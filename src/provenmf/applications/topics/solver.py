@@ -54,8 +54,7 @@ from provenmf.applications.topics.refinement import (
 from provenmf.applications.topics.tf_idf import turn_to_diagonal
 from provenmf.budget import available_threads, block_bytes, room_for_parts
 from provenmf.data.disk import BLOCK_BYTES, PART_BYTES
-from provenmf.errors import InvalidInput
-from provenmf.io.notes import counted
+from provenmf.errors import InvalidInput, counted
 from provenmf.methods.memory import check_budget
 from provenmf.methods.separable.vertices import Vertices, barycentric
 
