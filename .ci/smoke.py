@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 OPTIONAL = {
-    *("dask", "distributed", "jinja2", "plotly", "matplotlib"),
+    *("dask", "distributed", "jinja2", "matplotlib"),
     *("pooch", "pandas", "networkx", "PIL"),
 }
 

@@ -6,7 +6,7 @@ import sys
 PROGRAM = """
 import builtins, importlib, os, pkgutil, signal, sys
 import numba, scipy.sparse.linalg, sklearn.base, typer, rich.table  # they look at sys.platform
-for optional in ("dask.array", "distributed", "jinja2", "plotly", "matplotlib.font_manager"):
+for optional in ("dask.array", "distributed", "jinja2", "matplotlib.font_manager"):
     try:  # matplotlib lists fonts once and for all: on a crippled system it finds none
         importlib.import_module(optional)
     except ModuleNotFoundError:

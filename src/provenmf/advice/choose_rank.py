@@ -27,7 +27,7 @@ from provenmf.data import Blocks, as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.storage import as_dense
 from provenmf.results.certificate import finite_or_none
-from provenmf.results.display import Backend, plot_curves
+from provenmf.results.display import plot_curves
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -166,21 +166,16 @@ class RankChoice:
         }
         return {label: curves for label, curves in panels.items() if curves}
 
-    def plot(self, backend: Backend = "plotly") -> Any:
+    def plot(self) -> Any:
         """Draw all curves over the number of components as one figure.
-
-        Parameters
-        ----------
-        backend : {"plotly", "matplotlib"}, default "plotly"
-            Which package draws (extra `plot`).
 
         Returns
         -------
-        plotly.graph_objects.Figure or matplotlib.figure.Figure
-            The chosen number is marked by a line.
+        matplotlib.figure.Figure
+            The chosen number is marked by a line. Needs the extra `plot`.
         """
         label, mark = "number of components", self.n_components
-        return plot_curves(self.curves(), label, self.verdict, backend, mark=mark)
+        return plot_curves(self.curves(), label, self.verdict, mark=mark)
 
     def header(self) -> list[str]:
         """Return the names of the table's columns."""

@@ -160,7 +160,7 @@ def as_dict(result: Factorization | Answer) -> dict[str, Any]:
 
 def show(result: Factorization | Answer, screen: Console) -> None:
     """What was found and what is guaranteed, for people."""
-    from provenmf.report.scores import score_rows
+    from provenmf.report.page import score_rows
     from provenmf.results import StopReason, as_answer
 
     answer = as_answer(result)

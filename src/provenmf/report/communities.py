@@ -18,7 +18,7 @@ MEMBERS = 10
 
 @matrix.found.register
 def found(answer: Communities) -> list[Element]:
-    """The elements of the first tab."""
+    """Return the elements of the first tab."""
     memberships = answer.memberships
     edges = np.empty((0, 2), dtype=np.intp) if answer.edges is None else answer.edges
     degree = np.bincount(edges.ravel(), minlength=len(memberships))
@@ -66,7 +66,7 @@ def _star(answer: Communities) -> str:
 def _network(
     answer: Communities, edges: NDArray[np.intp], degree: NDArray[np.intp]
 ) -> list[Element]:
-    """The graph itself, where it is small enough to draw; nodes without an edge are left out."""
+    """Draw the graph where it is small enough, without nodes that have no edge."""
     edges = edges[edges[:, 0] != edges[:, 1]]
     linked = np.flatnonzero(degree)
     if not len(edges) or len(linked) > NODES_DRAWN:
@@ -94,18 +94,18 @@ def _network(
 
 
 def thinned(edges: NDArray[np.intp]) -> NDArray[np.intp]:
-    """At most as many edges as can be told apart."""
+    """Return at most as many edges as can be told apart."""
     return edges if len(edges) <= EDGES_DRAWN else edges[evenly(len(edges), EDGES_DRAWN)]
 
 
 def circle(n: int) -> NDArray[np.float64]:
-    """n corners of a regular polygon, the first on top."""
+    """Return n corners of a regular polygon, the first on top."""
     angle = np.pi / 2 - 2 * np.pi * np.arange(n) / n
     return np.column_stack([np.cos(angle), np.sin(angle)])
 
 
 def _map(answer: Communities, edges: NDArray[np.intp], degree: NDArray[np.intp]) -> list[Element]:
-    """Each node between the corners of its communities, as near to each as it belongs to it."""
+    """Draw each node between the corners of its communities, nearer to those it belongs to more."""
     if answer.n_components < 2:
         return []
     n = len(answer.memberships)
@@ -148,7 +148,7 @@ def _hover(answer: Communities, node: int) -> str:
 
 
 def _heat_map(answer: Communities) -> Chart:
-    """Nodes sorted by main community, then by how pure they are; a sample if there are many."""
+    """Draw memberships of nodes sorted by main community, a sample if there are many."""
     memberships = answer.memberships
     order = np.lexsort((-memberships.max(axis=1), memberships.argmax(axis=1)))
     caption = "Each row is a node, each column a community; rows are sorted by main community."
@@ -183,7 +183,7 @@ def _spectrum(answer: Communities) -> list[Element]:
 def spring_positions(
     start: NDArray[np.float64], edges: NDArray[np.integer], *, steps: int = 120
 ) -> NDArray[np.float64]:
-    """Nodes drawn together by edges and pushed apart by each other, from a start (n, 2).
+    """Place nodes so that edges pull them together and nodes push each other apart.
 
     Forces of Fruchterman & Reingold (1991). An edge pulls less where its ends have many, or
     hubs would draw everything into one spot; a weak pull to the middle keeps parts without a

@@ -1,12 +1,14 @@
 """Charts as plain data: what is drawn, never how.
 
-The page draws them with a small program of its own (`template/charts.js`), notebooks with plotly
-or matplotlib (`plots.py`). Text stays as it is: each of them shows it as text, not as markup.
+The page draws them with `template/charts.js`, notebooks with matplotlib (`plots.py`). Both show
+text as text, not as markup.
 """
 
 from __future__ import annotations
 
 import base64
+import struct
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -26,13 +28,13 @@ LEVELS = 2**16 - 2
 
 
 def shortened(text: object, width: int = 28) -> str:
-    """At most `width` characters, for axis labels."""
+    """Return at most `width` characters, for axis labels."""
     whole = str(text)
     return whole if len(whole) <= width else whole[: width - 1] + "…"
 
 
 def numbers(values: object, digits: int = 4) -> Any:
-    """Nested lists with `digits` significant digits; what is not finite becomes null."""
+    """Return nested lists with `digits` significant digits; what is not finite becomes null."""
     array = np.asarray(values, dtype=np.float64)
     finite = np.isfinite(array)
     safe = np.where(finite, array, 0.0)
@@ -50,7 +52,7 @@ def _without_nan(values: object) -> Any:
 
 
 def levels(values: NDArray[np.floating], low: float, high: float) -> str:
-    """A matrix as 16-bit levels between two values, in base64: a third of its length as text."""
+    """Encode a matrix as 16-bit levels between two values, in base64."""
     span = high - low if high > low else 1.0
     array = np.asarray(values, dtype=np.float64)
     finite = np.isfinite(array)
@@ -76,7 +78,7 @@ class Lines:
     kind: ClassVar[str] = "lines"
 
     def spec(self) -> Spec:
-        """For the page; curves at the same places share them."""
+        """Return what the page draws; curves at the same places share them."""
         places: list[Any] = []
         curves = []
         for number, (name, x, y) in enumerate(self.series):
@@ -106,7 +108,7 @@ class Bars:
     kind: ClassVar[str] = "bars"
 
     def spec(self) -> Spec:
-        """For the page."""
+        """Return what the page draws."""
         names = [str(name) for name in self.names]
         return {"names": names, "values": numbers(self.values), "label": self.value_label}
 
@@ -137,7 +139,7 @@ class HeatMap:
         return low, float(known.max(initial=low)) if self.largest is None else self.largest
 
     def spec(self) -> Spec:
-        """For the page."""
+        """Return what the page draws."""
         low, high = self.limits
         return {
             "shape": list(self.values.shape),
@@ -164,7 +166,7 @@ class Map:
     kind: ClassVar[str] = "map"
 
     def spec(self) -> Spec:
-        """For the page."""
+        """Return what the page draws."""
         return {
             "shape": list(self.values.shape),
             "levels": levels(self.values, 0.0, self.largest),
@@ -192,7 +194,7 @@ class Network:
     kind: ClassVar[str] = "network"
 
     def spec(self) -> Spec:
-        """For the page."""
+        """Return what the page draws."""
         return {
             "positions": numbers(self.positions),
             "edges": np.asarray(self.edges).ravel().tolist(),
@@ -218,7 +220,7 @@ class Bubbles:
     kind: ClassVar[str] = "bubbles"
 
     def spec(self) -> Spec:
-        """For the page."""
+        """Return what the page draws."""
         return {
             "positions": numbers(self.positions),
             "sizes": numbers(self.sizes),
@@ -228,3 +230,37 @@ class Bubbles:
 
 
 Figure = Lines | Bars | HeatMap | Map | Network | Bubbles
+
+
+# Small images inside the page, as PNG data URIs.
+
+
+def grey_levels(image: NDArray[np.floating]) -> NDArray[np.uint8]:
+    """Scale to 0 … 255 from zero to the largest value; what is negative is black."""
+    values = np.maximum(np.nan_to_num(np.asarray(image, dtype=np.float64)), 0.0)
+    return np.round(255 * values / (values.max() or 1.0)).astype(np.uint8)
+
+
+def png(pixels: NDArray[np.uint8]) -> bytes:
+    """Encode an 8-bit image: grey (height, width), or color (height, width, 3)."""
+    height, width = pixels.shape[:2]
+    colour_type = 2 if pixels.ndim == 3 else 0
+    header = struct.pack(">IIBBBBB", width, height, 8, colour_type, 0, 0, 0)
+    bytes_a_row = pixels.size // max(height, 1)
+    rows = np.zeros((height, bytes_a_row + 1), dtype=np.uint8)  # first byte: filter 0, none
+    rows[:, 1:] = pixels.reshape(height, bytes_a_row)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 9)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+        for kind, body in chunks
+    )
+
+
+def data_uri(image: NDArray[np.floating]) -> str:
+    """Return an image (height, width) as a `data:` address, in grey."""
+    return colour_uri(grey_levels(image))
+
+
+def colour_uri(pixels: NDArray[np.uint8]) -> str:
+    """Return 8-bit pixels as a `data:` address."""
+    return "data:image/png;base64," + base64.b64encode(png(pixels)).decode()

@@ -45,7 +45,7 @@ class MatplotlibCanvas:
             axes.set_title(name, parse_math=False, fontsize="medium")
 
     def finished(self) -> Any:
-        """The figure; a notebook that shows open figures by itself would show it twice."""
+        """Return the figure; a notebook that shows open figures by itself would show it twice."""
         if "inline" in plt.get_backend():
             plt.close(self.figure)
         return self.figure
@@ -55,7 +55,7 @@ class MatplotlibCanvas:
         self._draw(figure, self.panels[panel])
 
     def mark(self, panel: int, x: float) -> None:
-        """A dotted line at a place of the horizontal axis."""
+        """Draw a dotted line at a place of the horizontal axis."""
         self.panels[panel].axvline(x, linestyle=":", color="0.4")
 
     @singledispatchmethod
@@ -130,5 +130,5 @@ class MatplotlibCanvas:
 
 
 def as_text(text: object) -> str:
-    """Text that matplotlib shows as it is: two dollar signs would be mathematics."""
+    """Return text that matplotlib shows as it is: two dollar signs would be mathematics."""
     return str(text).replace("$", r"\$")

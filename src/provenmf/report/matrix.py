@@ -7,8 +7,10 @@ from functools import singledispatch
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.methods import CATALOGUE
 from provenmf.report import figures
-from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Paragraph
+from provenmf.report.elements import Bar, Card, Cards, Chart, ChartGrid, Element, Paragraph, Table
+from provenmf.results import Factorization
 from provenmf.results.answers import Answer, plural
 
 COLUMNS = 12
@@ -21,7 +23,7 @@ OUTLYING = 3.0
 
 @singledispatch
 def found(answer: Answer) -> list[Element]:
-    """The elements of the first tab; a kind of answer with its own pictures registers its own."""
+    """Return the elements of the first tab; other kinds of answer register their own function."""
     words = answer.words
     component, row, column = map(plural, (words.component, words.row, words.column))
     summary = (
@@ -41,7 +43,7 @@ def found(answer: Answer) -> list[Element]:
 
 
 def evenly(n: int, count: int) -> NDArray[np.intp]:
-    """At most `count` different places spread evenly over 0 … n − 1: a sample to show."""
+    """Return at most `count` different places spread evenly over 0 … n − 1: a sample to show."""
     return np.unique(np.linspace(0, n - 1, min(n, count)).astype(np.intp))
 
 
@@ -64,7 +66,7 @@ def _card(answer: Answer, component: int) -> Card:
 
 
 def by_size(answer: Answer) -> list[int]:
-    """Components from the largest share to the smallest."""
+    """Return components from the largest share to the smallest."""
     return [int(i) for i in np.argsort(-answer.share, kind="stable")]
 
 
@@ -105,7 +107,59 @@ def _weights(answer: Answer) -> Chart:
 
 
 def brightest_of(weights: NDArray[np.floating]) -> float:
-    """The largest weight, or less if a few rows would leave all others dark."""
+    """Return the largest weight, or less if a few rows would leave all others dark."""
     largest = np.where(np.isfinite(weights), weights, 0.0).max(axis=1, initial=0.0)
     typical = float(np.quantile(largest, 0.95)) if largest.size else 0.0
     return typical if 0 < typical < largest.max() / OUTLYING else float(largest.max(initial=0.0))
+
+
+# How the method got there: the trace as curves, why it stopped, and how it was called.
+
+
+def convergence(result: Factorization) -> list[Element]:
+    """Return the elements of the second tab."""
+    steps = len(result.trace)
+    time = f" in {result.trace['seconds'][-1]:.3g} s" if "seconds" in result.trace and steps else ""
+    reason = result.stop_reason.sentence
+    text = f"{method_name(result)} made {steps} iteration{'s' * (steps != 1)}{time}. {reason}"
+    elements: list[Element] = [Paragraph(text)] if steps else []
+    charts = [
+        _curve(result, name)
+        for name in result.trace.columns
+        if name != "seconds" and _changes(np.asarray(result.trace[name], dtype=float))
+    ]
+    if charts and steps > 1:
+        elements.append(ChartGrid("Trace", charts))
+    if not elements:
+        elements = [
+            Paragraph(
+                f"{method_name(result)} needs no iterations or recorded none, so there is no "
+                f"trace to draw. {reason}"
+            )
+        ]
+    parameters = [(name, str(value)) for name, value in result.parameters.items()]
+    versions = [(name, str(value)) for name, value in result.versions.items()]
+    elements.append(Table("Parameters", ("name", "value"), parameters))
+    elements.append(Table("Versions", ("package", "version"), versions))
+    return elements
+
+
+def method_name(result: Factorization) -> str:
+    """Return the method as its users write it."""
+    return CATALOGUE.get(result.method, result.method)
+
+
+def _changes(values: NDArray[np.float64]) -> bool:
+    """Tell whether there is a curve to draw."""
+    finite = values[np.isfinite(values)]
+    return finite.size > 0 and bool(np.ptp(finite) > 0)
+
+
+def _curve(result: Factorization, name: str) -> Chart:
+    values = np.asarray(result.trace[name], dtype=float)
+    positive = values[np.isfinite(values) & (values > 0)]
+    wide = len(positive) > 0.9 * len(values) and positive.max() > 30 * positive.min()
+    iterations = np.arange(1, len(values) + 1)
+    label = name.replace("_", " ")
+    figure = figures.Lines([(label, iterations, values)], "iteration", "", log_y=wide)
+    return Chart(label, figure, height=280)

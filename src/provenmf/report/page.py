@@ -12,19 +12,38 @@ from typing import Any
 
 from provenmf.errors import MissingExtra
 from provenmf.io import write_aside
-
-# Sections with pictures of their own register themselves with `found`.
 from provenmf.report import communities, parts, topics, unmixing  # noqa: F401
-from provenmf.report.alternative import other_parts
-from provenmf.report.certificate import certificate_elements
-from provenmf.report.convergence import convergence, method_name
-from provenmf.report.elements import Chart, ChartGrid, Paragraph, Tab, TopicMap
+from provenmf.report.certificate import certificate_elements, other_parts
+from provenmf.report.elements import Chart, ChartGrid, Element, Paragraph, Tab, Table, TopicMap
 from provenmf.report.figures import COLOURS, SCALE
-from provenmf.report.matrix import found
-from provenmf.report.scores import notes, scores
+from provenmf.report.matrix import convergence, found, method_name
 from provenmf.results import Answer, Factorization, as_answer
 from provenmf.results.factorization import Origin
 from provenmf.results.verdict import is_good_news, statements
+
+# Scores that an answer has, and its notes.
+
+
+def score_rows(answer: Answer) -> list[tuple[str, str]]:
+    """Return what each score means, and its value."""
+    return [(meaning, f"{value:.4g}") for meaning, value in answer.scores().items()]
+
+
+def scores(answer: Answer) -> list[Element]:
+    """Return a table of the scores, if there are any."""
+    rows = score_rows(answer)
+    return [Table("Scores", ("score", "value"), rows)] if rows else []
+
+
+def notes(answer: Answer) -> list[Element]:
+    """Return the notes: what was chosen automatically and what was done to the input."""
+    return [
+        Paragraph("Note: " + note[:1].upper() + note[1:].rstrip(".") + ".", "remark")
+        for note in answer.notes
+    ]
+
+
+# Sections with pictures of their own register themselves with `found`.
 
 # The page's programs, in the order in which they need each other.
 SCRIPTS = ("drawing", "charts", "saving", "names", "topic_map", "page")
@@ -48,7 +67,7 @@ def write(result: Factorization | Answer, path: str | Path, *, title: str | None
 def render(
     result: Factorization | Answer, *, title: str | None = None, result_file: str = ""
 ) -> str:
-    """The report of a result as HTML text; `result_file` is where the page says names are kept."""
+    """Return the report of a result as HTML; the page says that names are kept in `result_file`."""
     answer = as_answer(result)
     fit, certificate = answer.factorization, answer.certificate
     summary, *details = found(answer)
@@ -75,7 +94,7 @@ def render(
 
 
 def _heading(answer: Answer) -> str:
-    """What the page is about: "Topics of letters"; without a file, how it was found."""
+    """Return the heading: "Topics of letters", or the method where there is no file."""
     fit = answer.factorization
     file = fit.origin.file if fit.origin else ""
     return f"{answer.words.title} " + (f"of {file}" if file else f"by {method_name(fit)}")
@@ -99,7 +118,7 @@ class Top:
 def origin_rows(
     origin: Origin | None, version: str | None, method: str = ""
 ) -> list[tuple[str, str]]:
-    """File, date, method, version and command, as far as they are known."""
+    """Return file, date, method, version and command, as far as they are known."""
     origin = origin or Origin()
     rows = [
         ("File", origin.file),
@@ -112,7 +131,7 @@ def origin_rows(
 
 
 def page(title: str, tabs: list[Tab], top: Top | None = None) -> str:
-    """Any tabs as one self-contained page."""
+    """Render tabs as one self-contained page."""
     top = top or Top()
     try:
         import jinja2
@@ -145,13 +164,13 @@ def page(title: str, tabs: list[Tab], top: Top | None = None) -> str:
 
 
 def figure_data(charts: list[Chart]) -> dict[str, Any]:
-    """All charts for the page's program, and the colours that they share."""
+    """Return all charts for the page's program, and the colours that they share."""
     figures = [{"kind": chart.figure.kind, **chart.figure.spec()} for chart in charts]
     return {"colours": COLOURS, "scale": SCALE, "figures": figures}
 
 
 def script_json(content: object) -> str:
-    """JSON that cannot end the script element it stands in."""
+    """Return JSON that cannot end the script element it stands in."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

@@ -7,8 +7,8 @@ import numpy as np
 from provenmf.applications.parts import Parts
 from provenmf.report import figures, matrix
 from provenmf.report.elements import Chart, Element, Gallery, Paragraph, Picture
+from provenmf.report.figures import data_uri
 from provenmf.report.matrix import evenly
-from provenmf.report.pictures import data_uri
 
 REBUILT = 12
 IMAGES_IN_MAP = 120
@@ -17,7 +17,7 @@ CAPTION = "The largest part comes first. Black is zero, white is the brightest p
 
 @matrix.found.register
 def found(answer: Parts) -> list[Element]:
-    """The elements of the first tab."""
+    """Return the elements of the first tab."""
     height, width = answer.image_shape
     share = answer.share
     parts = [
@@ -42,7 +42,7 @@ def found(answer: Parts) -> list[Element]:
 
 
 def _examples(answer: Parts) -> Gallery:
-    """Stored images, each followed by what its parts make of it; only the latter if none are."""
+    """Show stored images, each beside its reconstruction; only the latter if none are stored."""
     originals = answer.example_images
     if originals is None or originals.shape[1:] != answer.image_shape:
         return _rebuilt(answer)

@@ -2,16 +2,176 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.applications.topics import Topics
 from provenmf.metrics.matching import cosine_table
+from provenmf.metrics.topics import relevance, top_words
 from provenmf.report import figures, matrix
-from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Example, Paragraph
-from provenmf.report.topic_groups import by_group
-from provenmf.report.topic_map import topic_map
+from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Example, Paragraph, TopicMap
+from provenmf.report.figures import Bubbles, HeatMap, Lines
 from provenmf.results.error_bars import ErrorBars
+
+# Topics over time, or by any other property of the documents.
+
+MOST_POINTS = 60
+MOST_GROUPS = 40
+DATE = re.compile(r"\d{4}-\d{2}(-\d{2}.*)?$")
+
+
+def by_group(answer: Topics) -> list[Element]:
+    """Draw curves over dates and numbers, a heat map over other groups."""
+    if answer.document_groups is None:
+        return []
+    name = answer.grouped_by
+    groups, shares = answer.grouped(merged(answer.document_groups), name).group_shares()
+    if len(groups) < 2:
+        return []
+    if ordered(groups):
+        places = (
+            np.argsort([float(group) for group in groups]) if are_numbers(groups) else slice(None)
+        )
+        x = [groups[i] for i in np.arange(len(groups))[places]]
+        at = [float(v) for v in x] if are_numbers(groups) else x
+        curves = [(n, at, shares[places, i]) for i, n in enumerate(answer.component_names)]
+        caption = "Share of each topic among the documents of each point."
+        return [Chart(f"Topics by {name}", Lines(curves, name, "share"), caption, height=420)]
+    sizes = np.array([np.count_nonzero(answer.document_groups == group) for group in groups])
+    shown = np.sort(np.argsort(-sizes, kind="stable")[:MOST_GROUPS])
+    caption = f"Each row is one {name}, with the share of each topic among its documents."
+    if len(shown) < len(groups):
+        caption += f" Shown: the {MOST_GROUPS} with most documents of {len(groups):,}."
+    labels = [f"{groups[i]} ({sizes[i]:,} documents)" for i in shown]
+    figure = HeatMap(
+        shares[shown],
+        labels,
+        answer.component_names,
+        "share",
+        row_ticks=[groups[i] for i in shown],
+    )
+    return [Chart(f"Topics by {name}", figure, caption, height=130 + 24 * len(shown))]
+
+
+def are_numbers(groups: list[str]) -> bool:
+    """Tell whether every group is a number."""
+    try:
+        return bool(np.isfinite([float(group) for group in groups]).all())
+    except ValueError:
+        return False
+
+
+def are_dates(groups: list[str]) -> bool:
+    """Tell whether every group is a date such as 2026-05 or 2026-05-17."""
+    return all(DATE.match(group) for group in groups)
+
+
+def ordered(groups: list[str]) -> bool:
+    """Tell whether the groups stand on a line."""
+    return are_numbers(groups) or are_dates(groups)
+
+
+def merged(groups: NDArray[np.str_]) -> list[str]:
+    """Merge many dates into days, months or years, and many numbers into intervals."""
+    values = [str(group) for group in groups]
+    if len(set(values)) <= MOST_POINTS:
+        return values
+    if are_dates(values):
+        for length in (10, 7, 4):
+            cut = [value[:length] for value in values]
+            if len(set(cut)) <= MOST_POINTS:
+                break
+        return cut
+    if not are_numbers(values):
+        return values
+    numbers = np.array([float(value) for value in values])
+    edges = np.linspace(numbers.min(), numbers.max(), MOST_POINTS // 2 + 1)
+    place = np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, len(edges) - 2)
+    return [f"{middle:.6g}" for middle in (edges[:-1] + edges[1:])[place] / 2]
+
+
+# Topics as circles on a plane, near where alike, with their words by relevance.
+
+MAP_WORDS = 25
+MIXES = np.linspace(0.0, 1.0, 11)  # where the slider can stand
+MOST_TOPICS = 150
+
+
+def topic_map(answer: Topics) -> list[Element]:
+    """Draw the map of LDAvis (Sievert & Shirley 2014); none for a single topic."""
+    if not 2 <= answer.n_components <= MOST_TOPICS:
+        return []
+    frequency = overall_frequency(answer)
+    figure = Bubbles(
+        flat_positions(divergences(answer.topics)),
+        answer.share,
+        answer.component_names,
+        [_terms(answer, topic, frequency) for topic in range(answer.n_components)],
+    )
+    caption = (
+        "Each circle is a topic; its area is the topic's share, and similar topics are near each "
+        "other. Choose one to see its words. Light bars show how often a word occurs overall, "
+        "orange bars how often within the topic. Move λ to the left for words specific to the "
+        "topic, to the right for frequent words."
+    )
+    chart = Chart("Topics by similarity", figure, height=520)
+    return [TopicMap("Map of the topics", chart, caption)]
+
+
+def overall_frequency(answer: Topics) -> NDArray[np.float64]:
+    """Return the share of each word; from topics and their shares where it was not counted."""
+    if answer.word_frequency is not None:
+        return answer.word_frequency
+    return np.asarray(answer.share @ answer.topics)
+
+
+def divergences(topics: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the square root of the Jensen-Shannon divergence of every two topics (k, k)."""
+
+    def entropy(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        logarithms = np.log(rows, out=np.zeros_like(rows), where=rows > 0)
+        return -np.asarray((rows * logarithms).sum(axis=-1))
+
+    topics = np.clip(np.nan_to_num(topics), 0.0, 1.0)  # a file may hold anything
+    own = entropy(topics)
+    table = np.array([entropy((topics + row) / 2) - (own + entropy(row)) / 2 for row in topics])
+    return np.asarray(np.sqrt(np.maximum(table, 0.0)))
+
+
+def _terms(
+    answer: Topics, topic: int, frequency: NDArray[np.float64]
+) -> list[tuple[str, float, float]]:
+    """Return each word that the slider can reach, with its share in the topic and in all."""
+    row = answer.topics[[topic]]
+    chosen = {
+        int(word)
+        for mix in MIXES
+        for word in top_words(relevance(row, frequency, mix=mix), MAP_WORDS)[0]
+    }
+    return [
+        (str(answer.vocabulary[word]), float(row[0, word]), float(frequency[word]))
+        for word in sorted(chosen)
+        if row[0, word] > 0 and frequency[word] > 0
+    ]
+
+
+def flat_positions(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return points on a plane (n, 2) whose distances are near the given ones (n, n).
+
+    Classical scaling (Torgerson 1952): leading eigenvectors of the doubly centred squares.
+    """
+    n = len(distances)
+    centring = np.eye(n) - 1.0 / n
+    values, vectors = np.linalg.eigh(-0.5 * centring @ distances**2 @ centring)
+    lengths = np.sqrt(np.maximum(values[::-1][:2], 0.0))
+    positions = np.zeros((n, 2))
+    leading = vectors[:, ::-1][:, :2]
+    signs = np.sign(leading[np.abs(leading).argmax(axis=0), np.arange(leading.shape[1])])
+    positions[:, : leading.shape[1]] = leading * (lengths * signs)[: leading.shape[1]]
+    return positions
+
 
 WORDS = 12
 SEARCHED = 100
@@ -20,7 +180,7 @@ EXCERPT = 220
 
 @matrix.found.register
 def found(answer: Topics) -> list[Element]:
-    """The elements of the first tab."""
+    """Return the elements of the first tab."""
     summary = (
         f"{answer.n_components} topics in {len(answer.weights):,} documents over "
         f"{answer.components.shape[1]:,} words."
@@ -47,7 +207,7 @@ def found(answer: Topics) -> list[Element]:
 
 
 def _cards(answer: Topics) -> list[Card]:
-    """A card for each topic, the largest first; more words are searched than shown."""
+    """Return a card for each topic, the largest first; more words are searched than shown."""
     searched, best = answer.top_columns(SEARCHED), answer.top_columns(WORDS)
     return [
         Card(
@@ -63,7 +223,7 @@ def _cards(answer: Topics) -> list[Card]:
 
 
 def _caption(answer: Topics) -> str:
-    """What the cards show, as far as this answer has it."""
+    """Describe the cards, as far as this answer has their contents."""
     caption = (
         "The largest topic comes first, and in it the words that distinguish it most. Bars show "
         "the probability of a word in the topic."
@@ -85,7 +245,7 @@ def _caption(answer: Topics) -> str:
 
 
 def _spectrum(answer: Topics) -> list[Element]:
-    """Eigenvalues against the noise level, where the number of topics was read off them."""
+    """Draw eigenvalues against the noise level, where they gave the number of topics."""
     if answer.eigenvalues is None or not np.isfinite(answer.noise_edge):
         return []
     places = np.arange(1, len(answer.eigenvalues) + 1)
@@ -129,7 +289,7 @@ def _similarity(answer: Topics, leading: list[str]) -> list[Element]:
 
 
 def word_bars(answer: Topics, topic: int, order: NDArray[np.intp]) -> list[Bar]:
-    """The words at the given places; the anchor is shown even if it is not among them."""
+    """Return the words at the given places; the anchor is shown even if it is not among them."""
     values = answer.components[topic]
     anchor = None if answer.anchor_columns is None else int(answer.anchor_columns[topic])
     if anchor is not None and anchor not in order:
@@ -150,7 +310,7 @@ def word_bars(answer: Topics, topic: int, order: NDArray[np.intp]) -> list[Bar]:
 def whisker(
     bars: ErrorBars | None, row: int, column: int, largest: float
 ) -> tuple[float, float] | None:
-    """The interval of an entry on a scale that ends at `largest`, cut there."""
+    """Return the interval of an entry on a scale that ends at `largest`, cut there."""
     if bars is None or bars.of != "components":
         return None
     ends = np.clip([bars.lower[row, column] / largest, bars.upper[row, column] / largest], 0, 1)
@@ -166,7 +326,7 @@ def _subtitle(answer: Topics, topic: int) -> str:
 
 
 def _examples(answer: Topics, topic: int) -> list[Example]:
-    """The example documents that the application chose, with their first characters."""
+    """Return the example documents that the application chose, with their first characters."""
     if answer.example_documents is None:
         return []
     texts, names = answer.example_texts, answer.row_names

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from provenmf.applications.unmixing import Unmixing
 from provenmf.report import figures, matrix
 from provenmf.report.elements import Chart, ChartGrid, Element, Gallery, Paragraph, Picture
-from provenmf.report.pictures import colour_uri
+from provenmf.report.figures import colour_uri
 
 PIXELS_A_SIDE = 160
 CELLS = 300_000  # of all maps, so that the page stays small
@@ -19,7 +19,7 @@ CELLS = 300_000  # of all maps, so that the page stays small
 
 @matrix.found.register
 def found(answer: Unmixing) -> list[Element]:
-    """The elements of the first tab."""
+    """Return the elements of the first tab."""
     height, width = answer.image_shape
     summary = (
         f"{answer.n_components} materials in an image of {height} × {width} pixels and "
@@ -66,7 +66,7 @@ def _spectra(answer: Unmixing) -> Chart:
 
 
 def _unit(answer: Unmixing) -> str:
-    """Wavelengths of 400 to 2500 are nanometres, of 0.4 to 2.5 micrometres."""
+    """Guess the unit: wavelengths of 400 to 2500 are nanometers, of 0.4 to 2.5 micrometers."""
     assert answer.wavelengths is not None
     largest = float(answer.wavelengths.max())
     unit = "µm" if largest < 20 else "nm" if 300 <= largest < 20_000 else ""
@@ -74,7 +74,7 @@ def _unit(answer: Unmixing) -> str:
 
 
 def _reference(answer: Unmixing) -> list[tuple[int, str, NDArray[np.float64]]]:
-    """The given spectra with what they match: its place, its name, scaled by least squares."""
+    """Return place and name of the match of each given spectrum, scaled to it by least squares."""
     assert answer.reference is not None
     order = [] if answer.agreement is None else np.ravel(answer.agreement.order).tolist()
     named = []
@@ -90,7 +90,7 @@ def _reference(answer: Unmixing) -> list[tuple[int, str, NDArray[np.float64]]]:
 
 
 def _step(answer: Unmixing) -> int:
-    """Every so many pixels are drawn."""
+    """Return the step between the pixels that are drawn."""
     side = min(PIXELS_A_SIDE, math.isqrt(CELLS // (answer.n_components + 1)))
     return max(1, math.ceil(max(answer.image_shape) / side))
 
@@ -126,7 +126,7 @@ def _picture(answer: Unmixing) -> list[Element]:
 
 
 def _residuals(answer: Unmixing) -> list[Element]:
-    """Where the materials do not explain a pixel."""
+    """Draw where the materials do not explain a pixel."""
     if answer.residuals is None:
         return []
     step = _step(answer)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from provenmf.results.answers import Answer
@@ -63,35 +64,41 @@ def _cells(tag: str, texts: Iterable[str]) -> str:
     return "".join(f'<{tag} style="text-align: left">{escape(text)}</{tag}>' for text in texts)
 
 
-# `plot` of records: the report draws its charts for notebooks too.
-#
 # The report stands above the records and knows their types, so that its module is named here and
 # not imported, as pandas does with its plotting backends; nothing is loaded before somebody plots.
 
-Backend = Literal["plotly", "matplotlib"]
-DRAWS = "provenmf.report.plots"
-
 
 class Plotted:
-    """What has charts: a factorization, or an answer."""
+    """Base of records that the report can draw: factorizations and answers."""
 
-    def plot(self, chart: str | None = None, *, backend: Backend = "plotly") -> Any:
-        """One chart of the report as a figure, for notebooks.
+    def plot(self, chart: str | None = None) -> Any:
+        """Draw one chart of the report as a matplotlib figure, for notebooks.
 
         Parameters
         ----------
         chart : str, optional
             Words of its title, such as "map" or "trace"; by default the components.
-        backend : {"plotly", "matplotlib"}, default "plotly"
-            Which package draws (extra `plot`).
 
         Returns
         -------
-        plotly.graph_objects.Figure or matplotlib.figure.Figure
+        matplotlib.figure.Figure
+            Needs the extra `plot`.
         """
-        return import_module(DRAWS).plot(self, chart, backend)
+        return import_module("provenmf.report.plots").plot(self, chart)
+
+    def report(self, path: str | Path, *, title: str | None = None) -> None:
+        """Write the report of this result to one HTML file that needs no network.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write, such as "report.html".
+        title : str, optional
+            Heading of the page; by default the kind of result and the file of the data.
+        """
+        import_module("provenmf.report").write(self, path, title=title)
 
 
-def plot_curves(panels: Any, x_label: str, title: str, backend: Backend, **more: Any) -> Any:
-    """Curves by the label of their axis, in panels one above the other."""
-    return import_module(DRAWS).stacked(panels, x_label, title, backend, **more)
+def plot_curves(panels: Any, x_label: str, title: str, **more: Any) -> Any:
+    """Draw curves by the label of their axis, in panels one above the other."""
+    return import_module("provenmf.report.plots").stacked(panels, x_label, title, **more)

@@ -9,7 +9,7 @@ import pytest
 import provenmf
 from provenmf.cli.outcome import as_dict
 from provenmf.errors import UnreadableFile
-from provenmf.report.convergence import convergence
+from provenmf.report.matrix import convergence
 from provenmf.report.page import found
 from provenmf.results import as_answer
 

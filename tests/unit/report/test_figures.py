@@ -1,9 +1,13 @@
+"""Charts and pictures as plain data."""
+
 import base64
+import io
 
 import numpy as np
 import pytest
 
 from provenmf.report import figures
+from provenmf.report.figures import data_uri, grey_levels
 
 
 def test_numbers_keep_significant_digits_and_drop_what_is_not_finite():
@@ -42,3 +46,20 @@ def test_levels_give_the_values_back():
 def test_limits_of_any_map_are_finite_and_include_zero(values):
     low, high = figures.HeatMap(values, "ab", "cd", "value").limits
     assert np.isfinite([low, high]).all() and low <= 0 <= high + 0.5
+
+
+PIL = pytest.importorskip("PIL.Image", reason="Pillow decodes the pictures")
+
+
+def test_picture_decodes_to_its_grey_levels():
+    image = np.arange(12.0).reshape(3, 4)
+    content = base64.b64decode(data_uri(image).split(",")[1])
+    decoded = np.asarray(PIL.open(io.BytesIO(content)))
+    np.testing.assert_array_equal(decoded, grey_levels(image))
+    assert decoded.shape == (3, 4)
+
+
+def test_constant_and_negative_images():
+    assert grey_levels(np.zeros((2, 2))).max() == 0
+    levels = grey_levels(np.array([[-1.0, 0.0, 1.0]]))
+    assert levels.tolist() == [[0, 0, 255]]

@@ -2,7 +2,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from provenmf.report.communities import spring_positions
-from provenmf.report.topic_map import flat_positions
+from provenmf.report.topics import flat_positions
 
 
 def test_points_of_a_plane_keep_their_distances():
