@@ -21,6 +21,7 @@ from scipy.signal import stft
 
 from provenmf import HALS
 from provenmf.certificate.uniqueness import examine
+from provenmf.data import LocalRows
 
 SETS = (
     ("Olivetti", "olivetti/olivetti.npz", lambda z: z["X"], 6),
@@ -61,7 +62,7 @@ def main():
     for name, rows, k in load_all(parser.parse_args().data):
         fitted = HALS(k, certify=False, random_state=0).fit(rows).factorization_
         start = time.perf_counter()
-        found = examine(fitted.weights, fitted.components)
+        found = examine(LocalRows.of(fitted.weights), fitted.components)
         seconds = time.perf_counter() - start
         turned = found.ambiguity
         table.add_row(

@@ -390,7 +390,7 @@ def impatient(seconds: float = 3.0) -> Any:
     """Do not wait a minute for workers that will never come."""
     from unittest import mock
 
-    return mock.patch("provenmf.data.workers.PATIENCE", seconds, create=True)
+    return mock.patch("provenmf.data.dask.PATIENCE", seconds, create=True)
 
 
 def no_workers() -> None:

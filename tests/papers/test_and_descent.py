@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from provenmf.data import as_blocks
+from provenmf.data import LocalRows, as_blocks
 from provenmf.datasets.and_descent import (
     sample_dirichlet,
     sample_fresh_covariance,
@@ -85,8 +85,9 @@ def test_proposition_1_corrected_by_definition_1():
     """Dirichlet(s/D): kλ = 1/(s+1) up to the factor 2 of k; binary: (D − s)/(D − 1) for k = s."""
     rng = np.random.default_rng(0)
     D, s = 10, 3.0
-    dirichlet = general_correlation(rng.dirichlet(np.full(D, s / D), 200_000))
+    dirichlet = general_correlation(LocalRows.of(rng.dirichlet(np.full(D, s / D), 200_000)))
     assert dirichlet.k * dirichlet.lam == pytest.approx(1 / (s + 1), rel=0.03)
     topics = topic_components(D, 2 * D, random_state=0)
-    binary = general_correlation(sample_sparse_binary(100_000, topics, n_ones=3).weights)
+    sample = sample_sparse_binary(100_000, topics, n_ones=3)
+    binary = general_correlation(LocalRows.of(sample.weights))
     assert binary.k * binary.lam == pytest.approx(3 * (D - 3) / (D - 1), rel=0.05)

@@ -11,10 +11,8 @@ import scipy.sparse as sp
 from provenmf import Checkpoint, certify, find_topics
 from provenmf.certificate.uniqueness import ELSEWHERE, EVERYWHERE, NEARBY
 from provenmf.data import as_blocks
-from provenmf.data.chunks import Recipe
-from provenmf.data.cluster import ClusterBlocks
-from provenmf.data.cluster_parts import ClusterParts
-from provenmf.data.workers import Workers, are_reached, homes_of
+from provenmf.data import dask as adapter
+from provenmf.data.dask import DaskBlocks, WorkerRows, chunks_of_a_task
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.errors import ClusterLost, InvalidInput
@@ -98,24 +96,14 @@ def test_passes_on_a_cluster_equal_passes_in_memory(client):
 
 def test_sums_that_come_with_rows_are_added_up_on_the_workers(client, monkeypatch):
     """A Gram matrix for each chunk would be more than the data."""
-    monkeypatch.setattr("provenmf.data.cluster.FOLDED", 2)
     matrix = np.random.default_rng(0).random((200, 8))
-    rows = np.zeros(200)
     blocks = as_blocks(da.from_array(matrix, chunks=(7, 8)))
-    brought = []
-    gathered = blocks._workers.gathered
-    monkeypatch.setattr(
-        blocks._workers, "gathered", lambda *a: brought.append(gathered(*a)) or brought[-1]
-    )
-
-    def receive(start, stop, found):
-        rows[start:stop] = found
-
-    sums = blocks.gather_and_add(lambda b: (b[:, 0], (b.T @ b, b.sum())), receive)
-    np.testing.assert_array_equal(rows, matrix[:, 0])
+    shapes = all_that_comes(monkeypatch)
+    sums, rows = blocks.sum_and_keep(lambda b: ((b.T @ b, b.sum()), b[:, 0]))
+    assert shapes == [(8, 8)]
+    np.testing.assert_array_equal(rows.array(), matrix[:, 0])
     np.testing.assert_allclose(sums[0], matrix.T @ matrix)
     np.testing.assert_allclose(sums[1], matrix.sum())
-    assert sum(isinstance(result, dict) for result in brought[0]) <= 2
 
 
 @pytest.mark.parametrize("chunk_rows", [7, 12, 40])
@@ -124,14 +112,14 @@ def test_sums_do_not_depend_on_the_number_of_workers(client, chunk_rows, monkeyp
     X = da.from_array(np.random.default_rng(0).random((200, 8)), chunks=(chunk_rows, 8))
 
     def found(tasks):
-        monkeypatch.setattr("provenmf.data.cluster.TASKS_PER_THREAD", tasks)
+        monkeypatch.setattr(adapter, "TASKS_PER_THREAD", tasks)
         blocks = as_blocks(X)
         kept = blocks.keep(lambda b: b[:, :2])
         total = blocks.map_reduce(lambda b, p: (b.T @ b, b.T @ p), kept)
         single = [kept[number] for number in range(len(kept))]
         return *total, np.concatenate(single)
 
-    for few, many in zip(found(0), found(100)):
+    for few, many in zip(found(1), found(100)):
         np.testing.assert_array_equal(few, many)
 
 
@@ -148,14 +136,14 @@ def test_a_fit_on_a_cluster_is_the_fit_in_memory(client, method):
 @pytest.mark.parametrize("method", ["hals", "anls"])
 def test_weights_stay_on_the_workers(client, method, monkeypatch):
     """They come once, at the end; with a checkpoint, when it is written."""
-    brought, rows = [], ClusterParts.rows
+    brought, array = [], WorkerRows.array
 
     def counted(parts, *arguments):
-        found = rows(parts, *arguments)
+        found = array(parts, *arguments)
         brought.append(found.shape)
         return found
 
-    monkeypatch.setattr(ClusterParts, "rows", counted)
+    monkeypatch.setattr(WorkerRows, "array", counted)
     options = {"init": "spa", "coarse": False, "l2_weights": 1e-3, "l2_components": 1e-3}
     far = make(method, certify=False, **options).fit(chunked(data()))
     assert [shape for shape in brought if len(shape) == 2] == [(60, 3)]
@@ -222,14 +210,14 @@ def test_certificates_of_data_in_single_precision(client, method, monkeypatch):
 
 def all_that_comes(monkeypatch):
     """The shapes of all arrays that the client gets from workers, in a list that grows."""
-    shapes, brought = [], Workers._brought
+    shapes, gathered = [], adapter._gathered
 
-    def recorded(workers, futures):
-        found = brought(workers, futures)
+    def recorded(client, futures):
+        found = gathered(client, futures)
         shapes.extend(array.shape for array in arrays_in(found))
         return found
 
-    monkeypatch.setattr(Workers, "_brought", recorded)
+    monkeypatch.setattr(adapter, "_gathered", recorded)
     return shapes
 
 
@@ -292,30 +280,12 @@ def test_a_fit_on_a_cluster_goes_on_from_a_checkpoint(client, tmp_path):
     np.testing.assert_array_equal(model.components_, plain.components_)
 
 
-def test_arrays_on_the_workers_are_sent_again_only_if_they_changed(client, monkeypatch):
-    monkeypatch.setattr("provenmf.data.cluster_parts.WORTH_KEEPING", 1)
-    X = np.random.default_rng(0).random((50, 4))
-    blocks = as_blocks(da.from_array(X, chunks=(20, 4)))
-    weights = blocks.map_rows(lambda block: block[:, :2] + 1)
-    known = blocks._placed(weights)
-    assert blocks._placed(weights) is known
-    assert blocks._placed(weights.copy()) is not known
-    weights[3, 1] = 7.0
-    found = blocks.map_reduce(lambda block, rows: block.T @ rows, weights)
-    np.testing.assert_allclose(found, X.T @ weights)
-
-
-@pytest.mark.parametrize("small", [True, False])
 @pytest.mark.parametrize("method", ["spa", "hals", "cones"])
-def test_chunks_that_do_not_fit_are_made_again_in_each_pass(client, method, small, monkeypatch):
-    """By the tasks that need them, one at a time; or by tasks of their own, if that says a lot."""
-    monkeypatch.setattr("provenmf.data.workers.SHARE", 0.0)
-    monkeypatch.setattr("provenmf.data.cluster.TASKS_THAT_READ", 0)
-    if not small:
-        monkeypatch.setattr("provenmf.data.chunks.RECIPE_BYTES", 0)
-    blocks = as_blocks(chunked(data()))
-    assert all(isinstance(chunk, Recipe) for chunk in blocks._chunks) == small
-    assert len(blocks._layout.members) == (1 if small else 4)
+def test_chunks_that_do_not_fit_are_made_again_in_each_pass(client, method, monkeypatch):
+    monkeypatch.setattr(adapter, "SHARE", 0.0)
+    with pytest.warns(RuntimeWarning, match="computed again in every pass"):
+        blocks = as_blocks(chunked(data()))
+    assert blocks.may_differ
     far = make(method, certify=False).fit(blocks)
     assert_same_fit(make(method, certify=False).fit(data()), far)
     np.testing.assert_array_equal(blocks.take(np.array([50, 3])), data()[[50, 3]])
@@ -323,9 +293,9 @@ def test_chunks_that_do_not_fit_are_made_again_in_each_pass(client, method, smal
 
 def test_chunks_stay_where_they_are(client, monkeypatch):
     """Those of two workers that alternate too; sums do not depend on it."""
-    monkeypatch.setattr("provenmf.data.cluster.TASKS_PER_THREAD", 1)
+    monkeypatch.setattr(adapter, "TASKS_PER_THREAD", 1)
     workers = sorted(client.scheduler_info()["workers"])
-    rows = np.random.default_rng(0).random((7, 5, 4))
+    rows = np.random.default_rng(0).random((8, 5, 4))
 
     def found(places):
         futures = [
@@ -334,17 +304,17 @@ def test_chunks_stay_where_they_are(client, monkeypatch):
         ]
         parts = [da.from_delayed(dask.delayed(np.asarray)(f), (5, 4), float) for f in futures]
         blocks = as_blocks(da.concatenate(parts))
-        assert len(blocks._layout.members) == 2
         names = blocks.map_rows(on_which_worker)
         sums = blocks.map_reduce(lambda b: b.T @ b)
-        return names.tolist(), sums, blocks.take(np.array([33, 1, 12]))
+        return names.tolist(), sums, blocks.take(np.array([33, 1, 12])), blocks._run
 
-    alternating = [workers[i % 2] for i in range(7)]
-    halves = [workers[i // 4] for i in range(7)]
-    names, *apart = found(alternating)
-    assert names == np.repeat(alternating, 5).tolist()
-    assert found(halves)[0] == np.repeat(halves, 5).tolist()
-    for one, other in zip(apart, found(halves)[1:]):
+    alternating = [workers[i % 2] for i in range(8)]
+    halves = [workers[i // 4] for i in range(8)]
+    names, *apart, single = found(alternating)
+    assert names == np.repeat(alternating, 5).tolist() and single == 1
+    names, *together, several = found(halves)
+    assert names == np.repeat(halves, 5).tolist() and several == 4
+    for one, other in zip(apart, together):
         np.testing.assert_array_equal(one, other)
 
 
@@ -352,14 +322,12 @@ def on_which_worker(block):
     return np.full(len(block), distributed.get_worker().address)
 
 
-def test_workers_get_their_share_of_the_chunks():
-    holders = [["one"], ["one"], ["one"], ["one", "two"], []]
-    threads = {"one": 1, "two": 1}
-    assert homes_of(holders, threads, move=True) == ["one", "one", "one", "two", "two"]
-    assert homes_of(holders[:3], threads, move=True) == ["one", "one", "two"]
-    assert homes_of(holders[:3], threads, move=False) == ["one", "one", "one"]
-    assert homes_of([[]] * 4, {"one": 3, "two": 1}, move=True).count("one") == 3
-    assert homes_of([["gone"]], {}, move=True) == [""]
+def test_a_task_takes_neighboring_chunks_of_one_worker():
+    assert chunks_of_a_task(["a"] * 16 + ["b"] * 16, tasks=8) == 4
+    assert chunks_of_a_task(["a"] * 16 + ["b"] * 16, tasks=20) == 1
+    assert chunks_of_a_task(["a", "b"] * 16, tasks=8) == 1
+    assert chunks_of_a_task(["a"] * 15 + ["b"] * 17, tasks=8) == 4  # one task of both workers
+    assert chunks_of_a_task([], tasks=8) == 1
 
 
 def test_merit_on_a_cluster_is_merit_in_memory(client, monkeypatch):
@@ -382,11 +350,11 @@ def test_topics_on_a_cluster_are_topics_in_memory(client, monkeypatch):
     rows = rows.map_blocks(sp.csr_array, meta=sp.csr_array((0, 0)))
     monkeypatch.setattr("provenmf.methods.memory.MOST_GATHERED", 0.0)
     kept = []
-    keep = ClusterBlocks.keep
-    monkeypatch.setattr(ClusterBlocks, "keep", lambda *given: kept.append(keep(*given)) or kept[-1])
+    keep = DaskBlocks.keep
+    monkeypatch.setattr(DaskBlocks, "keep", lambda *given: kept.append(keep(*given)) or kept[-1])
     near = find_topics(corpus.counts, random_state=0)
     far = find_topics(rows, random_state=0)
-    assert any(isinstance(parts, ClusterParts) for parts in kept)  # the weights of the folds
+    assert any(isinstance(parts, WorkerRows) for parts in kept)  # the weights of the folds
     assert far.n_components == near.n_components == 3
     assert far.anchor_words == near.anchor_words
     np.testing.assert_allclose(far.topics, near.topics, atol=1e-5)
@@ -456,28 +424,3 @@ def test_what_is_no_matrix_is_refused():
     for X in (dask.delayed(data)(), bag):
         with pytest.raises(InvalidInput, match="give a Dask array or frame"):
             make("spa").fit(X)
-
-
-def test_results_come_from_the_workers_themselves(client, monkeypatch):
-    """Through the scheduler every byte would travel twice."""
-    how = []
-    gather = client.gather
-    monkeypatch.setattr(
-        client, "gather", lambda *a, **options: how.append(options) or gather(*a, **options)
-    )
-    as_blocks(chunked(data())).map_rows(lambda block: block[:, 0])
-    assert how and all(options["direct"] for options in how)
-
-
-def test_workers_behind_a_firewall_are_reached_through_the_scheduler(client, monkeypatch):
-    closed = ["tcp://127.0.0.1:9"]  # nothing listens there
-    monkeypatch.setattr(
-        client, "scheduler_info", lambda **_: {"workers": dict.fromkeys(closed, {"nthreads": 1})}
-    )
-    assert not are_reached(client)
-
-
-@pytest.mark.parametrize("told", [True, False])
-def test_what_the_user_told_the_client_is_believed(client, monkeypatch, told):
-    monkeypatch.setattr(client, "direct_to_workers", told)
-    assert are_reached(client) is told

@@ -11,7 +11,7 @@ dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 
-from provenmf.data.on_workers import aligned  # noqa: E402
+from provenmf.data.dask import aligned  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*max_iter")
 

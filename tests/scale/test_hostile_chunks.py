@@ -31,8 +31,8 @@ def cluster(workers, **options):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr("provenmf.data.workers.LOOK", 0.2)
-    monkeypatch.setattr("provenmf.data.workers.PATIENCE", 1.0)
+    monkeypatch.setattr("provenmf.data.dask.LOOK", 0.2)
+    monkeypatch.setattr("provenmf.data.dask.PATIENCE", 1.0)
 
 
 @pytest.mark.parametrize("kind", ["complex", "M8[s]", "U9"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -16,9 +17,7 @@ from numpy.typing import NDArray
 
 from provenmf.budget import computed_once
 from provenmf.certificate.singular_values import RankBound, gram_is_formed, least_relative_error
-from provenmf.data import Block, Blocks, RowArray
-from provenmf.data.parts import Parts
-from provenmf.data.rows import by_row, mapped, of_each, total
+from provenmf.data import Block, Blocks, Part, Rows
 from provenmf.data.scale import divided
 from provenmf.linalg.fingerprint import entry_hashes, fingerprint
 from provenmf.linalg.hull import Model, nearest_points
@@ -55,48 +54,38 @@ class Measurement:
     largest: float
     lowest: float
     hashes: NDArray[np.uint64]
-    cross: RowArray
+    cross: Rows
     weights_data: Floats
     gram: Floats | None
 
 
 def measure(
-    blocks: Blocks, weights: RowArray, components: Floats, *, products: bool, gram: bool
+    blocks: Blocks, weights: Rows, components: Floats, *, products: bool, gram: bool
 ) -> Measurement:
     """Measure in one pass; `products` asks for cross and weights_data, `gram` for XᵀX."""
 
-    def of_block(block: Block, w: Floats, row: range) -> tuple[Any, tuple[Any, ...], Floats]:
+    def of_block(block: Block, w: Floats, row: range) -> tuple[tuple[Any, ...], Part]:
         rows = _sparse_rows if sp.issparse(block) else _dense_rows
         with np.errstate(over="ignore", invalid="ignore"):
             found, cross, weights_data = rows(block, w, components, products)
             matrix = [gram_of_columns(block)] if gram else []
             hashes = entry_hashes(block, row.start)
-            return (found, *entry_range(block)), (hashes, weights_data, *matrix), cross
+            bounds = np.array(entry_range(block))
+            return (hashes, weights_data, *matrix), (found.T, bounds, cross)
 
-    n, k = blocks.n_rows, len(components)
-    by_row = np.empty((3, n))
-    bounds = [0.0, 0.0]  # the smallest and the largest entry
-
-    def receive(start: int, stop: int, found: Any) -> None:
-        by_row[:, start:stop] = found[0]
-        bounds[:] = min(bounds[0], found[1]), max(bounds[1], found[2])
-
-    cross: RowArray = np.empty((0, k))
-    if products:
-        sums, cross = blocks.gather_add_and_keep(of_block, receive, weights, range(n))
-    else:
-        sums = blocks.gather_and_add(of_block, receive, weights, range(n))
+    sums, kept = blocks.sum_and_keep(of_block, weights, range(blocks.n_rows))
     hashes, weights_data, *matrix = sums
-    lengths, summed, residuals = by_row
-    lowest, highest = bounds
+    lengths, summed, residuals = np.ascontiguousarray(kept.array(itemgetter(0)).T)
+    bounds = np.array(list(kept.each(itemgetter(1))))
+    lowest, highest = min(0.0, bounds[:, 0].min()), max(0.0, bounds[:, 1].max())
     return Measurement(
         lengths=lengths,
         sums=summed,
         residuals=residuals,
-        largest=max(highest, -lowest),
-        lowest=lowest,
+        largest=float(max(highest, -lowest)),
+        lowest=float(lowest),
         hashes=hashes,
-        cross=cross,
+        cross=kept.map(itemgetter(2)),
         weights_data=weights_data,
         gram=matrix[0] if matrix else None,
     )
@@ -185,13 +174,13 @@ class Fit:
         factorization: Factorization,
         constraint: Constraint = "nonnegative",
         *,
-        rows: RowArray | None = None,
+        rows: Rows | None = None,
         least_squares: bool = True,
         products: bool = True,
     ) -> None:
         self.given, self.factorization = blocks, factorization
-        self._rows = factorization.weights if rows is None else rows
-        on_simplex = constraint == "simplex" and all(of_each(_on_simplex, self._rows))
+        self._rows = blocks.place(factorization.weights) if rows is None else rows
+        on_simplex = constraint == "simplex" and all(self._rows.each(_on_simplex))
         self.constraint: Constraint = "simplex" if on_simplex else "nonnegative"
         self.least_squares, self._products = least_squares, products
 
@@ -220,7 +209,7 @@ class Fit:
     @computed_once
     def _sizes(self) -> Floats | None:
         """What weights that leave the safe range are divided by: components take it over."""
-        peaks = np.max(list(of_each(_largest_of_columns, self._rows)), axis=0)
+        peaks = np.max(list(self._rows.each(_largest_of_columns)), axis=0)
         risky = (peaks > 0) & ((peaks < SAFE[0]) | (peaks > SAFE[1]))
         if not risky.any():
             return None
@@ -260,19 +249,17 @@ class Fit:
         return self.given_weights if sizes is None else self.given_weights / sizes
 
     @property
-    def given_rows(self) -> RowArray:
-        """W as the record has it, in its own precision, left where it is."""
-        return self.factorization.weights if self.factorization.weights_are_here else self._rows
+    def given_rows(self) -> Rows:
+        """W as the record has it, in its own precision."""
+        return self._rows
 
     @computed_once
-    def weight_rows(self) -> RowArray:
-        """W in double precision, left where the rows are."""
-        if not isinstance(self._rows, Parts):
-            return self.given.in_place(self.weights)
-        if self._sizes is None and self.given.dtype == np.float64:
-            return self._rows
-        sizes = 1.0 if self._sizes is None else self._sizes
-        return self._rows.mapped(lambda weights: weights.astype(np.float64) / sizes)
+    def weight_rows(self) -> Rows:
+        """W in double precision, stored beside the rows of the data."""
+        sizes = self._sizes
+        if sizes is None:
+            return self._rows.map(lambda weights: weights.astype(np.float64, copy=False))
+        return self._rows.map(lambda weights: weights.astype(np.float64) / sizes)
 
     @computed_once
     def components(self) -> Floats:
@@ -364,7 +351,7 @@ class Fit:
         return self.residuals**2
 
     @property
-    def cross(self) -> RowArray:
+    def cross(self) -> Rows:
         """XCᵀ (n, k), left where the rows are."""
         return self._complete.cross
 
@@ -407,30 +394,30 @@ class Fit:
     @computed_once
     def weights_gram(self) -> Floats:
         """WᵀW (k, k)."""
-        found: Floats = total(_gram, self.weight_rows)
+        found: Floats = self.weight_rows.sum(_gram)
         return found
 
     @computed_once
     def weights_norm(self) -> float:
         """‖W‖_F."""
-        return math.sqrt(total(_squared_norm, self.weight_rows))
+        return math.sqrt(self.weight_rows.sum(_squared_norm))
 
     @computed_once
     def weights_sums(self) -> Floats:
         """Sum of each column of W (k,)."""
-        found: Floats = total(_column_sums, self.weight_rows)
+        found: Floats = self.weight_rows.sum(_column_sums)
         return found
 
     @computed_once
     def weights_peaks(self) -> Floats:
         """The largest entry of each column of W (k,); zero where none is positive."""
-        found: Floats = np.max(list(of_each(_column_peaks, self.weight_rows)), axis=0)
+        found: Floats = np.max(list(self.weight_rows.each(_column_peaks)), axis=0)
         return found
 
     @computed_once
     def lowest_weight(self) -> float:
         """The smallest entry of W; zero where none is negative."""
-        return float(min(of_each(_lowest, self.weight_rows)))
+        return float(min(self.weight_rows.each(_lowest)))
 
     @property
     def fingerprint(self) -> str:
@@ -441,7 +428,7 @@ class Fit:
         """Distance of each row to the hull, the hull and 0, or the cone of the components."""
         return self.nearest(model, scale_rows=scale_rows)[0]
 
-    def nearest(self, model: Model, *, scale_rows: bool = False) -> tuple[Floats, RowArray]:
+    def nearest(self, model: Model, *, scale_rows: bool = False) -> tuple[Floats, Rows]:
         """The distances, and the weights of the components in the nearest points, left there.
 
         With `scale_rows` both rows and components are divided by their sums; rows whose sum is
@@ -464,12 +451,12 @@ class Fit:
         return self._nearest[key]
 
     @computed_once
-    def _nearest(self) -> dict[tuple[Model, bool], tuple[Floats, RowArray]]:
+    def _nearest(self) -> dict[tuple[Model, bool], tuple[Floats, Rows]]:
         return {}
 
     def nearest_to(
         self, corners: Floats, model: Model, *, scale_rows: bool = False
-    ) -> tuple[Floats, RowArray]:
+    ) -> tuple[Floats, Rows]:
         """The same for any corners, in one pass."""
 
         def distances_and_weights(block: Block, *sums: Floats) -> Floats:
@@ -477,8 +464,8 @@ class Fit:
             return np.column_stack([np.sqrt(squared), weights])
 
         sums = (self.sums,) if scale_rows else ()
-        found = self.blocks.rows_in_place(distances_and_weights, *sums)
-        return by_row(_first_column, found), mapped(_other_columns, found)
+        found = self.blocks.keep(distances_and_weights, *sums)
+        return found.array(_first_column), found.map(_other_columns)
 
     def _weights_are_of(self, model: Model) -> bool:
         """Whether the weights are those of the nearest points of the model, by their constraint."""
@@ -487,7 +474,7 @@ class Fit:
         if model == "cone":
             return self.constraint == "nonnegative" and self.least_squares
         return self.constraint == "simplex" and (
-            max(of_each(_off_simplex, self.weight_rows)) <= ON_THE_SIMPLEX
+            max(self.weight_rows.each(_off_simplex)) <= ON_THE_SIMPLEX
         )
 
     @computed_once

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.certificate.measurement import Fit
-from provenmf.data import RowArray
-from provenmf.data.rows import total
+from provenmf.data import Rows
 from provenmf.linalg.scaling import inverse_where_positive
 from provenmf.results import Certificate, Check, Measure
 
@@ -69,10 +68,10 @@ def weights_residual(fit: Fit) -> float:
         gap = np.einsum("ij,ij->i", gradient, weights) - gradient.min(axis=1)
         return float(np.maximum(gap, 0.0).sum())
 
-    return math.sqrt(total(gaps, fit.weight_rows, fit.cross))
+    return math.sqrt(fit.weight_rows.sum(gaps, fit.cross))
 
 
-def projected_residual(factor: RowArray, gram: Floats, cross: RowArray) -> float:
+def projected_residual(factor: Rows, gram: Floats, cross: Rows) -> float:
     """How far a nonnegative factor F (m, k) is from minimising ½‖Y − FA‖², in the units of Y.
 
     `gram` is AAᵀ, `cross` is YAᵀ. The rows of A are brought to unit length first, so that a
@@ -93,4 +92,4 @@ def projected_residual(factor: RowArray, gram: Floats, cross: RowArray) -> float
         moved = (scaled - np.maximum(scaled - gradient / largest, 0.0)).ravel(order="K")
         return float(moved @ moved)
 
-    return math.sqrt(largest) * math.sqrt(total(squared_move, factor, cross))
+    return math.sqrt(largest) * math.sqrt(factor.sum(squared_move, cross))

@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
 from provenmf.certificate.rigidity import BalancedFactors
-from provenmf.data import RowArray
-from provenmf.data.rows import total
+from provenmf.data import Rows
 
 Array = NDArray[np.float64]
 Point = tuple[int, ...]
@@ -38,13 +37,13 @@ MOST_VERTICES = 400
 DIRECTIONS = 1000
 
 
-def fewest_zeros(weights: RowArray, components: NDArray[np.floating]) -> tuple[int, str]:
+def fewest_zeros(weights: Rows, components: NDArray[np.floating]) -> tuple[int, str]:
     """The fewest zeros of a column of W or a row of H, and which has them.
 
     The cone of scattered points touches every face x_j = 0 of the orthant in at least k − 1 points
     (Huang et al. 2014, Section III). Points that are zero altogether are none.
     """
-    of_weights = total(_zeros_of_columns, weights)
+    of_weights = weights.sum(_zeros_of_columns)
     of_components = (components[:, components.any(axis=0)] == 0).sum(axis=1)
     found = {"weights": of_weights, "entries": of_components}
     name = min(found, key=lambda name: int(found[name].min()))

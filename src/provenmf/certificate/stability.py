@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from provenmf.certificate.measurement import Fit
 from provenmf.certificate.singular_values import least_stretch as least_stretch_of
-from provenmf.data.rows import by_row
 from provenmf.linalg.norms import power_of_two
 from provenmf.linalg.scaling import unit_rows
 from provenmf.results import Certificate, Check
@@ -44,7 +43,7 @@ def certify(fit: Fit) -> Certificate:
         note = "the components are too nearly dependent: other weights explain a row as well"
         words = "The weights are not unique: some components are combinations of others."
         return Certificate(fit.method, (Check(NAME, THEOREM, "fails", note=note, in_words=words),))
-    lengths = by_row(_lengths, fit.given_rows)
+    lengths = fit.given_rows.array(_lengths)
     used = lengths > 0
     stretch = least / fit.unit
     moved = float(np.median(fit.lengths[used] / (stretch * lengths[used]))) if used.any() else 0.0

@@ -28,9 +28,7 @@ from provenmf.certificate.outer_bands import change_at_most
 from provenmf.certificate.rigidity import Array, Entries, Isolation, search
 from provenmf.certificate.scattered import fewest_zeros, scattered_scaling
 from provenmf.certificate.singular_values import has_independent_rows
-from provenmf.data import RowArray
-from provenmf.data.parts import Parts
-from provenmf.data.rows import total
+from provenmf.data import Rows
 from provenmf.results import Certificate, Check, Measure
 from provenmf.results.certificate import rounded_down, rounded_up
 
@@ -110,7 +108,7 @@ def _check_everywhere(found: Uniqueness, k: int) -> Check:
     return Check(name, theorem, "unknown", note=note)
 
 
-def _check_zeros(weights: RowArray, components: NDArray[np.floating]) -> Check:
+def _check_zeros(weights: Rows, components: NDArray[np.floating]) -> Check:
     fewest, where = fewest_zeros(weights, components)
     return Check(
         ZEROS,
@@ -155,20 +153,18 @@ def _kept(bands: Array | None) -> str:
     return f" Each of the others agrees with one of these parts in at least {kept} % of its mass."
 
 
-def examine(
-    weights: RowArray, components: NDArray[np.floating], *, bands: bool = True
-) -> Uniqueness:
+def examine(weights: Rows, components: NDArray[np.floating], *, bands: bool = True) -> Uniqueness:
     """All that is established about the factorizations of weights @ components."""
     reason = _beyond(weights, components)
     if reason:
         return Uniqueness(reason=reason)
-    if isinstance(weights, Parts):
+    if not weights.is_here:
         return Uniqueness(reason=ELSEWHERE)
-    entries = Entries(weights, components)
+    entries = Entries(weights.array(), components)
     if entries.k == 1:
         return Uniqueness(everywhere=True, in_all=1)
     positive = entries.values[entries.values > 0]
-    if np.count_nonzero(weights) + np.count_nonzero(components) > len(positive) or (
+    if np.count_nonzero(weights.array()) + np.count_nonzero(components) > len(positive) or (
         positive.min() < SMALLEST
     ):
         return Uniqueness(reason="entries differ by more than 290 orders of magnitude")
@@ -196,10 +192,10 @@ def _settled(entries: Entries) -> Uniqueness:
     return Uniqueness(in_all=in_all, reason=found.reason or "parts may move; not seen how")
 
 
-def _beyond(weights: RowArray, components: NDArray[np.floating]) -> str:
+def _beyond(weights: Rows, components: NDArray[np.floating]) -> str:
     """Why nothing can be said; empty if something can."""
     k = len(components)
-    size, infinite, negative, used = total(_counted, weights)
+    size, infinite, negative, used = weights.sum(_counted)
     if infinite or not np.isfinite(components).all():
         return "some entries are not finite"
     if negative or (components < 0).any():

@@ -1,4 +1,31 @@
-"""What flows in: a matrix as blocks of rows, wherever it is stored."""
+"""A matrix as blocks of rows, wherever it is stored, and values by row stored beside the blocks.
+
+`as_blocks` turns anything that holds a matrix into `Blocks`: arrays in memory (`memory`), files
+read block by block (`disk`), and Dask arrays, whose chunks stay on the workers of a cluster
+(`dask`). Solvers ask for passes and never for the place of the rows:
+
+    blocks.map_reduce(function, *by_row)     the sum over the blocks of function(block, *parts)
+    blocks.keep(function, *by_row)           `Rows`: function(block, *parts), stored by the block
+    blocks.sum_and_keep(function, *by_row)   both in one pass; the function returns a pair
+    blocks.map_rows(function, *by_row)       one result for each row as an array in this process
+    blocks.arg_reduce(function, *by_row)     the row with the largest score
+    blocks.each(function, *by_row)           (start, stop, result) of each block, in order
+    blocks.place(array)                      `Rows`: an array with an entry for each row
+
+`by_row` are `Rows`, arrays with an entry for each row, or the range of the row numbers; the
+function gets the part of each that belongs to its block. Whatever has an entry for each row and is
+needed again, such as weights (n, k), is kept as `Rows`. An array is `Rows` with one part
+(`LocalRows.of`). Functions on parts run where the parts are stored:
+
+    rows.map(function, *others)     new `Rows`: function(part, *parts of others) of each block
+    rows.sum(function, *others)     the sum of that over the blocks
+    rows.each(function, *others)    an iterator over that, in the order of the blocks
+    rows.array()                    all parts as one array in this process; `array(f)` maps first
+    rows.is_here                    whether `array()` has nothing to compute or to transfer
+
+Sums are added up in a fixed tree over the blocks: equal blocks give equal bits in memory, on disk
+and on any number of workers.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +35,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from provenmf.data.base import Block, Blocks, Progress, RowArray
+from provenmf.data.base import (
+    Block,
+    Blocks,
+    ByRow,
+    LocalRows,
+    MappedBlocks,
+    Part,
+    Progress,
+    Rows,
+)
 from provenmf.data.disk import ArrayBlocks, from_hdf5, from_memmap, open_npy
 from provenmf.data.memory import MemoryBlocks
 from provenmf.data.scale import at_safe_scale
@@ -19,8 +55,12 @@ from provenmf.linalg.storage import float_type, numbers_among_objects, plain
 __all__ = [
     "Block",
     "Blocks",
+    "ByRow",
+    "LocalRows",
+    "MappedBlocks",
+    "Part",
     "Progress",
-    "RowArray",
+    "Rows",
     "as_blocks",
     "at_safe_scale",
     "is_outside_memory",
@@ -28,7 +68,7 @@ __all__ = [
 
 
 def is_outside_memory(X: object) -> bool:
-    """Whether X is read block by block: a path, memory map, HDF5, zarr or Dask array."""
+    """Tell whether X is read block by block: a path, memory map, HDF5, zarr or Dask array."""
     return isinstance(X, (str, Path, np.memmap)) or _library(X) in ("h5py", "zarr", "dask")
 
 
@@ -37,7 +77,7 @@ def _library(X: object) -> str:
 
 
 def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | None = None) -> Blocks:
-    """See a matrix as blocks of rows, without copying what need not be copied.
+    """Return a matrix as blocks of rows, without copying what need not be copied.
 
     Parameters
     ----------
@@ -62,9 +102,9 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
     if isinstance(X, np.memmap):
         return from_memmap(X, **options)
     if _library(X) == "dask":
-        from provenmf.data.cluster import ClusterBlocks
+        from provenmf.data.dask import DaskBlocks
 
-        return ClusterBlocks(X, **options)
+        return DaskBlocks(X, **options)
     if _library(X) == "h5py":
         return from_hdf5(X, **options)
     if is_outside_memory(X):

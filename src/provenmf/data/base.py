@@ -1,32 +1,170 @@
-"""The narrow interface between data and solvers: a matrix seen as blocks of rows.
+"""The narrow interface between data and solvers: a matrix as blocks of rows, and values by row.
 
-A solver makes a few passes over the blocks and keeps a small state. Every pass visits the
-blocks in the order of their rows, so sums do not depend on where the data live, and ties in
-`arg_reduce` go to the lowest row.
+A solver makes a few passes over the blocks and keeps a small state. Sums are added up in a fixed
+binary tree over the blocks, and ties in `arg_reduce` go to the lowest row, so that an answer does
+not depend on where the data are stored or on who adds up which block.
 """
 
 from __future__ import annotations
 
 import copy
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from math import inf
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.data.parts import LocalParts, Parts, added
+from provenmf.errors import InvalidInput
 from provenmf.linalg.storage import Matrix
 
 # One block: a numpy array or a scipy sparse CSR array; `block @ matrix` works for both.
 Block: TypeAlias = Matrix
-# One value for each row, or what was kept of each block.
-RowArray: TypeAlias = NDArray[Any] | Parts
-# What a pass may be given for its rows: their numbers too.
-ByRow: TypeAlias = RowArray | range
-Progress = Callable[[int, int], None]
+Progress: TypeAlias = Callable[[int, int], None]
+# The arrays that belong to one block: a single array, or a tuple of arrays.
+Part: TypeAlias = NDArray[Any] | tuple[NDArray[Any], ...]
+
+
+class Rows(ABC):
+    """Values for every row of a matrix, in one part for each of its blocks.
+
+    A part is an array with one entry for each row of the block, or a tuple of arrays with whatever
+    a pass wants to remember of the block. Parts are stored beside the blocks: in memory, in
+    temporary files, or on the workers of a cluster. Functions run where the parts are.
+    """
+
+    n_rows: int
+    # Whether `array` returns without computing or transferring anything.
+    is_here: bool = True
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of parts."""
+
+    @abstractmethod
+    def __getitem__(self, number: int) -> Part:
+        """Return the part of one block, transferred to this process."""
+
+    @abstractmethod
+    def each(self, function: Callable[..., Any], *others: Rows) -> Iterator[Any]:
+        """Yield `function(part, *parts of others)` for each block, in the order of the blocks."""
+
+    def sum(self, function: Callable[..., Any], *others: Rows) -> Any:
+        """Add up `function(part, *parts of others)` over the blocks."""
+        return tree_sum(self.each(function, *others))
+
+    @abstractmethod
+    def map(self, function: Callable[..., Any], *others: Rows) -> Rows:
+        """Return new parts `function(part, *parts of others)`, stored where these are."""
+
+    @abstractmethod
+    def array(self, function: Callable[[Any], NDArray[Any]] | None = None) -> NDArray[Any]:
+        """Return the parts, or `function(part)` of each, as one array in this process."""
+
+    def as_dask(self, columns: int, dtype: np.dtype[Any]) -> Any:
+        """Return rows of shape (n_rows, columns) as a Dask array."""
+        from dask import array
+
+        return array.from_array(self.array(), chunks=-1)
+
+
+# What a pass takes for its rows: parts, an array with an entry for each row, or the row numbers.
+ByRow: TypeAlias = Rows | NDArray[Any] | range
+
+
+class LocalRows(Rows):
+    """Parts of this process: in memory up to `room` bytes, the others in temporary files."""
+
+    def __init__(self, n_rows: int, parts: Iterable[Part] = (), room: float = inf) -> None:
+        self.n_rows = n_rows
+        self._parts: list[Part | Path] = []
+        self._room = self._left = room
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._whole: NDArray[Any] | None = None
+        for part in parts:
+            self.append(part)
+
+    @classmethod
+    def of(cls, values: NDArray[Any], ranges: Iterable[tuple[int, int]] | None = None) -> LocalRows:
+        """Return views of an array as parts, a single one without ranges of rows."""
+        found = cls(len(values))
+        found._parts = [values[start:stop] for start, stop in ranges or [(0, len(values))]]
+        found._whole = values
+        return found
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def append(self, part: Part) -> None:
+        """Store the part of the next block."""
+        size = sum(array.nbytes for array in _arrays(part))
+        if size <= self._left:
+            self._left -= size
+            self._parts.append(part)
+        else:
+            self._parts.append(self._written(part))
+
+    def __getitem__(self, number: int) -> Part:
+        part = self._parts[number]
+        return _read(part) if isinstance(part, Path) else part
+
+    def each(self, function: Callable[..., Any], *others: Rows) -> Iterator[Any]:
+        """Yield results one at a time."""
+        for number in range(len(self)):
+            yield function(self[number], *(other[number] for other in others))
+
+    def map(self, function: Callable[..., Any], *others: Rows) -> LocalRows:
+        """Return new parts, in memory or in files as these are."""
+        return LocalRows(self.n_rows, self.each(function, *others), self._room)
+
+    def array(self, function: Callable[[Any], NDArray[Any]] | None = None) -> NDArray[Any]:
+        """Join the parts; afterwards they are views of the joined array."""
+        if function is not None:
+            return joined(self.n_rows, self.each(function))
+        if self._whole is None:
+            self._whole = joined(self.n_rows, self._given_up())
+            self._parts = list(np.split(self._whole, np.cumsum(self._lengths)[:-1]))
+        return self._whole
+
+    def _given_up(self) -> Iterator[Part]:
+        """Yield the parts and forget each of them, so that no two copies are held."""
+        self._lengths = []
+        for number in range(len(self)):
+            part, self._parts[number] = self[number], np.empty(0)
+            self._lengths.append(len(part))
+            yield part
+
+    def _written(self, part: Part) -> Path:
+        try:
+            if self._folder is None:
+                self._folder = tempfile.TemporaryDirectory(prefix="provenmf-")
+            path = Path(self._folder.name) / f"{len(self._parts)}.npy"
+            with path.open("wb") as file:
+                np.save(file, np.array(len(part) if isinstance(part, tuple) else 0))
+                for array in _arrays(part):
+                    np.save(file, array)
+        except OSError as error:
+            raise InvalidInput(
+                f"the state of the rows cannot be written to {tempfile.gettempdir()} ({error}): "
+                "make room there, or name another folder in the environment variable TMPDIR"
+            ) from error
+        return path
+
+
+def _arrays(part: Part) -> tuple[NDArray[Any], ...]:
+    return part if isinstance(part, tuple) else (part,)
+
+
+def _read(path: Path) -> Part:
+    with path.open("rb") as file:
+        number = int(np.load(file))
+        if number == 0:
+            return np.asarray(np.load(file))
+        return tuple(np.load(file) for _ in range(number))
 
 
 class Blocks(ABC):
@@ -37,17 +175,22 @@ class Blocks(ABC):
     shape, dtype : of the whole matrix.
     block_rows : rows in one block; the last block may be shorter.
     progress : called as progress(rows done, all rows) after each block of every pass.
+
+    Attributes
+    ----------
+    is_sparse : whether blocks are sparse.
+    in_memory : whether the whole matrix is in memory, so that `everything` copies nothing.
+    on_workers : whether rows are on the workers of a cluster, so that they take time to transfer.
+    may_differ : whether a pass may read other numbers than the last one without an error.
+    first_seen : fingerprint of the matrix when it was validated, if it may differ later.
     """
 
     is_sparse: bool = False
     in_memory: bool = False
-    # Whether what is kept of rows is elsewhere, so that bringing it here takes time.
-    elsewhere: bool = False
-    # Whether nothing else would tell that a pass reads other numbers than the last one.
+    on_workers: bool = False
     may_differ: bool = False
-    # What the matrix was recognized by when its entries were checked, if it may differ later.
     first_seen: str | None = None
-    # Bytes of kept parts that stay in memory; the others go to temporary files.
+    # Bytes of stored parts that stay in memory; the others go to temporary files.
     room_for_parts: float = inf
 
     def __init__(
@@ -74,146 +217,243 @@ class Blocks(ABC):
 
     @property
     def stored_entries(self) -> int:
-        """How many entries a pass has to look at; fewer than rows times columns where sparse."""
+        """Number of entries that a pass reads; less than rows times columns if sparse."""
         return self.n_rows * self.n_columns
 
     @abstractmethod
     def read(self, start: int, stop: int) -> Block:
-        """Rows start … stop−1 as one block."""
+        """Return rows start … stop−1 as one block."""
 
     @abstractmethod
     def take(self, rows: NDArray[np.intp]) -> Block:
-        """The given rows in the given order."""
+        """Return the given rows in the given order."""
 
     @abstractmethod
     def in_double_precision(self) -> Blocks:
-        """The same matrix in double precision."""
+        """Return the same matrix in double precision."""
 
     def everything(self) -> Block:
-        """The whole matrix, for methods that must hold it."""
+        """Return the whole matrix, for methods that must hold it."""
         return self.read(0, self.n_rows)
 
     def in_blocks_of(self, rows: int) -> Blocks:
-        """The same matrix in blocks of at most so many rows, where their size can be chosen."""
+        """Return the same matrix in blocks of at most `rows` rows, if their size can be chosen."""
         smaller = copy.copy(self)
         smaller.block_rows = max(1, min(rows, self.block_rows))
         return smaller
 
     def ranges(self) -> Iterator[tuple[int, int]]:
-        """First and last-plus-one row of each block, in order."""
+        """Yield the first and last-plus-one row of each block, in order."""
         for start in range(0, self.n_rows, self.block_rows):
             yield start, min(start + self.block_rows, self.n_rows)
 
     def in_order(self) -> Iterator[tuple[int, int, Block]]:
-        """All blocks with their first and last-plus-one row."""
+        """Yield all blocks with their first and last-plus-one row."""
         for start, stop in self.ranges():
             yield start, stop, self.read(start, stop)
 
-    def each(
-        self, function: Callable[..., Any], *row_arrays: ByRow
-    ) -> Iterator[tuple[int, int, Any]]:
-        """Apply `function(block, *slices)` to every block; yields (start, stop, result)."""
+    def each(self, function: Callable[..., Any], *by_row: ByRow) -> Iterator[tuple[int, int, Any]]:
+        """Yield (start, stop, `function(block, *parts)`) for each block, in order."""
         for number, (start, stop, block) in enumerate(self.in_order()):
-            slices = (of_block(a, number, start, stop) for a in row_arrays)
-            result = function(block, *slices)
+            result = function(block, *(part_of(a, number, start, stop) for a in by_row))
             if self.progress is not None:
                 self.progress(stop, self.n_rows)
             yield start, stop, result
 
-    def keep(self, function: Callable[..., Any], *row_arrays: ByRow) -> Parts:
-        """What `function(block, *slices)` returns for each block, kept where the block is."""
-        parts = LocalParts(self.room_for_parts)
-        for _, _, part in self.each(function, *row_arrays):
-            parts.append(part)
-        return parts
+    def keep(self, function: Callable[..., Any], *by_row: ByRow) -> Rows:
+        """Store `function(block, *parts)` of each block beside the block."""
+        found = (part for _, _, part in self.each(function, *by_row))
+        return LocalRows(self.n_rows, found, self.room_for_parts)
 
-    def map_rows(self, function: Callable[..., Any], *row_arrays: ByRow) -> NDArray[Any]:
-        """One result per row, in row order: `function` returns an array as long as its block."""
-        return joined(self.n_rows, self.each(function, *row_arrays))
+    def place(self, values: NDArray[Any]) -> Rows:
+        """Store an array with one entry for each row beside the blocks."""
+        return LocalRows.of(values, self.ranges())
 
-    def rows_in_place(self, function: Callable[..., Any], *row_arrays: ByRow) -> RowArray:
-        """The same, left where the rows are: parts on the workers of a cluster, else an array."""
-        return self.map_rows(function, *row_arrays)
+    def map_reduce(self, function: Callable[..., Any], *by_row: ByRow) -> Any:
+        """Add up `function(block, *parts)` over the blocks: a number, an array, or a tuple."""
+        return tree_sum(result for _, _, result in self.each(function, *by_row))
 
-    def in_place(self, rows: RowArray) -> RowArray:
-        """An array of this process where the rows are: on a cluster, parts on the workers."""
-        return rows
+    def sum_and_keep(self, function: Callable[..., Any], *by_row: ByRow) -> tuple[Any, Rows]:
+        """Make both in one pass: `function` returns (what to add up, what to store)."""
+        kept = LocalRows(self.n_rows, room=self.room_for_parts)
 
-    def map_reduce(self, function: Callable[..., Any], *row_arrays: ByRow) -> Any:
-        """Sum over the blocks of what `function` returns: a number, an array, or a tuple."""
-        return added(result for _, _, result in self.each(function, *row_arrays))
+        def summands() -> Iterator[Any]:
+            for _, _, (summand, part) in self.each(function, *by_row):
+                kept.append(part)
+                yield summand
 
-    def gather_and_add(
-        self,
-        function: Callable[..., Any],
-        receive: Callable[[int, int, Any], object],
-        *row_arrays: ByRow,
-    ) -> Any:
-        """A pass that brings something for each row here and adds up something else.
+        return tree_sum(summands()), kept
 
-        `function` returns both for its block, and maybe more; the first goes to
-        `receive(start, stop, found)`, and the sum of the second is returned.
+    def map_rows(self, function: Callable[..., Any], *by_row: ByRow) -> NDArray[Any]:
+        """Return one result for each row as an array in this process.
+
+        `function` returns an array with an entry for each row of its block.
         """
-        total: Any = None
-        for start, stop, (found, summand, *_) in self.each(function, *row_arrays):
-            receive(start, stop, found)
-            total = summand if total is None else added((total, summand))
-        return total
-
-    def gather_add_and_keep(
-        self,
-        function: Callable[..., Any],
-        receive: Callable[[int, int, Any], object],
-        *row_arrays: ByRow,
-    ) -> tuple[Any, RowArray]:
-        """The same, and the third thing that `function` returns, rows, left where the rows are."""
-        total: Any = None
-
-        def rows() -> Iterator[tuple[int, int, Any]]:
-            nonlocal total
-            for start, stop, (found, summand, kept) in self.each(function, *row_arrays):
-                receive(start, stop, found)
-                total = summand if total is None else added((total, summand))
-                yield start, stop, kept
-
-        in_place = joined(self.n_rows, rows())
-        return total, in_place
+        return joined(self.n_rows, (found for _, _, found in self.each(function, *by_row)))
 
     def arg_reduce(
-        self, function: Callable[..., Any], *row_arrays: ByRow, largest: bool = True
+        self, function: Callable[..., Any], *by_row: ByRow, largest: bool = True
     ) -> tuple[int, float]:
-        """Row with the largest (or smallest) score and that score; ties go to the lowest row."""
-        best_row, best = -1, -np.inf
-        for start, _, (row, score) in self.each(partial(_best, function, largest), *row_arrays):
+        """Return the row with the largest (or smallest) score, and that score.
+
+        Ties go to the lowest row.
+        """
+        best_row, best = -1, -inf
+        for start, _, (row, score) in self.each(partial(_best, function, largest), *by_row):
             if best_row < 0 or score > best:
                 best_row, best = start + row, score
         return best_row, best if largest else -best
 
 
-def of_block(rows: ByRow, number: int, start: int, stop: int) -> Any:
-    """What belongs to one block: its part, or its rows."""
-    return rows[number] if isinstance(rows, Parts) else rows[start:stop]
+class MappedBlocks(Blocks):
+    """A matrix whose blocks are ``function(block)`` of other blocks, computed when they are read.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The blocks that the function is applied to, and that make the passes.
+    function : callable
+        Changes the entries and columns of rows, but not their number. It is sent to the workers of
+        a cluster.
+    rows : array of shape (n_rows, …), optional
+        The function gets the part that belongs to the block as its second argument.
+    dtype, n_columns, is_sparse
+        Of the result; those of `blocks` by default.
+    """
+
+    def __init__(
+        self,
+        blocks: Blocks,
+        function: Callable[..., Block],
+        *,
+        rows: NDArray[Any] | None = None,
+        dtype: np.dtype[Any] | None = None,
+        n_columns: int | None = None,
+        is_sparse: bool | None = None,
+    ) -> None:
+        columns = blocks.n_columns if n_columns is None else n_columns
+        dtype = blocks.dtype if dtype is None else dtype
+        super().__init__((blocks.n_rows, columns), dtype, blocks.block_rows, blocks.progress)
+        self._blocks, self._function = blocks, function
+        self._own = () if rows is None else (rows,)
+        self.is_sparse = blocks.is_sparse if is_sparse is None else is_sparse
+        self.in_memory, self.on_workers = blocks.in_memory, blocks.on_workers
+
+    @property
+    def stored_entries(self) -> int:
+        """Number of entries of the underlying blocks."""
+        return self._blocks.stored_entries
+
+    def in_double_precision(self) -> Blocks:
+        """Return the same matrix, converted after the function."""
+        if self.dtype == np.float64:
+            return self
+        return MappedBlocks(self, _in_double, dtype=np.dtype(np.float64))
+
+    def ranges(self) -> Iterator[tuple[int, int]]:
+        """Yield the ranges of the underlying blocks."""
+        return self._blocks.ranges()
+
+    def read(self, start: int, stop: int) -> Block:
+        """Return rows start … stop−1."""
+        block = self._blocks.read(start, stop)
+        return self._function(block, *(own[start:stop] for own in self._own))
+
+    def take(self, rows: NDArray[np.intp]) -> Block:
+        """Return the given rows."""
+        return self._function(self._blocks.take(rows), *(own[rows] for own in self._own))
+
+    def _after(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return partial(_applied, function, self._function, len(self._own))
+
+    def each(self, function: Callable[..., Any], *by_row: ByRow) -> Iterator[tuple[int, int, Any]]:
+        """Apply `function` to every block."""
+        return self._blocks.each(self._after(function), *self._own, *by_row)
+
+    def keep(self, function: Callable[..., Any], *by_row: ByRow) -> Rows:
+        """Store what `function` returns for each block."""
+        return self._blocks.keep(self._after(function), *self._own, *by_row)
+
+    def place(self, values: NDArray[Any]) -> Rows:
+        """Store an array beside the underlying blocks."""
+        return self._blocks.place(values)
+
+    def map_reduce(self, function: Callable[..., Any], *by_row: ByRow) -> Any:
+        """Add up what `function` returns for each block."""
+        return self._blocks.map_reduce(self._after(function), *self._own, *by_row)
+
+    def sum_and_keep(self, function: Callable[..., Any], *by_row: ByRow) -> tuple[Any, Rows]:
+        """Add up one result of each block and store the other."""
+        return self._blocks.sum_and_keep(self._after(function), *self._own, *by_row)
+
+    def map_rows(self, function: Callable[..., Any], *by_row: ByRow) -> NDArray[Any]:
+        """Return one result for each row."""
+        return self._blocks.map_rows(self._after(function), *self._own, *by_row)
 
 
-def joined(n_rows: int, results: Iterable[tuple[int, int, Any]]) -> NDArray[Any]:
-    """One array of all rows from (start, stop, rows), each written where it belongs as it comes."""
+def part_of(values: ByRow, number: int, start: int, stop: int) -> Any:
+    """Return what belongs to one block."""
+    return values[number] if isinstance(values, Rows) else values[start:stop]
+
+
+def tree_sum(values: Iterable[Any]) -> Any:
+    """Add up numbers, arrays or tuples of them in a binary tree that depends on their number alone.
+
+    Neighbors are added up, then neighboring sums, and so on. Aligned runs of 2^j values may be
+    added up elsewhere first: the sum of such sums is the same to the last bit. At most one partial
+    sum for each level of the tree is held.
+    """
+    pending: list[tuple[int, Any]] = []  # (level, sum), levels falling
+    for value in values:
+        level = 0
+        while pending and pending[-1][0] == level:
+            value, level = _plus(pending.pop()[1], value), level + 1
+        pending.append((level, value))
+    total: Any = None
+    for _, value in reversed(pending):
+        total = value if total is None else _plus(value, total)
+    return total
+
+
+def _plus(a: Any, b: Any) -> Any:
+    return tuple(map(_plus, a, b)) if isinstance(a, tuple) else a + b
+
+
+def joined(n_rows: int, parts: Iterable[Any]) -> NDArray[Any]:
+    """Write parts with an entry for each row into one array, each as it comes."""
     out: NDArray[Any] | None = None
-    for start, stop, result in results:
-        result = np.asarray(result)
-        if start == 0 and stop == n_rows:
-            return result
+    start = 0
+    for part in parts:
+        part = np.asarray(part)
+        if len(part) == n_rows:
+            return part
         if out is None:
-            out = np.empty((n_rows, *result.shape[1:]), dtype=result.dtype)
-        out[start:stop] = result
+            out = np.empty((n_rows, *part.shape[1:]), dtype=part.dtype)
+        out[start : start + len(part)] = part
+        start += len(part)
     assert out is not None  # there is always a block: empty data are refused on entry
     return out
 
 
+def _applied(
+    function: Callable[..., Any],
+    before: Callable[..., Block],
+    n_own: int,
+    block: Block,
+    *parts: Any,
+) -> Any:
+    return function(before(block, *parts[:n_own]), *parts[n_own:])
+
+
+def _in_double(block: Block) -> Block:
+    return block.astype(np.float64)
+
+
 def _best(
-    function: Callable[..., Any], largest: bool, block: Block, *slices: Any
+    function: Callable[..., Any], largest: bool, block: Block, *parts: Any
 ) -> tuple[int, float]:
-    """The first of the best rows of one block and its score, so that scores need not travel."""
-    scores = np.asarray(function(block, *slices))
+    """Return the first of the best rows of one block and its score."""
+    scores = np.asarray(function(block, *parts))
     signed = scores if largest else -scores
     row = int(np.argmax(signed))
     return row, float(signed[row])

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.data.base import Block, Blocks
-from provenmf.data.parts import added
+from provenmf.data.base import Block, Blocks, tree_sum
 from provenmf.linalg.fingerprint import entry_hashes, fingerprint
 from provenmf.linalg.norms import entry_range
 from provenmf.linalg.storage import is_sparse, stored_values
@@ -37,7 +36,7 @@ def examined(blocks: Blocks) -> Examined:
     """One pass over all entries; blocks that may differ later are told what they were."""
     if blocks.may_differ:
         passed = list(blocks.each(_examined_and_hashed, range(blocks.n_rows)))
-        hashes = added(found[1] for _, _, found in passed)
+        hashes = tree_sum(found[1] for _, _, found in passed)
         blocks.first_seen = fingerprint(blocks.shape, blocks.dtype, hashes)
         seen = [(start, *found[0]) for start, _, found in passed]
     else:

@@ -12,8 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from provenmf.data.base import Block, Blocks
-from provenmf.data.mapped import MappedBlocks
+from provenmf.data.base import Block, Blocks, MappedBlocks
 from provenmf.linalg.storage import check_scale, largest_of
 
 LARGEST_IN_SINGLE = 1e9

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from provenmf.budget import blas_threads_for
 from provenmf.certificate import any_method
 from provenmf.certificate.measurement import Fit
-from provenmf.data import Block, Blocks, RowArray
+from provenmf.data import Block, Blocks, Rows
 from provenmf.data.identity import check_unchanged
 from provenmf.errors import InvalidInput, warn_user
 from provenmf.linalg.storage import as_dense
@@ -28,7 +28,7 @@ from provenmf.methods.data_checks import ChecksData
 from provenmf.methods.docstrings import completed
 from provenmf.methods.fit_fingerprint import keeper_of
 from provenmf.methods.interruption import Interruption, OnInterrupt, interruption
-from provenmf.methods.memory import check_memory, in_place
+from provenmf.methods.memory import check_memory, weights_of_record
 from provenmf.methods.parameters import AT_LEAST_ONE, StrOptions, validate_parameters
 from provenmf.methods.provenance import plain_parameters, versions
 from provenmf.methods.traits import Traits
@@ -110,9 +110,9 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """Find the weights of given components: what `transform` does."""
         return blocks.map_rows(self._encoder(blocks, components))
 
-    def _final_weights(self, blocks: Blocks, solution: Solution) -> RowArray:
+    def _final_weights(self, blocks: Blocks, solution: Solution) -> Rows:
         """The same at the end of a fit, left where the rows are."""
-        return blocks.rows_in_place(self._encoder(blocks, solution.components))
+        return blocks.keep(self._encoder(blocks, solution.components))
 
     def _certify(self, fit: Fit) -> Certificate:
         """Say what the method's theory says about this result."""
@@ -266,7 +266,7 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """End of every fit: weights, certificate, record, fitted attributes."""
         self._forget()
         rows = self._final_weights(blocks, solution)
-        weights = in_place(rows, blocks, len(solution.components))
+        weights: Any = weights_of_record(rows, blocks, len(solution.components))
         factorization = Factorization(
             method=self._method,
             weights=weights,
@@ -310,7 +310,7 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self,
         blocks: Blocks,
         factorization: Factorization,
-        rows: RowArray | None = None,
+        rows: Rows | None = None,
         *,
         products: bool = True,
     ) -> Fit:

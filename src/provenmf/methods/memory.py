@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from provenmf.budget import BLOCKS_IN_BUDGET, memory_budget
-from provenmf.data import Blocks, RowArray
-from provenmf.data.parts import Parts
+from provenmf.data import Blocks, Rows
 from provenmf.errors import TooLarge, warn_user
-from provenmf.results.deferred import Deferred
 
 PYTHON = 350e6  # bytes of the interpreter with numpy, scipy, scikit-learn and the compiled kernels
 # Without a budget, more bytes than the first number are refused, and more than the second are
@@ -23,19 +21,14 @@ VECTORS = 8
 LEFT_ON_WORKERS = 1 << 26
 
 
-def in_place(rows: RowArray, blocks: Blocks, k: int) -> Any:
-    """Weights for a record: an array, or what stands for one that is on workers and large."""
-    if not isinstance(rows, Parts):
-        return rows
-    if not is_left_on_workers(blocks, k):
-        return rows.rows()
-    there: Any = rows
-    return Deferred((blocks.n_rows, k), rows.rows, partial(there.as_dask, k, blocks.dtype))
+def weights_of_record(rows: Rows, blocks: Blocks, k: int) -> NDArray[Any] | Rows:
+    """Return weights for a record: an array, or rows on workers that are large."""
+    return rows if is_left_on_workers(blocks, k) else rows.array()
 
 
 def is_left_on_workers(blocks: Blocks, k: int) -> bool:
     """Whether the weights are too many to be brought here unasked."""
-    return blocks.elsewhere and blocks.n_rows * k * blocks.dtype.itemsize > LEFT_ON_WORKERS
+    return blocks.on_workers and blocks.n_rows * k * blocks.dtype.itemsize > LEFT_ON_WORKERS
 
 
 def check_memory(name: str, blocks: Blocks, k: int, *, gathered: float, certify: bool) -> None:
@@ -49,7 +42,7 @@ def check_memory(name: str, blocks: Blocks, k: int, *, gathered: float, certify:
     certify : whether a certificate is wanted, which takes another array (n_rows, k), though not
         where rows are elsewhere.
     """
-    brought, certify = not is_left_on_workers(blocks, k), certify and not blocks.elsewhere
+    brought, certify = not is_left_on_workers(blocks, k), certify and not blocks.on_workers
     of_weights = k * (blocks.dtype.itemsize + 8 * (1 + certify)) if brought else 0
     by_row = blocks.n_rows * (of_weights + 8 * VECTORS)
     row_bytes = blocks.n_columns * blocks.dtype.itemsize
@@ -65,7 +58,7 @@ def check_memory(name: str, blocks: Blocks, k: int, *, gathered: float, certify:
     )
     if not blocks.in_memory:
         announce_gathering(name, blocks.shape, gathered)
-    if blocks.elsewhere and by_row > HINT:
+    if blocks.on_workers and by_row > HINT:
         warn_user(
             RuntimeWarning(
                 f"{name} brings {'weights and ' if brought else ''}lengths of {blocks.n_rows} rows "

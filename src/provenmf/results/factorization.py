@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.results.certificate import Certificate
-from provenmf.results.deferred import Deferred
 from provenmf.results.display import Plotted
 from provenmf.results.error_bars import ErrorBars
 from provenmf.results.shapes import Shape, agree
@@ -152,8 +151,7 @@ class Trace:
 class Solution:
     """What a solver found: components (k, d), and how it got there.
 
-    weights : (n, k), where the method has found some on its way; an array, or parts of it where
-        the rows are.
+    weights : (n, k), where the method has found some on its way, as `provenmf.data.Rows`.
     state : what the method keeps for itself, see `records.states`.
     notes : what else readers of the result should know.
     """
@@ -238,7 +236,7 @@ class Factorization(Plotted):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stop_reason", StopReason(self.stop_reason))
-        if isinstance(self.weights, Deferred):
+        if hasattr(self.weights, "as_dask"):  # `provenmf.data.Rows`, transferred when first read
             self.__dict__["_deferred"] = self.__dict__.pop("weights")
 
     if not TYPE_CHECKING:  # for type checkers `weights` is an array like any other
@@ -260,7 +258,7 @@ class Factorization(Plotted):
     def n_rows(self) -> int:
         """How many rows the data have; weights that are elsewhere stay there."""
         there = self.__dict__.get("_deferred")
-        return len(self.weights) if there is None else int(there.shape[0])
+        return len(self.weights) if there is None else int(there.n_rows)
 
     @property
     def weights_are_here(self) -> bool:
@@ -278,7 +276,7 @@ class Factorization(Plotted):
         """
         there = self.__dict__.get("_deferred")
         if there is not None:
-            return there.as_dask()
+            return there.as_dask(self.n_components, self.components.dtype)
         from dask import array
 
         return array.from_array(self.weights, chunks=-1)

@@ -7,6 +7,7 @@ from provenmf.certificate.ambiguity import other_factors
 from provenmf.certificate.outer_bands import change_at_most
 from provenmf.certificate.rigidity import Entries
 from provenmf.certificate.uniqueness import examine
+from provenmf.data import LocalRows
 
 
 def sums_of_one(rows):
@@ -82,6 +83,6 @@ def test_scale_does_not_matter():
 
 def test_examine_reports_bands_where_parts_are_not_unique():
     weights, components = two_parts(0)
-    found = examine(weights, components)
+    found = examine(LocalRows.of(weights), components)
     assert found.ambiguity is not None and 0 < found.bands.max() < 1
-    assert examine(weights, components, bands=False).bands is None
+    assert examine(LocalRows.of(weights), components, bands=False).bands is None

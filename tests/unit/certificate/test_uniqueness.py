@@ -8,7 +8,7 @@ from provenmf.certificate import uniqueness
 from provenmf.certificate.measurement import Fit
 from provenmf.certificate.scattered import fewest_zeros
 from provenmf.certificate.uniqueness import EVERYWHERE, MOST_IN_A_FIT, NEARBY, examine
-from provenmf.data import as_blocks
+from provenmf.data import LocalRows, as_blocks
 from provenmf.results import Factorization
 
 SEPARABLE = np.vstack([np.eye(3), np.full((2, 3), 1 / 3)])
@@ -42,7 +42,7 @@ def test_parts_that_can_be_mixed():
 
 
 def test_a_component_may_be_unique_alone():
-    found = examine(SEPARABLE, np.vstack([SPREAD[:2], np.ones(5)]))
+    found = examine(LocalRows.of(SEPARABLE), np.vstack([SPREAD[:2], np.ones(5)]))
     assert found.in_all == 2 and found.ambiguity is not None
     assert (found.ambiguity.degrees[:2] == 0).all() and found.ambiguity.degrees[2] > 1
 
@@ -53,8 +53,10 @@ def test_scale_does_not_matter(scale, dtype):
     if dtype == np.float32:
         scale = scale ** (1 / 5)
     sizes = np.array([scale, 1.0, 1 / scale], dtype=dtype)
-    found = examine((SEPARABLE * sizes).astype(dtype), (SPREAD / sizes[:, None]).astype(dtype))
-    assert found.everywhere and found.isolation == examine(SEPARABLE, SPREAD).isolation
+    weights = LocalRows.of((SEPARABLE * sizes).astype(dtype))
+    found = examine(weights, (SPREAD / sizes[:, None]).astype(dtype))
+    plain = examine(LocalRows.of(SEPARABLE), SPREAD)
+    assert found.everywhere and found.isolation == plain.isolation
 
 
 @pytest.mark.parametrize(
@@ -69,7 +71,7 @@ def test_scale_does_not_matter(scale, dtype):
     ],
 )
 def test_unknown_with_its_reason(weights, components, reason):
-    found = examine(weights, components)
+    found = examine(LocalRows.of(weights), components)
     assert reason in found.reason and not found.everywhere and found.isolation is None
     blocks = as_blocks(np.ones((5, 5)))
     factorization = Factorization("hals", weights, components)
@@ -78,7 +80,7 @@ def test_unknown_with_its_reason(weights, components, reason):
 
 
 def test_one_part_is_unique():
-    assert examine(np.ones((4, 1)), np.ones((1, 3))).everywhere
+    assert examine(LocalRows.of(np.ones((4, 1))), np.ones((1, 3))).everywhere
 
 
 @pytest.mark.parametrize("method", [HALS, SPA])
@@ -92,9 +94,9 @@ def test_more_zeros_never_lose_uniqueness_by_the_order_of_rows():
     rng = np.random.default_rng(1)
     weights = rng.random((30, 3)) * (rng.random((30, 3)) > 0.4)
     components = rng.random((3, 20)) * (rng.random((3, 20)) > 0.4)
-    found = examine(weights, components)
+    found = examine(LocalRows.of(weights), components)
     for order in (rng.permutation(30), np.arange(30)[::-1]):
-        again = examine(weights[order], components)
+        again = examine(LocalRows.of(weights[order]), components)
         assert again.everywhere == found.everywhere
         assert (again.isolation is None) == (found.isolation is None)
 
@@ -111,7 +113,7 @@ def test_many_components_are_examined_by_certify_and_not_in_a_fit():
 def test_zeros_that_scattering_needs_are_a_check():
     """Rigid nearby, but the second component has no zero entry at all: scattering is ruled out."""
     full = np.vstack([SPREAD[0], np.ones(5), SPREAD[2]])
-    assert fewest_zeros(SEPARABLE, full) == (0, "component 2, entries")
+    assert fewest_zeros(LocalRows.of(SEPARABLE), full) == (0, "component 2, entries")
     check = certificate_of(SEPARABLE, full).checks[-1]
     assert (check.status, check.value, check.threshold) == ("fails", 0, 2)
     assert certificate_of(SEPARABLE, SPREAD).checks[-1].status == "holds"
@@ -119,4 +121,4 @@ def test_zeros_that_scattering_needs_are_a_check():
 
 def test_zero_rows_are_no_points_of_the_cone():
     weights = np.vstack([np.zeros((3, 2)), [[1.0, 1.0], [2.0, 1.0]]])
-    assert fewest_zeros(weights, np.eye(2)) == (0, "component 1, weights")
+    assert fewest_zeros(LocalRows.of(weights), np.eye(2)) == (0, "component 1, weights")

@@ -1,55 +1,52 @@
-"""Sums, maxima and numbers of rows are the same of one array and of its parts."""
+"""Values by row: the same of one array and of its parts, in memory and in files."""
 
 import numpy as np
 import pytest
 
-from provenmf.data import as_blocks
-from provenmf.data.mapped import MappedBlocks
-from provenmf.data.parts import LocalParts
-from provenmf.data.rows import by_row, mapped, of_each, total
+from provenmf.data import LocalRows, MappedBlocks, as_blocks
+from provenmf.data.base import tree_sum
+
+ROWS = np.random.default_rng(0).random((20, 3))
 
 
-def example():
-    """An array, and the same in parts, of which one has no rows."""
-    rows = np.random.default_rng(0).random((20, 3))
-    parts = LocalParts()
-    for some in (rows[:7], rows[7:7], rows[7:]):
-        parts.append(some)
-    return rows, parts
+def in_parts(room=np.inf):
+    """The rows in parts, of which one has no rows."""
+    return LocalRows(20, (ROWS[:7], ROWS[7:7], ROWS[7:]), room)
 
 
-def test_parts_say_what_the_array_says():
-    rows, parts = example()
-    np.testing.assert_allclose(total(lambda w: w.T @ w, parts), rows.T @ rows)
-    np.testing.assert_array_equal(total(lambda w: w.T @ w, rows), rows.T @ rows)
-    assert max(of_each(lambda w: w.max(initial=0.0), parts)) == rows.max()
-    assert max(of_each(np.max, rows)) == rows.max()
-    for given in example():
-        np.testing.assert_array_equal(by_row(lambda w: w[:, 0], given), rows[:, 0])
-        doubled = mapped(lambda w: 2 * w, given)
-        assert type(doubled) is type(given)
-        both = total(lambda a, b: (len(a), float(np.vdot(a, b))), given, doubled)
-        assert both == (20, pytest.approx(2 * np.vdot(rows, rows)))
+@pytest.mark.parametrize("rows", [LocalRows.of(ROWS), in_parts(), in_parts(room=0)])
+def test_parts_say_what_the_array_says(rows):
+    np.testing.assert_allclose(rows.sum(lambda w: w.T @ w), ROWS.T @ ROWS)
+    assert max(rows.each(lambda w: w.max(initial=0.0))) == ROWS.max()
+    np.testing.assert_array_equal(rows.array(lambda w: w[:, 0]), ROWS[:, 0])
+    doubled = rows.map(lambda w: 2 * w)
+    assert len(doubled) == len(rows)
+    both = rows.sum(lambda a, b: (len(a), float(np.vdot(a, b))), doubled)
+    assert both == (20, pytest.approx(2 * np.vdot(ROWS, ROWS)))
+    whole = rows.array()
+    np.testing.assert_array_equal(whole, ROWS)
+    assert rows.array() is whole and np.shares_memory(rows[0], whole)
+    assert [len(rows[i]) for i in range(len(rows))] in ([20], [7, 0, 13])
 
 
 @pytest.mark.parametrize("block_rows", [None, 6])
 @pytest.mark.parametrize("factor", [None, 2.0])
-def test_a_pass_may_gather_add_and_keep(block_rows, factor):
-    X, _ = example()
-    blocks = as_blocks(X, block_rows=block_rows)
+def test_one_pass_adds_up_and_keeps(block_rows, factor):
+    X, blocks = ROWS, as_blocks(ROWS, block_rows=block_rows)
     if factor is not None:
         blocks, X = MappedBlocks(blocks, lambda block: factor * block), factor * X
-    sums = np.zeros(len(X))
-
-    def receive(start, stop, found):
-        sums[start:stop] = found
-
-    def of_block(block):
-        return block.sum(axis=1), block.T @ block, block[:, :2]
-
-    gram, kept = blocks.gather_add_and_keep(of_block, receive)
+    gram, kept = blocks.sum_and_keep(lambda block: (block.T @ block, block[:, :2]))
     np.testing.assert_allclose(gram, X.T @ X)
-    np.testing.assert_array_equal(kept, X[:, :2])
-    np.testing.assert_array_equal(sums, X.sum(axis=1))
-    np.testing.assert_array_equal(blocks.gather_and_add(of_block, receive), gram)
-    assert blocks.in_place(X) is X
+    np.testing.assert_array_equal(kept.array(), X[:, :2])
+    np.testing.assert_array_equal(blocks.map_reduce(lambda block: block.T @ block), gram)
+    assert blocks.place(X).array() is X
+
+
+@pytest.mark.parametrize("leaves", [1, 2, 5, 7, 16, 37])
+def test_sums_of_aligned_runs_have_the_bits_of_the_whole_sum(leaves):
+    values = np.random.default_rng(leaves).standard_normal(leaves).tolist()
+    for run in (2, 4, 8):
+        runs = (values[i : i + run] for i in range(0, leaves, run))
+        assert tree_sum(map(tree_sum, runs)) == tree_sum(values)
+    assert tree_sum(values) == pytest.approx(sum(values))
+    assert tree_sum([(1, 2.0), (3, 4.0)]) == (4, 6.0)

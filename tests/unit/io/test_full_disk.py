@@ -71,14 +71,14 @@ def test_results_conversions_and_temporary_files(tmp_path):
     (tmp_path / "rows.npz").write_bytes(b"this too")
     code = """
 from provenmf import ProvenmfError, factorize
-from provenmf.data.parts import LocalParts
+from provenmf.data import LocalRows
 from provenmf.io.convert import convert
 result = factorize(folder / "X.npy", 3, method="spa", certify=False)
 fill_the_disk(2000)
 for write in (
     lambda: result.save(folder / "found.npz"),
     lambda: convert(folder / "X.npy", folder / "rows.npz"),
-    lambda: LocalParts(0).append(np.zeros(10_000)),
+    lambda: LocalRows(10_000, room=0).append(np.zeros(10_000)),
 ):
     try:
         write()

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from provenmf.applications.topics.corpus import WordCounts, by_rank, squared
 from provenmf.applications.topics.eigenpairs import leading_eigenpairs_of
 from provenmf.budget import computed_once
-from provenmf.data.mapped import MappedBlocks
+from provenmf.data import MappedBlocks
 from provenmf.linalg.products import product, transposed_product
 from provenmf.linalg.scaling import inverse_where_positive
 from provenmf.linalg.spectral import Spectrum, with_fixed_signs

@@ -15,9 +15,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.budget import block_bytes, computed_once, room_for_parts
-from provenmf.data import Blocks, as_blocks
+from provenmf.data import Blocks, MappedBlocks, as_blocks
 from provenmf.data.disk import BLOCK_BYTES, PART_BYTES
-from provenmf.data.mapped import MappedBlocks
 from provenmf.linalg.storage import Matrix, is_sparse
 
 Floats = NDArray[np.float64]

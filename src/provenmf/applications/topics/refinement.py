@@ -44,7 +44,7 @@ from scipy.special import gammaincinv, gammaln, psi
 from provenmf.applications.topics.corpus import WordCounts, by_rank, without
 from provenmf.applications.topics.inference import infer_documents, mean_weights
 from provenmf.budget import available_threads, for_row_slices
-from provenmf.data.parts import Parts
+from provenmf.data import Rows
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -111,7 +111,7 @@ class CrossedCounts:
         self._lengths[left_out] = 0.0
         self._documents = np.arange(counts.shape[0])
         find = partial(weights_beside, topics.astype(np.float32), prior)
-        self._weights: Parts = counts.blocks.keep(find, self._documents)
+        self._weights: Rows = counts.blocks.keep(find, self._documents)
         sums = counts.blocks.map_reduce(weighed, self._lengths, self._weights)
         self.mean: Floats = sums / max(float(sums.sum()), np.finfo(float).tiny)
         self.total = float(self._lengths.sum())

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from provenmf.applications.topics.corpus import WordCounts
 from provenmf.applications.topics.inference import weights_of_documents
-from provenmf.data import Blocks
-from provenmf.data.mapped import MappedBlocks
+from provenmf.data import Blocks, MappedBlocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.cooccurrence import Cooccurrence
 from provenmf.linalg.nnls import nonnegative_least_squares

@@ -60,8 +60,9 @@ def components_from_sample(
     chosen = blocks.take(rows)
     sample = chosen[:, columns]
     sample = sp.csr_array(sample) if sp.issparse(sample) else np.ascontiguousarray(sample)
-    weights = solve_sample(as_blocks(sample), n_components, init, rng).weights
-    assert weights is not None  # alternating solvers always have some
+    found = solve_sample(as_blocks(sample), n_components, init, rng)
+    assert found.weights is not None  # alternating solvers always have some
+    weights = found.weights.array()
     features = nonnegative_least_squares(weights.T @ weights, transposed_product(chosen, weights))
     alive = features.any(axis=0)
     return filled_up(blocks, features.T[alive], n_components, rng)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from provenmf.certificate.measurement import Fit
-from provenmf.data import Block, Blocks, RowArray, as_blocks, at_safe_scale, is_outside_memory
+from provenmf.data import Block, Blocks, Rows, as_blocks, at_safe_scale, is_outside_memory
 from provenmf.data.observed import ObservedBlocks, observed_entries
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.linalg.penalties import Penalties
@@ -284,16 +284,16 @@ class AlternatingFactorizer(Factorizer):
             return encode(blocks, components, penalty=penalty)
         return super()._encode(blocks, components)
 
-    def _final_weights(self, blocks: Blocks, solution: Solution) -> RowArray:
+    def _final_weights(self, blocks: Blocks, solution: Solution) -> Rows:
         if isinstance(blocks, ObservedBlocks):
-            return self._encode(blocks, solution.components)
+            return blocks.place(self._encode(blocks, solution.components))
         return super()._final_weights(blocks, solution)
 
     def _measured(
         self,
         blocks: Blocks,
         factorization: Factorization,
-        rows: RowArray | None = None,
+        rows: Rows | None = None,
         *,
         products: bool = True,
     ) -> Fit:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from provenmf.certificate.measurement import Fit
 from provenmf.certificate.optimality import projected_residual, weights_residual
-from provenmf.data.rows import mapped
+from provenmf.data import LocalRows
 from provenmf.linalg.penalties import Penalties, Penalty
 from provenmf.results import Certificate, Check
 from provenmf.results.states import KnownState
@@ -37,7 +37,7 @@ def certify(fit: Fit, penalties: Penalties = NO_PENALTY) -> Certificate:
     of_weights = weights_residual(fit)
     if penalised:
         penalty = penalties.on_weights(d)
-        gram, cross = penalty.with_gram(fit.components_gram), mapped(penalty.with_cross, fit.cross)
+        gram, cross = penalty.with_gram(fit.components_gram), fit.cross.map(penalty.with_cross)
         of_weights = projected_residual(fit.weight_rows, gram, cross)
     return verdict(fit, of_components, of_weights / fit.norm, penalised=penalised)
 
@@ -66,7 +66,8 @@ def components_residual(fit: Fit, penalty: Penalty = NOT_ON_IT) -> float:
     gram, cross = fit.weights_gram, fit.weights_data.T
     free = cross[:, known:] - factor[:, :known] @ gram[:known, known:]
     normal = penalty.normal_equations(gram[known:, known:], free)
-    return projected_residual(factor[:, known:], *normal)
+    rows = LocalRows.of(factor[:, known:])
+    return projected_residual(rows, normal[0], LocalRows.of(normal[1]))
 
 
 def known_components(fit: Fit) -> int:

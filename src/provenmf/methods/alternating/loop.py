@@ -23,19 +23,19 @@ pair (weights ahead, new components), for which the products at hand give it at 
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.data import Blocks
 from provenmf.data.observed import ObservedBlocks
-from provenmf.data.parts import Parts
 from provenmf.linalg.products import transposed_product
 from provenmf.methods.alternating.coarse import SolveSample, components_from_sample, worth_sampling
 from provenmf.methods.alternating.extrapolation import Extrapolation
 from provenmf.methods.alternating.known import with_known_first
 from provenmf.methods.alternating.starts import Init, start_pair
-from provenmf.methods.alternating.steps import Steps, double, features_ahead
+from provenmf.methods.alternating.steps import Steps, double, features_ahead, look_ahead
 from provenmf.methods.run import Run
 from provenmf.results import Solution, StopReason
 from provenmf.results.states import KnownState
@@ -65,13 +65,12 @@ def alternate(
 
     Returns
     -------
-    Solution with the components and the weights that belong to them, unless these are elsewhere.
+    Solution with the components and the weights that belong to them.
     """
     dtype = steps.blocks.dtype
     features = np.ascontiguousarray(components.T, dtype=dtype)
     best_possible = weights is None
-    start = steps.best_weights(components) if weights is None else weights
-    rows = steps.placed(start)
+    rows = steps.best_weights(components) if weights is None else steps.placed(weights)
     best, error = (rows, features), math.inf
     rows_ahead, ahead = rows, features
     extrapolation = Extrapolation()
@@ -86,9 +85,9 @@ def alternate(
     run.keeps(
         lambda: {
             "factors": (
-                steps.brought(rows),
+                rows.array(),
                 features,
-                steps.brought(rows_ahead),
+                rows_ahead.array(),
                 ahead,
             ),
             "levels": levels,
@@ -102,7 +101,9 @@ def alternate(
             new_rows = steps.better_weights(rows_ahead, ahead)
         best_possible = False
         length = extrapolation.length if len(levels) > 1 else 0.0
-        candidate = steps.ahead(new_rows, rows, length)
+        candidate = new_rows
+        if length:
+            candidate = new_rows.map(partial(look_ahead, length=length), rows)
         found = steps.better_features(candidate, ahead)
         if found.level > levels[-1]:
             rows_ahead, ahead = rows, features = best
@@ -121,7 +122,7 @@ def alternate(
             run.stop(StopReason.CONVERGED)
     return Solution(
         components=np.ascontiguousarray(best[1].T),
-        weights=None if isinstance(best[0], Parts) else best[0],
+        weights=best[0],
         trace=run.trace,
         stop_reason=run.stop_reason,
         state=KnownState(steps.known) if steps.known else None,

@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.budget import available_threads, for_row_slices
-from provenmf.data import Blocks
-from provenmf.data.base import RowArray
+from provenmf.budget import available_threads, computed_once, for_row_slices
+from provenmf.data import Blocks, Rows
 from provenmf.data.observed import ObservedBlocks
-from provenmf.data.parts import Parts
 from provenmf.linalg.norms import squared_frobenius_norm, squared_residual_rows
 from provenmf.linalg.observed import residual_entries
 from provenmf.linalg.penalties import Penalties, Penalty
@@ -89,44 +86,30 @@ class Steps(ABC):
         """Whether the objective is more than the squared error."""
         return bool(self.on_weights) or bool(self.on_components)
 
-    def best_weights(self, components: Array) -> RowArray:
-        """Weights that minimise the objective for these components."""
-        return encode(self.blocks, components, penalty=self.on_weights)
+    def best_weights(self, components: Array) -> Rows:
+        """Return weights that minimise the objective for these components."""
+        dtype = self.blocks.dtype
+        return self.blocks.keep(encoder(components, dtype, penalty=self.on_weights))
 
-    def placed(self, weights: RowArray) -> RowArray:
-        """Weights as the steps want them."""
-        assert not isinstance(weights, Parts)
-        return np.ascontiguousarray(weights, dtype=self.blocks.dtype)
-
-    def brought(self, weights: RowArray) -> Array:
-        """Weights as an array, for a checkpoint."""
-        assert not isinstance(weights, Parts)
-        return weights
-
-    def ahead(self, new: RowArray, last: RowArray, length: float) -> RowArray:
-        """A step beyond the new weights."""
-        assert not isinstance(new, Parts) and not isinstance(last, Parts)
-        return look_ahead(new, last, length)
+    def placed(self, weights: Array) -> Rows:
+        """Store weights beside the rows of the data."""
+        return self.blocks.place(np.ascontiguousarray(weights, dtype=self.blocks.dtype))
 
     @abstractmethod
-    def better_weights(self, start: RowArray, features: Array) -> RowArray:
+    def better_weights(self, start: Rows, features: Array) -> Rows:
         """One pass: every row of the weights improved for the given features."""
 
     @abstractmethod
-    def better_features(self, weights: RowArray, start: Array) -> Features:
+    def better_features(self, weights: Rows, start: Array) -> Features:
         """One pass: features improved for the given weights, and how good they are."""
 
-    def _penalty_on(self, weights: RowArray) -> float:
-        assert not isinstance(weights, Parts)
-        return self.on_weights.value(weights)
-
-    def _judged(self, squared_error: float, weights: RowArray, features: Array) -> Features:
+    def _judged(self, squared_error: float, weights: Rows, features: Array) -> Features:
         if self.squared_norm == 0.0:
             return Features(features, 0.0, 0.0)
         error = math.sqrt(max(squared_error, 0.0) / self.squared_norm)
         if not self.penalised:
             return Features(features, error, error)
-        penalty = self._penalty_on(weights) + self.on_components.value(features)
+        penalty = float(weights.sum(self.on_weights.value)) + self.on_components.value(features)
         return Features(features, error, math.sqrt(error**2 + 2 * penalty / self.squared_norm))
 
 
@@ -139,35 +122,43 @@ def steps_for(
     known: int = 0,
 ) -> Steps:
     """The steps for data with or without missing entries."""
-    kind: type[Steps] = EntriesElsewhere if blocks.elsewhere else AllEntries
-    if isinstance(blocks, ObservedBlocks):
-        kind = ObservedEntries
+    kind: type[Steps] = ObservedEntries if isinstance(blocks, ObservedBlocks) else AllEntries
     return kind(blocks, for_weights, for_components, penalties=penalties, known=known)
 
 
 class AllEntries(Steps):
     """Every entry is observed: one Gram matrix for all rows of a factor."""
 
-    def better_weights(self, start: RowArray, features: Array) -> RowArray:
+    def better_weights(self, start: Rows, features: Array) -> Rows:
         """One pass over the rows."""
-        return self.blocks.map_rows(self._improving(features), start)
-
-    def _improving(self, features: Array) -> Callable[[Array, Array], Array]:
-        """(block, rows of the weights) -> better rows."""
         gram = double(features.T @ features)
 
         def improved(block: Array, rows: Array) -> Array:
             normal = self.on_weights.normal_equations(gram, product(block, features))
             return self.for_weights.rows(*normal, rows)
 
-        return improved
+        return self.blocks.keep(improved, start)
 
-    def _products(self, weights: RowArray) -> tuple[Array, NDArray[np.float64]]:
+    def _products(self, weights: Rows) -> tuple[Array, NDArray[np.float64]]:
         """X' W (d, k) and W' W."""
-        assert not isinstance(weights, Parts)
-        return self._transposed_times(weights), double(weights.T @ weights)
+        if self._columns is not None:
+            gram = weights.sum(lambda rows: double(rows.T @ rows))
+            return product(self._columns, weights.array()), gram
 
-    def better_features(self, weights: RowArray, start: Array) -> Features:
+        def of_block(block: Array, rows: Array) -> tuple[Array, NDArray[np.float64]]:
+            return transposed_product(block, rows), double(rows.T @ rows)
+
+        cross, gram = self.blocks.map_reduce(of_block, weights)
+        return cross, gram
+
+    @computed_once
+    def _columns(self) -> sp.csr_array | None:
+        """A transposed copy of sparse data in memory, with which products are faster."""
+        if not (self.blocks.is_sparse and self.blocks.in_memory):
+            return None
+        return sp.csr_array(self.blocks.everything().T)
+
+    def better_features(self, weights: Rows, start: Array) -> Features:
         """One product with the transposed data."""
         cross, gram = self._products(weights)
         features = self._improved(gram, cross, start)
@@ -179,7 +170,7 @@ class AllEntries(Steps):
             squared_error = self._measured(weights, features)
         return self._judged(squared_error, weights, features)
 
-    def _measured(self, weights: RowArray, features: Array) -> float:
+    def _measured(self, weights: Rows, features: Array) -> float:
         """The squared error from the residual itself: all digits where the fit is nearly exact.
 
         Without them the order of the sums, which differs between dense and sparse data, would
@@ -205,70 +196,27 @@ class AllEntries(Steps):
             features[:, known:] = self.for_components.rows(normal[0], normal[1], free)
         return features
 
-    @property
-    def _transposed_times(self) -> Callable[[Array], Array]:
-        """left (n, k) -> X' @ left (d, k); with a transposed copy of sparse data, for speed."""
-        if not hasattr(self, "_multiply"):
-            self._multiply = _transposed_multiplication(self.blocks)
-        return self._multiply
-
-
-class EntriesElsewhere(AllEntries):
-    """Rows on the workers of a cluster: so are the weights, and sums of products travel."""
-
-    def placed(self, weights: RowArray) -> RowArray:
-        """Weights on the workers."""
-        if isinstance(weights, Parts):
-            return weights
-        dtype = self.blocks.dtype
-        return self.blocks.keep(lambda _, rows: np.ascontiguousarray(rows, dtype=dtype), weights)
-
-    def brought(self, weights: RowArray) -> Array:
-        """Weights as an array of the client."""
-        return weights.rows() if isinstance(weights, Parts) else weights
-
-    def best_weights(self, components: Array) -> RowArray:
-        """Weights that minimise the objective for these components."""
-        dtype = self.blocks.dtype
-        return self.blocks.keep(encoder(components, dtype, penalty=self.on_weights))
-
-    def ahead(self, new: RowArray, last: RowArray, length: float) -> RowArray:
-        """A step beyond the new weights, made on the workers."""
-        assert isinstance(new, Parts) and isinstance(last, Parts)
-        return new.mapped(lambda a, b: look_ahead(a, b, length), last) if length else new
-
-    def better_weights(self, start: RowArray, features: Array) -> RowArray:
-        """One pass over the rows."""
-        return self.blocks.keep(self._improving(features), start)
-
-    def _products(self, weights: RowArray) -> tuple[Array, NDArray[np.float64]]:
-        def of_block(block: Array, rows: Array) -> tuple[Array, NDArray[np.float64]]:
-            return transposed_product(block, rows), double(rows.T @ rows)
-
-        cross, gram = self.blocks.map_reduce(of_block, weights)
-        return cross, gram
-
-    def _penalty_on(self, weights: RowArray) -> float:
-        assert isinstance(weights, Parts)
-        return float(sum(weights.each(self.on_weights.value)))
-
 
 class ObservedEntries(Steps):
     """Some entries are missing: the sums of every row are over its observed entries."""
 
     blocks: ObservedBlocks
 
-    def better_weights(self, start: RowArray, features: Array) -> RowArray:
+    def best_weights(self, components: Array) -> Rows:
+        """Return weights that minimise the objective for these components."""
+        return self.blocks.place(encode(self.blocks, components, penalty=self.on_weights))
+
+    def better_weights(self, start: Rows, features: Array) -> Rows:
         """One pass over the rows."""
-        assert not isinstance(start, Parts)
-        return self.for_weights.observed_rows(
-            self.blocks.entries, features, start, 0, self.on_weights
+        return self.blocks.place(
+            self.for_weights.observed_rows(
+                self.blocks.entries, features, start.array(), 0, self.on_weights
+            )
         )
 
-    def better_features(self, weights: RowArray, start: Array) -> Features:
+    def better_features(self, weights: Rows, start: Array) -> Features:
         """One pass over the columns."""
-        assert not isinstance(weights, Parts)
-        columns, plain = self.blocks.by_column, np.ascontiguousarray(weights)
+        columns, plain = self.blocks.by_column, np.ascontiguousarray(weights.array())
         features = start
         if self.known < start.shape[1]:
             features = self.for_components.observed_rows(
@@ -276,13 +224,6 @@ class ObservedEntries(Steps):
             )
         left = residual_entries(columns, features, plain)
         return self._judged(squared_frobenius_norm(left), weights, features)
-
-
-def _transposed_multiplication(blocks: Blocks) -> Callable[[Array], Array]:
-    if not (blocks.is_sparse and blocks.in_memory):
-        return lambda left: blocks.map_reduce(transposed_product, left)
-    transposed = sp.csr_array(blocks.everything().T)
-    return lambda left: product(transposed, left)
 
 
 def look_ahead(

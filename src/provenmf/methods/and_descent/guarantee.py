@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.certificate.measurement import Fit
-from provenmf.data import RowArray
-from provenmf.data.rows import mapped, of_each, total
+from provenmf.data import Rows
 from provenmf.results import Certificate, Check
 
 Array = NDArray[np.float64]
@@ -36,7 +35,7 @@ BINARY = 1e-6  # decoded weights this close to 0 or 1 are binary
 BELOW_ONE = math.nextafter(1.0, 0.0)
 
 
-def decay_order(weights: RowArray) -> float:
+def decay_order(weights: Rows) -> float:
     """Return the largest q with Pr[x_i ≤ α | x_i ≠ 0] ≤ α^q for all i and α, in the sample.
 
     Infinite for binary weights. With the sorted nonzero weights x_(1) ≤ … ≤ x_(p) of a component
@@ -49,7 +48,7 @@ def decay_order(weights: RowArray) -> float:
     """
     halves = 0.5 ** np.arange(29, 0, -1)
     edges = np.concatenate([[NONZERO], halves, 1 - 0.5 ** np.arange(2, 53), [BELOW_ONE]])
-    counts = total(partial(_counts, edges), weights)
+    counts = weights.sum(partial(_counts, edges))
     used, up_to = counts[-1], counts[:-1] - counts[0]
     with np.errstate(divide="ignore"):
         logs = np.log(up_to[1:] / np.maximum(used, 1))
@@ -60,9 +59,7 @@ def decay_order(weights: RowArray) -> float:
     order = math.inf
     for interval, column in np.argwhere(kept):
         low, high = edges[interval], edges[interval + 1]
-        values = np.sort(
-            np.concatenate(list(of_each(partial(_within, low, high, column), weights)))
-        )
+        values = np.sort(np.concatenate(list(weights.each(partial(_within, low, high, column)))))
         share = (up_to[interval, column] + np.arange(1, len(values) + 1)) / used[column]
         order = min(order, float(np.min(np.log(share) / np.log(values))))
     return max(order, 0.0)
@@ -100,7 +97,7 @@ def certify(fit: Fit) -> Certificate:
     used = peaks > 0
     if not used.any():
         return Certificate(fit.method)
-    unit = mapped(lambda weights: weights[:, used] / peaks[used], fit.weight_rows)
+    unit = fit.weight_rows.map(lambda weights: weights[:, used] / peaks[used])
     numbers = general_correlation(unit)
     order = decay_order(unit)
     noise = fit.error / math.sqrt(fit.blocks.n_rows)
@@ -124,20 +121,20 @@ def certify(fit: Fit) -> Certificate:
     return Certificate(fit.method, checks=checks, measures=measures)
 
 
-def general_correlation(weights: RowArray) -> Correlation:
+def general_correlation(weights: Rows) -> Correlation:
     """Return the smallest r, k, m and the largest λ of Definition 1 for these weights."""
 
     def products(rows: NDArray[np.floating]) -> tuple[int, Array]:
         wide = rows.astype(np.float64, copy=False)
         return len(wide), wide.T @ wide
 
-    n, summed = total(products, weights)
+    n, summed = weights.sum(products)
     moments, D = summed / n, len(summed)
     k = float(np.diag(moments).max()) * D / 2
     off_diagonal = moments - np.diag(np.diag(moments))
     smallest = max(float(np.linalg.eigvalsh(moments)[0]), 0.0)
     return Correlation(
-        r=max(of_each(_largest_sum, weights)),
+        r=max(weights.each(_largest_sum)),
         k=k,
         m=float(off_diagonal.max()) * D**2,
         lam=ratio(smallest * D, k),
@@ -168,9 +165,9 @@ def theorem_4_ratio(c: Correlation, q: float) -> float:
     return math.exp(logarithm) if logarithm < 700 else math.inf
 
 
-def binary_check(weights: RowArray) -> Check:
+def binary_check(weights: Rows) -> Check:
     """Check that weights are 0 or 1, as Theorems 1 and 5 suppose."""
-    distance = max(of_each(_farthest_from_binary, weights))
+    distance = max(weights.each(_farthest_from_binary))
     return Check(
         "decoded weights are 0 or 1",
         "Li17 Theorems 1, 5",

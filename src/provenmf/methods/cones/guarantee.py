@@ -47,7 +47,6 @@ from scipy.optimize import brentq, minimize_scalar
 
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks
-from provenmf.data.rows import by_row
 from provenmf.linalg.hull import product_rounding
 from provenmf.linalg.norms import SAFE_LENGTHS
 from provenmf.linalg.scaling import unit_rows
@@ -179,7 +178,7 @@ def rows_apart(clusters: Clusters, fit: Fit) -> dict[str, Measure]:
     """Count rows of zeros and, with one weight per row, rows coded outside their cluster."""
     directed = clusters.labels >= 0
     apart: dict[str, Measure] = {"rows_without_direction": float(np.count_nonzero(~directed))}
-    used, largest = by_row(_coding, fit.given_rows)[directed].T
+    used, largest = fit.given_rows.array(_coding)[directed].T
     if used.max() <= 1:
         elsewhere = largest != np.asarray(fit.factorization.labels)[directed]
         apart["rows_outside_their_cone"] = float(np.count_nonzero(elsewhere))

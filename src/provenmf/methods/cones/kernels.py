@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.data import Block, Blocks, RowArray
+from provenmf.data import Block, Blocks, Rows
 from provenmf.linalg.compiled import njit
 from provenmf.linalg.scaling import unit_rows
 from provenmf.linalg.storage import Matrix, is_sparse
@@ -165,7 +165,7 @@ def row_major(block: NDArray[np.floating]) -> NDArray[np.floating]:
 
 
 def leading_directions(
-    blocks: Blocks, labels: RowArray, n_clusters: int, *, tol: float, max_passes: int
+    blocks: Blocks, labels: Rows, n_clusters: int, *, tol: float, max_passes: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return nonnegative unit vectors and relative residuals ‖Av − θv‖/θ, A = X_kᵀX_k.
 
@@ -192,7 +192,7 @@ def leading_directions(
 
 def lanczos(
     blocks: Blocks,
-    labels: RowArray,
+    labels: Rows,
     position: NDArray[np.intp],
     start: NDArray[np.float64],
     *,
@@ -229,7 +229,7 @@ def lanczos(
 
 def cluster_images(
     blocks: Blocks,
-    labels: RowArray,
+    labels: Rows,
     position: NDArray[np.intp],
     vectors: NDArray[np.float64],
 ) -> NDArray[np.float64]:
@@ -242,7 +242,7 @@ def cluster_images(
 
 
 def cluster_sums(
-    blocks: Blocks, labels: RowArray, n_clusters: int
+    blocks: Blocks, labels: Rows, n_clusters: int
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Return the sum of the rows of each cluster and their number, in one pass."""
 

@@ -28,8 +28,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.data import Block, Blocks
-from provenmf.data.parts import Part, Parts
+from provenmf.data import Block, Blocks, Part, Rows
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.linalg.norms import squared_row_norms
 from provenmf.linalg.orthogonal import first_largest
@@ -57,7 +56,7 @@ class Clusters:
 
     rows: NDArray[np.intp]
     centroids: NDArray[np.floating]
-    labels: Parts
+    labels: Rows
     angles: NDArray[np.float64]
 
 
@@ -113,7 +112,7 @@ def cones(
     return Solution(
         components.astype(blocks.dtype, copy=False),
         anchors=clusters.rows,
-        labels=clusters.labels.rows(),
+        labels=clusters.labels.array(),
         trace=run.trace,
         stop_reason=run.stop_reason,
         state=ConeState(
@@ -305,7 +304,7 @@ def farthest_first(
     give dozens of centroids between two passes and stay in cache.
     """
     unseen = [unit_row(blocks.take(np.array([first])), lengths[first])]
-    similarity: Parts | None = None
+    similarity: Rows | None = None
     pool: Pool | None = None
     for step in steps:
         if step == 0:
@@ -329,9 +328,9 @@ def farthest_first(
 def raised_similarity(
     blocks: Blocks,
     lengths: NDArray[np.float64],
-    similarity: Parts | None,
+    similarity: Rows | None,
     centroids: NDArray[np.floating],
-) -> Parts:
+) -> Rows:
     """Return each row's largest inner product with old and new centroids, in one pass.
 
     Rows of length zero have an infinite one.
@@ -348,7 +347,7 @@ def raised_similarity(
 def farthest_pool(
     blocks: Blocks,
     lengths: NDArray[np.float64],
-    similarity: Parts,
+    similarity: Rows,
     decimals: int,
     size: int,
 ) -> Pool:
@@ -379,7 +378,7 @@ def farthest_of(
 
 def nearest_centroid(
     blocks: Blocks, lengths: NDArray[np.float64], centroids: NDArray[np.floating], decimals: int
-) -> tuple[Parts, float]:
+) -> tuple[Rows, float]:
     """Label each row by its nearest centroid (Algorithm 1, step 4); return the least product.
 
     Equally near centroids: the one chosen first. Rows of length zero: label −1.
@@ -395,7 +394,7 @@ def nearest_centroid(
 
     found = blocks.keep(nearest, lengths)
     least = min(found.each(lambda part: part[1].min(initial=np.inf)))
-    return found.mapped(lambda part: part[0]), float(least)
+    return found.map(lambda part: part[0]), float(least)
 
 
 def unit_row(block: Block, length: float) -> NDArray[np.floating]:

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from provenmf.certificate.measurement import Fit
-from provenmf.data.rows import by_row
 from provenmf.linalg.hull import distances_to_other_points
 from provenmf.methods.separable.guarantee import EXACT, independent_components
 from provenmf.methods.separable.margins import Explanation, margin_statements, other_components
@@ -100,7 +99,7 @@ class Quantities:
 
 def quantities(points: Explanation) -> Quantities:
     """What the theorems speak of; an only anchor has no others to stand apart from: kappa is 0."""
-    largest = np.array(by_row(lambda weights: weights.max(axis=1), points.weights))
+    largest = np.array(points.weights.array(lambda weights: weights.max(axis=1)))
     largest[points.anchors] = 0.0
     lengths = np.linalg.norm(points.components, axis=1)
     lower = distances_to_other_points(points.components)[0] if len(lengths) > 1 else np.zeros(1)

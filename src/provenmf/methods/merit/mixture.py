@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.budget import for_row_slices
-from provenmf.data.parts import Parts
+from provenmf.data import Rows
 from provenmf.linalg.norms import squared_row_norms
 from provenmf.methods.merit.columns import Penalties, Wishes, columns_of, no_wishes
 
@@ -182,9 +182,9 @@ class Mixture:
 
         for_row_slices(fit_slice, len(self.X), slice_rows=self.slice_rows)
 
-    def start_from(self, columns: NDArray[np.intp], mixtures: Parts) -> None:
+    def start_from(self, columns: NDArray[np.intp], mixtures: Rows) -> None:
         """Set C to the given weights on columns of the dictionary; see `start.Explanation`."""
-        self.set_pairs(pairs_of(mixtures.rows(lambda part: part[0]), columns, 0))
+        self.set_pairs(pairs_of(mixtures.array(lambda part: part[0]), columns, 0))
 
     def squared_residuals(self) -> NDArray[np.float64]:
         """||x - c X||^2 of every row."""

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.data import Block, Blocks
-from provenmf.data.parts import Parts
+from provenmf.data import Block, Blocks, Rows
 from provenmf.linalg.storage import as_dense
 from provenmf.methods.merit.columns import Columns, Penalties, Wishes, columns_of
 from provenmf.methods.merit.mixture import (
@@ -39,7 +38,7 @@ class SpreadMixture:
         self._set_dictionary(dictionary)
 
     @cached_property
-    def pairs(self) -> Parts:
+    def pairs(self) -> Rows:
         """The pairs of C beside the blocks, none before they are set: only then it takes a pass."""
         return self.blocks.keep(_no_pairs, range(self.n_rows))
 
@@ -69,9 +68,9 @@ class SpreadMixture:
         """The sum of what `function(mixture of some rows, *slices)` returns."""
         return self.blocks.map_reduce(partial(_mixed, function, *self._shared), self.pairs, *arrays)
 
-    def start_from(self, columns: NDArray[np.intp], mixtures: Parts) -> None:
+    def start_from(self, columns: NDArray[np.intp], mixtures: Rows) -> None:
         """Set C to the given weights on columns of the dictionary; see `start.Explanation`."""
-        self.pairs = mixtures.mapped(lambda part: pairs_of(part[0], columns, int(part[2][0])))
+        self.pairs = mixtures.map(lambda part: pairs_of(part[0], columns, int(part[2][0])))
 
     def squared_residuals(self) -> Floats:
         """||x - c X||^2 of every row."""
@@ -117,7 +116,7 @@ class SpreadMixture:
         """Let more rows be vertices; C stays as it is."""
         dictionary = np.union1d(self.dictionary, rows)
         moved = np.searchsorted(dictionary, self.dictionary).astype(np.int32)
-        self.pairs = self.pairs.mapped(lambda pairs: (moved[pairs[0]], *pairs[1:]))
+        self.pairs = self.pairs.map(lambda pairs: (moved[pairs[0]], *pairs[1:]))
         self._set_dictionary(dictionary)
 
     def kept(self) -> dict[str, NDArray[Any]]:

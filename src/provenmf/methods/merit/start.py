@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.data import Block, Blocks, as_blocks
-from provenmf.data.parts import Parts
+from provenmf.data import Block, Blocks, Rows, as_blocks
 from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.linalg.hull import nearest_points
 from provenmf.linalg.norms import squared_row_norms
@@ -18,7 +17,7 @@ from provenmf.methods.separable.anchors import dense_rows, number_to_try
 from provenmf.methods.separable.hull import grow_hull, squared_distances
 from provenmf.methods.separable.spa import spa
 
-Rows = NDArray[np.intp]
+Indices = NDArray[np.intp]
 Floats = NDArray[np.float64]
 
 # lam = NOISE_MULTIPLE * mean squared distance of a row to the hull of the start. A row's gain
@@ -36,8 +35,8 @@ class Start:
     """An explanation of the data: anchors, each row's mixture of them, what that leaves of it."""
 
     blocks: Blocks
-    anchors: Rows
-    mixtures: Parts
+    anchors: Indices
+    mixtures: Rows
     squared_residuals: Floats
     squared_scale: float
 
@@ -53,7 +52,7 @@ class Start:
         noise = DUPLICATE_FRACTION * np.sqrt(self.mean_squared_residual)
         return float(max(noise, 1e-7 * np.sqrt(self.squared_scale)))
 
-    def mixtures_of(self, kept: Rows) -> Parts:
+    def mixtures_of(self, kept: Indices) -> Rows:
         """Every row's mixture of the kept anchors: simplex-constrained least squares."""
         if len(kept) == len(self.anchors):
             return self.mixtures
@@ -67,8 +66,8 @@ class Explanation(NamedTuple):
     are kept where it is.
     """
 
-    anchors: Rows
-    mixtures: Parts
+    anchors: Indices
+    mixtures: Rows
     squared_residuals: Floats
 
 
@@ -91,7 +90,7 @@ def start_from_anchors(blocks: Blocks, n_components: int | None, *, plain: bool 
     return Start(blocks, *found, squared_scale)
 
 
-def best_explanation(blocks: Blocks, candidates: list[Rows]) -> Explanation:
+def best_explanation(blocks: Blocks, candidates: list[Indices]) -> Explanation:
     """The candidates that explain the rows better; beyond SAMPLE_ROWS a sample of them decides."""
     if blocks.n_rows <= SAMPLE_ROWS or len(candidates) == 1:
         tried = [explained(blocks, anchors) for anchors in candidates]
@@ -104,7 +103,7 @@ def best_explanation(blocks: Blocks, candidates: list[Rows]) -> Explanation:
     return explained(blocks, best)
 
 
-def explained(blocks: Blocks, anchors: Rows) -> Explanation:
+def explained(blocks: Blocks, anchors: Indices) -> Explanation:
     """The nearest point of the anchors' hull to every row, in one pass."""
     corners = dense_rows(blocks, anchors)
 
@@ -113,7 +112,7 @@ def explained(blocks: Blocks, anchors: Rows) -> Explanation:
         return weights, squared, np.array([rows.start])
 
     mixtures = blocks.keep(measure, range(blocks.n_rows))
-    return Explanation(anchors, mixtures, mixtures.rows(lambda part: part[1]))
+    return Explanation(anchors, mixtures, mixtures.array(lambda part: part[1]))
 
 
 def spa_anchors(blocks: Blocks, most: int) -> NDArray[np.intp]:

@@ -7,7 +7,6 @@ sweep over k coordinates takes k passes. Weights then stay where the rows are.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -15,12 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.data import Block, Blocks
-from provenmf.data.base import RowArray
-from provenmf.data.parts import Parts
+from provenmf.budget import computed_once
+from provenmf.data import Block, Blocks, Rows, as_blocks
 from provenmf.linalg.storage import is_sparse
 from provenmf.methods.poisson.divergence import products_at, sums_by
-from provenmf.methods.poisson.rows import as_counts, encode_counts, improve_rows, weights_encoder
+from provenmf.methods.poisson.rows import as_counts, improve_rows, weights_encoder
 
 Floats = NDArray[np.float64]
 
@@ -36,152 +34,30 @@ class Features(NamedTuple):
     divergence: float
 
 
-class Counts(ABC):
-    """Nonnegative data (n, d) with weights that are arrays or stay with the rows."""
+class Counts:
+    """Nonnegative data (n, d); weights are stored beside the rows.
+
+    Data in memory, or small enough, are held by rows and by columns (`held`).
+    """
 
     def __init__(self, blocks: Blocks) -> None:
-        self.blocks = blocks
-
-    @abstractmethod
-    def total(self) -> float:
-        """The sum of all counts."""
-
-    @abstractmethod
-    def best_weights(self, components: Floats) -> RowArray:
-        """Weights that minimise the divergence for these components."""
-
-    @abstractmethod
-    def placed(self, weights: Floats) -> RowArray:
-        """Weights where the steps want them."""
-
-    @abstractmethod
-    def brought(self, weights: RowArray) -> Floats:
-        """Weights as an array."""
-
-    @abstractmethod
-    def mapped(self, function: Callable[..., Floats], *weights: RowArray) -> RowArray:
-        """What the function makes of rows of weights."""
-
-    @abstractmethod
-    def mean(self, weights: RowArray) -> float:
-        """The mean of all weights."""
-
-    @abstractmethod
-    def better_weights(self, features: Floats, start: RowArray, floor: float) -> RowArray:
-        """One sweep over the weights of every row."""
-
-    @abstractmethod
-    def better_features(self, weights: RowArray, start: Floats, floor: float) -> Features:
-        """One sweep over the components of every column."""
-
-    @abstractmethod
-    def divergence(self, weights: RowArray, features: Floats) -> float:
-        """D(X || weights @ features')."""
-
-
-def counts_of(blocks: Blocks) -> Counts:
-    """The counts at hand if they are in memory or small, else where they are."""
-    return CountsAtHand(blocks) if held(blocks) else CountsInBlocks(blocks)
-
-
-def held(blocks: Blocks) -> bool:
-    """Whether the counts are held by rows and by columns."""
-    small = 16.0 * blocks.stored_entries <= AT_HAND_BYTES
-    return blocks.in_memory or (small and not blocks.elsewhere)
-
-
-class CountsAtHand(Counts):
-    """All rows in memory, and their transposed copy."""
-
-    def __init__(self, blocks: Blocks) -> None:
-        super().__init__(blocks)
-        self._rows = as_counts(blocks.everything())
-        self._columns = transposed(self._rows)
+        self.given, self.blocks = blocks, blocks
+        self._columns: Block | None = None
+        if held(blocks):
+            rows = as_counts(blocks.everything())
+            self._columns = transposed(rows)
+            self.blocks = as_blocks(rows, block_rows=blocks.n_rows)
 
     def total(self) -> float:
-        """The sum of all counts."""
-        return float(self._rows.sum())
-
-    def best_weights(self, components: Floats) -> RowArray:
-        """One pass."""
-        return encode_counts(self.blocks, components).astype(np.float64)
-
-    def placed(self, weights: Floats) -> RowArray:
-        """As they are."""
-        return weights
-
-    def brought(self, weights: RowArray) -> Floats:
-        """As they are."""
-        assert not isinstance(weights, Parts)
-        return weights
-
-    def mapped(self, function: Callable[..., Floats], *weights: RowArray) -> RowArray:
-        """All rows at once."""
-        return function(*weights)
-
-    def mean(self, weights: RowArray) -> float:
-        """The mean of all weights."""
-        return float(self.brought(weights).mean())
-
-    def better_weights(self, features: Floats, start: RowArray, floor: float) -> RowArray:
-        """One sweep over the weights of every row."""
-        start = self.brought(start)
-        return improve_rows(self._rows, features, start, sweeps=SWEEPS, floor=floor).weights
-
-    def better_features(self, weights: RowArray, start: Floats, floor: float) -> Features:
-        """The same for the columns, which have the weights as features."""
-        weights = self.brought(weights)
-        found = improve_rows(self._columns, weights, start, sweeps=SWEEPS, floor=floor)
-        return Features(found.weights, float(found.divergences.sum()))
-
-    def divergence(self, weights: RowArray, features: Floats) -> float:
-        """No step: what the present weights leave."""
-        found = improve_rows(self._rows, features, self.brought(weights), sweeps=0, floor=0.0)
-        return float(found.divergences.sum())
-
-
-class CountsInBlocks(Counts):
-    """Rows and their weights in blocks; sums over the rows travel."""
-
-    def __init__(self, blocks: Blocks) -> None:
-        super().__init__(blocks)
-        found = [least for _, _, least in blocks.each(_least_positive)]
-        self._inverse_roots = 1.0 / np.sqrt(np.min(found, axis=0))  # zero for an empty column
-
-    def total(self) -> float:
-        """The sum of all counts, in one pass."""
+        """Return the sum of all counts."""
         return float(self.blocks.map_reduce(lambda block: as_counts(block).sum()))
 
-    def best_weights(self, components: Floats) -> RowArray:
-        """One pass; the weights stay with the rows."""
+    def best_weights(self, components: Floats) -> Rows:
+        """Return weights that minimise the divergence for these components."""
         return self.blocks.keep(weights_encoder(components, np.dtype(np.float64)))
 
-    def placed(self, weights: Floats) -> RowArray:
-        """Each row's weights beside it."""
-        return self.blocks.keep(lambda _, rows: np.ascontiguousarray(rows), weights)
-
-    def brought(self, weights: RowArray) -> Floats:
-        """All of them, for a checkpoint."""
-        assert isinstance(weights, Parts)
-        return weights.rows()
-
-    def mapped(self, function: Callable[..., Floats], *weights: RowArray) -> RowArray:
-        """Where they are."""
-        first, *others = weights
-        assert isinstance(first, Parts)
-        return first.mapped(function, *(rows for rows in others if isinstance(rows, Parts)))
-
-    def mean(self, weights: RowArray) -> float:
-        """The mean of all weights."""
-        sums = self._sums(weights)
-        return float(sums.sum()) / (self.blocks.n_rows * len(sums))
-
-    def _sums(self, weights: RowArray) -> Floats:
-        assert isinstance(weights, Parts)
-        return np.asarray(sum(weights.each(lambda rows: rows.sum(axis=0))))
-
-    def better_weights(self, features: Floats, start: RowArray, floor: float) -> RowArray:
-        """One pass: rows do not depend on each other."""
+    def better_weights(self, features: Floats, start: Rows, floor: float) -> Rows:
+        """Make one sweep over the weights of every row."""
 
         def improved(block: Block, rows: Floats) -> Floats:
             counts = as_counts(block)
@@ -189,11 +65,18 @@ class CountsInBlocks(Counts):
 
         return self.blocks.keep(improved, start)
 
-    def better_features(self, weights: RowArray, start: Floats, floor: float) -> Features:
-        """A pass for each coordinate, since each needs what the one before has changed."""
+    def better_features(self, weights: Rows, start: Floats, floor: float) -> Features:
+        """Make one sweep over the components of every column.
+
+        By rows it takes a pass for each coordinate: it needs what the one before has changed.
+        """
+        if self._columns is not None:
+            columns = self._columns
+            found = improve_rows(columns, weights.array(), start, sweeps=SWEEPS, floor=floor)
+            return Features(found.weights, float(found.divergences.sum()))
         from provenmf.methods.poisson.kernels import step_coordinate_in_place
 
-        features, sums = start.copy(), self._sums(weights)
+        features, sums = start.copy(), weights.sum(lambda rows: rows.sum(axis=0))
         features[self._inverse_roots == 0] = 0.0  # columns without counts
         for _ in range(SWEEPS):
             for i in np.flatnonzero(sums > 0).tolist():
@@ -203,14 +86,32 @@ class CountsInBlocks(Counts):
                 )
         return Features(features, self.divergence(weights, features))
 
-    def divergence(self, weights: RowArray, features: Floats) -> float:
-        """One pass."""
+    @computed_once
+    def _inverse_roots(self) -> Floats:
+        """1 over the root of the least positive count of each column, zero if there is none."""
+        least = [found for _, _, found in self.blocks.each(_least_positive)]
+        return np.asarray(1.0 / np.sqrt(np.min(least, axis=0)))
+
+    def divergence(self, weights: Rows, features: Floats) -> float:
+        """Return D(X || weights @ features')."""
 
         def of_block(block: Block, rows: Floats) -> float:
             found = improve_rows(as_counts(block), features, rows, sweeps=0, floor=0.0)
             return float(found.divergences.sum())
 
         return float(self.blocks.map_reduce(of_block, weights))
+
+
+def held(blocks: Blocks) -> bool:
+    """Tell whether the counts are held by rows and by columns."""
+    small = 16.0 * blocks.stored_entries <= AT_HAND_BYTES
+    return blocks.in_memory or (small and not blocks.on_workers)
+
+
+def mean(weights: Rows) -> float:
+    """Return the mean of all weights."""
+    total, size = weights.sum(lambda rows: (rows.sum(), rows.size))
+    return float(total / size)
 
 
 def _pulling(features: Floats, coordinate: int) -> Callable[[Block, Floats], tuple[Floats, Floats]]:

@@ -145,19 +145,14 @@ def measure(fit: Fit) -> Divergences:
     """Divergences of all rows, in one pass."""
     components, sums = fit.components, fit.components.sum(axis=1)
 
-    def of_block(block: Block, weights: Floats, totals: Floats) -> tuple[Floats, Any]:
+    def of_block(block: Block, weights: Floats, totals: Floats) -> tuple[Any, Floats]:
         found = excess(block, weights, components)
         least = least_divergences(found.row_logs, totals, found.row_pull, sums)
-        by_row = np.stack([found.rows, found.row_logs, least])
-        return by_row, (found.column_logs, found.column_pull)
+        by_row = np.column_stack([found.rows, found.row_logs, least])
+        return (found.column_logs, found.column_pull), by_row
 
-    by_row = np.empty((3, fit.blocks.n_rows))
-
-    def receive(start: int, stop: int, found: Floats) -> None:
-        by_row[:, start:stop] = found
-
-    columns = fit.blocks.gather_and_add(of_block, receive, fit.weight_rows, fit.sums)
-    return Divergences(*by_row, *columns)
+    columns, by_row = fit.blocks.sum_and_keep(of_block, fit.weight_rows, fit.sums)
+    return Divergences(*np.ascontiguousarray(by_row.array().T), *columns)
 
 
 def column_sums(fit: Fit) -> Floats:

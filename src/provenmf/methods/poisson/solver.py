@@ -21,11 +21,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.data import Blocks
-from provenmf.data.base import RowArray
+from provenmf.data import Blocks, Rows
 from provenmf.methods.alternating.extrapolation import Extrapolation
 from provenmf.methods.alternating.starts import Init, start_pair
-from provenmf.methods.poisson.counts import Counts, counts_of
+from provenmf.methods.poisson.counts import Counts, mean
 from provenmf.methods.run import Callback, Run
 from provenmf.results import Solution, StopReason
 
@@ -61,7 +60,7 @@ def poisson_nmf(
     """
     rng = rng if rng is not None else np.random.default_rng(0)
     run = Run(max_iter, callback=callback, verbose=verbose, name="PoissonNMF")
-    counts = counts_of(blocks)
+    counts = Counts(blocks)
     weights, features, floor = starting_factors(counts, n_components, init, rng)
 
     exact = EXACT * counts.total()
@@ -71,7 +70,7 @@ def poisson_nmf(
     length = 0.0
     if run.saved is not None:
         arrays = run.saved["factors"]
-        weights, weights_ahead = (counts.placed(array) for array in (arrays[0], arrays[2]))
+        weights, weights_ahead = map(counts.blocks.place, (arrays[0], arrays[2]))
         features, features_ahead = arrays[1], arrays[3]
         divergences, length = run.saved["divergences"], run.saved["length"]
         best = weights_ahead, features
@@ -79,9 +78,9 @@ def poisson_nmf(
     run.keeps(
         lambda: {
             "factors": (
-                counts.brought(weights),
+                weights.array(),
                 features,
-                counts.brought(weights_ahead),
+                weights_ahead.array(),
                 features_ahead,
             ),
             "divergences": divergences,
@@ -92,7 +91,7 @@ def poisson_nmf(
     for _ in run:
         new_weights = counts.better_weights(features_ahead, weights_ahead, floor)
         ahead = partial(beyond, length=length, floor=floor)
-        candidate = counts.mapped(ahead, new_weights, weights) if length else new_weights
+        candidate = new_weights.map(ahead, weights) if length else new_weights
         improved, divergence = counts.better_features(candidate, features_ahead, floor)
         if divergence > divergences[-1]:
             weights_ahead, features_ahead = weights, features = best
@@ -119,20 +118,20 @@ def poisson_nmf(
 
 def starting_factors(
     counts: Counts, n_components: int | None, init: Init, rng: np.random.Generator
-) -> tuple[RowArray, Floats, float]:
+) -> tuple[Rows, Floats, float]:
     """Weights (n, k) and features (d, k) of equal mean, both above the floor that comes with them.
 
     Zeros are raised to a hundredth of the mean: a start must let every entry grow.
     """
-    given, found = start_pair(counts.blocks, n_components, init, rng)
+    given, found = start_pair(counts.given, n_components, init, rng)
     components = raised(found.astype(np.float64), float(found.mean(dtype=np.float64)))
     if given is None:
         weights = counts.best_weights(components)
     else:
-        weights = counts.placed(given.astype(np.float64))
-    weights = counts.mapped(partial(raised, mean=counts.mean(weights)), weights)
-    balance = float(np.sqrt(counts.mean(weights) / components.mean()))
-    weights = counts.mapped(lambda rows: rows / balance, weights)
+        weights = counts.blocks.place(given.astype(np.float64))
+    weights = weights.map(partial(raised, mean=mean(weights)))
+    balance = float(np.sqrt(mean(weights) / components.mean()))
+    weights = weights.map(lambda rows: rows / balance)
     features = np.ascontiguousarray(components.T) * balance
     return weights, features, FLOOR * float(features.mean())
 
@@ -154,7 +153,7 @@ def settled(divergences: list[float], tol: float) -> bool:
     return divergences[-1 - WINDOW] - divergences[-1] <= tol * abs(divergences[-1])
 
 
-def without_floor(counts: Counts, weights: RowArray, features: Floats, floor: float) -> Floats:
+def without_floor(counts: Counts, weights: Rows, features: Floats, floor: float) -> Floats:
     """The features, entries at the floor set to zero unless that raises the divergence."""
     cleaned = np.where(features <= floor * (1 + 1e-9), 0.0, features)
     before = counts.divergence(weights, features)

@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.certificate.measurement import Fit
-from provenmf.data import RowArray
-from provenmf.data.rows import of_each, total
+from provenmf.data import Rows
 from provenmf.errors import InvalidInput
 from provenmf.linalg.left_inverse import (
     LeftInverse,
@@ -113,7 +112,7 @@ def measured_model(fit: Fit, inverse: LeftInverse, peaks: Floats) -> Model:
         return scaled.sum(axis=0), np.einsum("ij,ij->j", scaled, scaled)
 
     (n, d), k = fit.given.shape, fit.n_components
-    means, squares = (sums / n for sums in total(moments, fit.weight_rows))
+    means, squares = (sums / n for sums in fit.weight_rows.sum(moments))
     unit = largest_row_sum(fit.components * peaks[:, None])
     return Model(
         k=k,
@@ -171,7 +170,7 @@ def correlation_check(fit: Fit) -> Check:
     return Check(name, PAPER, status, float(found[worst]), float(chance[worst]), note)
 
 
-def correlations_and_chance(weights: RowArray, failure: float) -> tuple[Floats, Floats]:
+def correlations_and_chance(weights: Rows, failure: float) -> tuple[Floats, Floats]:
     """Return absolute correlations of all pairs of columns, and bounds that chance respects.
 
     If the columns are independent, some correlation exceeds its bound with probability at most
@@ -190,7 +189,7 @@ def correlations_and_chance(weights: RowArray, failure: float) -> tuple[Floats, 
     exp(−L). Rare weights, whose few coincidences make large correlations, are thereby allowed for.
     The bound depends on the two sets of entries only, so the best shift may be taken.
     """
-    n, sums = total(lambda rows: (len(rows), rows.sum(axis=0, dtype=np.float64)), weights)
+    n, sums = weights.sum(lambda rows: (len(rows), rows.sum(axis=0, dtype=np.float64)))
     means, k = sums / n, len(sums)
     lowest, highest, size = _ends(weights, means)
     peaks = np.maximum(-lowest, highest)
@@ -207,7 +206,7 @@ def correlations_and_chance(weights: RowArray, failure: float) -> tuple[Floats, 
         ]
         return deviations.T @ deviations, (deviations**2).sum(axis=0), np.array(squares)
 
-    products, squared, squared_parts = total(moments, weights)
+    products, squared, squared_parts = weights.sum(moments)
     lengths = np.where(constant, 1.0, np.sqrt(squared))
     both = np.outer(lengths, lengths)
     L = math.log(4 * max(1, k * (k - 1) // 2) / failure)  # two parts and two tails for each pair
@@ -225,7 +224,7 @@ def correlations_and_chance(weights: RowArray, failure: float) -> tuple[Floats, 
     return (np.abs(products) / both)[pairs], (chance / both)[pairs]
 
 
-def _ends(weights: RowArray, means: Floats) -> tuple[Floats, Floats, Floats]:
+def _ends(weights: Rows, means: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the extreme deviations from the mean of each column, and its largest |entry|."""
 
     def of_rows(rows: NDArray[np.floating]) -> tuple[Floats, Floats, Floats]:
@@ -234,7 +233,7 @@ def _ends(weights: RowArray, means: Floats) -> tuple[Floats, Floats, Floats]:
         highest = deviations.max(axis=0, initial=-np.inf)
         return lowest, highest, np.abs(rows).max(axis=0, initial=0.0)
 
-    lowest, highest, size = zip(*of_each(of_rows, weights), strict=True)
+    lowest, highest, size = zip(*weights.each(of_rows), strict=True)
     return np.min(lowest, axis=0), np.max(highest, axis=0), np.max(size, axis=0)
 
 

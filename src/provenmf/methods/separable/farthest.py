@@ -27,15 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.budget import for_row_slices
-from provenmf.data import Block, Blocks
-from provenmf.data.base import ByRow
-from provenmf.data.parts import Part, Parts
+from provenmf.data import Block, Blocks, ByRow, Part, Rows
 from provenmf.linalg.norms import rows_of_a_slice, squared_row_norms
 from provenmf.linalg.orthogonal import ROUNDING, orthogonal_part, without_rounding
 from provenmf.linalg.storage import as_dense, is_sparse
 
 Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
+Indices = NDArray[np.intp]
 # One factor for each row of a block, from the block and what is given for its rows.
 Factors = Callable[..., Floats]
 # Scores of the rows of a slice and their slack after each step, from their squared distances, their
@@ -79,7 +77,7 @@ class FarthestRows:
         self._factors, self._given = factors, given
         self._origin: Floats | None = None
         self._longest: float | None = None
-        self._state: Parts | None = None
+        self._state: Rows | None = None
         self._projected = 0  # vectors of the basis that are projected out of the state
         self._points: dict[int, Floats] = {}
         self._known: dict[tuple[int, ...], Farthest] = {}
@@ -234,10 +232,10 @@ class FarthestRows:
 class Seen(NamedTuple):
     """Points that a pass fetches from a block, and which may be farthest after each step."""
 
-    rows: Rows
+    rows: Indices
     points: Floats
-    steps: Rows  # of each candidate: after which step,
-    candidates: Rows  # which row,
+    steps: Indices  # of each candidate: after which step,
+    candidates: Indices  # which row,
     raised: Floats  # and its squared distance plus its slack for rounding
     largest: Floats  # squared distance after each step
 
@@ -372,7 +370,7 @@ def places_in(rows: range, numbers: Iterable[int]) -> list[int]:
 
 # Row numbers of leaders, their scores, these with their slack, their values, and the largest score
 # of the block.
-Leaders = tuple[Rows, Floats, Floats, Floats, Floats]
+Leaders = tuple[Indices, Floats, Floats, Floats, Floats]
 
 
 class Chosen(NamedTuple):

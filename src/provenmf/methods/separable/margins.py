@@ -25,9 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.certificate.measurement import Fit
-from provenmf.data import Block, Blocks, RowArray
-from provenmf.data.parts import Parts
-from provenmf.data.rows import by_row
+from provenmf.data import Block, Blocks, Rows
 from provenmf.linalg.hull import Model, distances_to_hulls, product_rounding
 from provenmf.linalg.scaling import inverse_where_positive
 from provenmf.linalg.storage import as_dense
@@ -76,7 +74,7 @@ class Explanation:
         if self.factors is not None:
             self.distances[self.factors == 0] = 0.0
 
-    def _nearest(self) -> tuple[Floats, RowArray]:
+    def _nearest(self) -> tuple[Floats, Rows]:
         """Distances and weights: those that the fit knows, if its components are these rows.
 
         A component may have taken over the size of its weights there.
@@ -90,11 +88,11 @@ class Explanation:
         """Rounding errors of the measured distances, and how far weights are off the simplex."""
         k, d = self.components.shape
         corners = np.linalg.norm(self.components, axis=1)
-        reach = self.lengths + by_row(lambda weights: weights @ corners, self.weights)
+        reach = self.lengths + self.weights.array(lambda weights: weights @ corners)
         terms = product_rounding(k) + product_rounding(d) * (2 if self.scaled else 1)
         slack = terms * (EXPANDED if self.fit.blocks.is_sparse else 1.0) * reach
         if self.model != "cone":
-            excess = by_row(lambda weights: weights.sum(axis=1), self.weights) - 1
+            excess = self.weights.array(lambda weights: weights.sum(axis=1)) - 1
             off = np.abs(excess) if self.model == "hull" else np.maximum(excess, 0.0)
             slack += off * corners.max()
         return np.asarray(slack)
@@ -185,7 +183,7 @@ def vertices_are_no_rows(fit: Fit) -> tuple[Check, ...]:
     return (Check(ARE_ROWS, "definition", "fails", note=note, in_words=words),)
 
 
-Rows = NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 MARGIN = "anchors survive the residual"
 ANCHOR = "a row taken as a pure example of a component"
@@ -219,7 +217,7 @@ class Margins:
 
 def anchor_margins(
     blocks: Blocks,
-    anchors: Rows,
+    anchors: Indices,
     lengths: Floats,
     *,
     radius: float,
@@ -245,12 +243,12 @@ def anchor_margins(
     )
     slack = 2 * product_rounding(blocks.n_columns) * lengths * factors
 
-    def farthest(which: Rows, directions: Floats) -> tuple[Floats, Floats]:
+    def farthest(which: Indices, directions: Floats) -> tuple[Floats, Floats]:
         best, rows = np.full(len(which), -np.inf), np.zeros(len(which), dtype=np.intp)
 
         def highest(
             block: Block, factor: Floats, rounding: Floats, near: tuple[NDArray[np.bool_], Floats]
-        ) -> tuple[Floats, Rows]:
+        ) -> tuple[Floats, Indices]:
             if not block.shape[0]:
                 return np.full(len(which), -np.inf), np.zeros(len(which), dtype=np.intp)
             along = np.asarray(block @ directions.T, dtype=np.float64) * factor[:, None]
@@ -274,13 +272,13 @@ def anchor_margins(
 
 def near_rows(
     blocks: Blocks,
-    anchors: Rows,
+    anchors: Indices,
     points: Floats,
     factors: Floats,
     lengths: Floats,
     *,
     radius: float,
-) -> tuple[Parts, int, float]:
+) -> tuple[Rows, int, float]:
     """Which rows (n, k) lie within the radius of which anchor, or are not looked at.
 
     They stay where the rows are, as the first array of each part. Then, how many lie there beside

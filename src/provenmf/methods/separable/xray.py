@@ -37,9 +37,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from provenmf.certificate.measurement import Fit
-from provenmf.data import Block, Blocks, RowArray
-from provenmf.data.base import ByRow
-from provenmf.data.parts import Part, Parts
+from provenmf.data import Block, Blocks, ByRow, Part, Rows
 from provenmf.linalg.nnls import nonnegative_least_squares
 from provenmf.linalg.norms import row_sums, squared_residual_rows, squared_row_norms
 from provenmf.linalg.orthogonal import ROUNDING, first_largest, without_rounding
@@ -162,15 +160,13 @@ class XRAY(AnchorFactorizer):
             verbose=self.verbose,
         )
 
-    def _final_weights(self, blocks: Blocks, solution: Solution) -> RowArray:
-        known: RowArray | None = solution.weights
+    def _final_weights(self, blocks: Blocks, solution: Solution) -> Rows:
+        known: Rows | None = solution.weights
         if known is None:
             return super()._final_weights(blocks, solution)
         # The last projection solved the same problem.
         dtype = blocks.dtype
-        if isinstance(known, Parts):
-            return known.mapped(lambda weights: weights.astype(dtype, copy=False))
-        return known.astype(dtype, copy=False)
+        return known.map(lambda weights: weights.astype(dtype, copy=False))
 
     def _certify(self, fit: Fit) -> Certificate:
         return guarantee.certify_cone(fit)
@@ -215,8 +211,8 @@ def xray(
     state = blocks.keep(_begin, numbers, *known)
     run.keeps(
         lambda: {
-            "weights": state.rows(lambda part: part[2]),
-            "residual": state.rows(lambda part: part[3]),
+            "weights": state.array(lambda part: part[2]),
+            "residual": state.array(lambda part: part[3]),
             "anchors": anchors,
             "chosen_with": chosen_with,
             "random": rng.bit_generator.state,
@@ -246,9 +242,7 @@ def xray(
     solution = anchor_solution(blocks, anchors, [*chosen_with, left], n_components, run)
     if len(solution.components) != len(anchors):
         return solution
-    if blocks.elsewhere:
-        return replace(solution, weights=state.mapped(lambda part: np.ascontiguousarray(part[2])))
-    return replace(solution, weights=np.ascontiguousarray(state.rows(lambda part: part[2])))
+    return replace(solution, weights=state.map(lambda part: np.ascontiguousarray(part[2])))
 
 
 def _begin(block: Block, rows: range, *known: Floats) -> Part:
@@ -309,17 +303,17 @@ def _along(ray: Floats) -> Callable[[Block, Part], Floats]:
 
 
 def _greedily(
-    blocks: Blocks, state: Parts, components: Floats
+    blocks: Blocks, state: Rows, components: Floats
 ) -> tuple[Callable[[Block, Floats], Floats], Floats]:
     """Scores of rows by what they explain of all residuals, and how to look them up."""
-    lengths, weights = (state.rows(itemgetter(place)) for place in (0, 2))
+    lengths, weights = (state.array(itemgetter(place)) for place in (0, 2))
     energy = _positive_energy(blocks, weights, _products(blocks, components))
     return (lambda _, scores: scores.copy()), energy / np.where(lengths > 0, lengths, np.inf)
 
 
 def _exterior_row(
     blocks: Blocks,
-    state: Parts,
+    state: Rows,
     components: Floats,
     farthest: Chosen,
     variant: Variant,
@@ -329,7 +323,7 @@ def _exterior_row(
     d = blocks.n_columns
     if variant == "max":
         return farthest.values[:d], farthest.values[d:]
-    weights, residual = (state.rows(itemgetter(place)) for place in (2, 3))
+    weights, residual = (state.array(itemgetter(place)) for place in (2, 3))
     if variant == "rand":
         row = int(rng.choice(np.flatnonzero(residual > 0)))
     else:

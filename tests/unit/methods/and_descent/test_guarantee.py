@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from provenmf import AND
-from provenmf.data.parts import LocalParts
+from provenmf.data import LocalRows
 from provenmf.datasets.and_descent import sample_sparse_binary, start_nearby, topic_components
 from provenmf.methods.and_descent.guarantee import (
     NONZERO,
@@ -21,7 +21,7 @@ from provenmf.methods.and_descent.guarantee import (
 def test_definition_1_by_hand():
     weights = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.5], [0.0, 0.0]])
     # Δ = [[2, 0.5], [0.5, 1.25]] / 4, D = 2
-    c = general_correlation(weights)
+    c = general_correlation(LocalRows.of(weights))
     assert c.r == 1.5
     assert c.k == pytest.approx(0.5 * 2 / 2)
     assert c.m == pytest.approx(0.125 * 4)
@@ -31,7 +31,7 @@ def test_definition_1_by_hand():
 
 def test_definition_1_holds_for_the_measured_numbers():
     weights = np.random.default_rng(0).dirichlet(np.full(6, 0.3), 500)
-    c = general_correlation(weights)
+    c = general_correlation(LocalRows.of(weights))
     moments = weights.T @ weights / 500
     off = moments[~np.eye(6, dtype=bool)]
     assert np.diag(moments).max() <= 2 * c.k / 6 * (1 + 1e-12)
@@ -43,15 +43,15 @@ def test_moments_of_the_dirichlet_distribution():
     """E[x_i x_j] = s/((s+1)D²): Proposition 1 of the paper states something else."""
     D, s = 10, 2.0
     weights = np.random.default_rng(0).dirichlet(np.full(D, s / D), 200_000)
-    c = general_correlation(weights)
+    c = general_correlation(LocalRows.of(weights))
     assert c.m == pytest.approx(s / (s + 1), rel=0.05)
 
 
 def test_decay_order():
     uniform = (np.arange(1, 1001) / 1000)[:, None]
-    assert decay_order(uniform) == pytest.approx(1.0)
-    assert decay_order(uniform ** (1 / 3)) == pytest.approx(3.0)
-    assert decay_order(np.array([[1.0], [0.0], [1.0]])) == math.inf
+    assert decay_order(LocalRows.of(uniform)) == pytest.approx(1.0)
+    assert decay_order(LocalRows.of(uniform ** (1 / 3))) == pytest.approx(3.0)
+    assert decay_order(LocalRows.of(np.array([[1.0], [0.0], [1.0]]))) == math.inf
 
 
 def test_ratios_by_hand():
@@ -101,10 +101,8 @@ def by_sorting(weights):
 
 
 def in_parts(weights, rng):
-    parts = LocalParts()
-    for part in np.split(weights, np.sort(rng.integers(0, len(weights) + 1, 4))):
-        parts.append(part)
-    return parts
+    parts = np.split(weights, np.sort(rng.integers(0, len(weights) + 1, 4)))
+    return LocalRows(len(weights), parts)
 
 
 @pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
@@ -113,5 +111,5 @@ def test_counts_find_the_least(draw):
     for n in (1, 2, 50, 2000):
         weights = draw(rng, (n, 3))
         weights[0] = 1.0
-        assert decay_order(weights) == by_sorting(weights)
+        assert decay_order(LocalRows.of(weights)) == by_sorting(weights)
         assert decay_order(in_parts(weights, rng)) == pytest.approx(by_sorting(weights), rel=1e-11)

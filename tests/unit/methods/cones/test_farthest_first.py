@@ -67,7 +67,7 @@ def test_rows_of_zeros_are_never_chosen_and_have_no_label():
     found = list(farthest_first(blocks, lengths, 0, DECIMALS, range(8)))
     assert [row for row, _, _ in found] == [0, 1, 2]
     labels, _ = nearest_centroid(blocks, lengths, np.array([c for _, c, _ in found]), DECIMALS)
-    assert labels.rows().tolist() == [0, 1, 2, -1, -1, 0, 1, 2]
+    assert labels.array().tolist() == [0, 1, 2, -1, -1, 0, 1, 2]
 
 
 def test_angles_never_increase():

@@ -3,8 +3,7 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.certificate.measurement import Fit
-from provenmf.data import as_blocks
-from provenmf.data.parts import LocalParts
+from provenmf.data import LocalRows, as_blocks
 from provenmf.datasets.purification import (
     noisy_sample,
     orthogonal_array_weights,
@@ -156,7 +155,7 @@ def test_chance_is_bounded_for_any_two_columns_in_random_order():
         exceeded = 0
         for _ in range(400):
             shuffled = np.column_stack([columns[:, 0], rng.permutation(columns[:, 1])])
-            found, chance = correlations_and_chance(shuffled, 0.1)
+            found, chance = correlations_and_chance(LocalRows.of(shuffled), 0.1)
             exceeded += int((found > chance).any())
         assert exceeded <= 40
 
@@ -164,11 +163,9 @@ def test_chance_is_bounded_for_any_two_columns_in_random_order():
 def test_correlations_of_parts_are_those_of_the_array():
     weights = np.random.default_rng(9).standard_exponential((50, 4))
     weights[:, 3] = 0.7  # a constant column
-    parts = LocalParts()
-    for some in np.split(weights, [20, 20, 31]):
-        parts.append(some)
+    parts = LocalRows(len(weights), np.split(weights, [20, 20, 31]))
     for whole, of_parts in zip(
-        correlations_and_chance(weights, 0.1), correlations_and_chance(parts, 0.1)
+        correlations_and_chance(LocalRows.of(weights), 0.1), correlations_and_chance(parts, 0.1)
     ):
         np.testing.assert_allclose(of_parts, whole, rtol=1e-12, atol=1e-15)
 

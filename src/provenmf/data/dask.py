@@ -1,0 +1,699 @@
+"""A Dask array or frame: every chunk is worked on where it is stored, and only results travel.
+
+Passes run on whatever scheduler is active: threads of this process, or the cluster of the current
+`distributed.Client`. A pass is one graph of delayed tasks. On a cluster the chunks are persisted if
+they fit into the workers' memory, and a task takes several neighboring chunks of one worker.
+Chunks are added up in the binary tree of `tree_sum`, and a task takes an aligned run of 2^j chunks:
+sums do not depend on the number of workers or on the chunks of a task.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from operator import getitem
+from pickle import PicklingError
+from typing import Any, Literal
+from uuid import uuid4
+
+import numpy as np
+import scipy.sparse as sp
+from dask.base import compute, get_scheduler
+from dask.delayed import Delayed, delayed
+from numpy.typing import NDArray
+
+from provenmf.budget import at_most
+from provenmf.data.base import (
+    Block,
+    Blocks,
+    ByRow,
+    LocalRows,
+    Part,
+    Progress,
+    Rows,
+    joined,
+    part_of,
+    tree_sum,
+)
+from provenmf.errors import ClusterLost, InvalidInput, warn_user
+from provenmf.linalg.storage import (
+    NUMBERS,
+    float_type,
+    in_row_order,
+    numbers_among_objects,
+    own_rows,
+    plain,
+)
+
+# The chunks may take this share of the workers' memory; the rest is for results.
+SHARE = 0.5
+# A pass has at least this many tasks for each thread of the workers, so that they finish together.
+TASKS_PER_THREAD = 4
+# The sums of this many tasks are added up by one; a power of two, see `tree_sum`.
+FAN_IN = 8
+# A function that takes more bytes than this in all tasks together travels as a task of its own.
+BYTES_IN_TASKS = 1 << 20
+# Seconds between two looks at workers that take long, and how long to wait for one that works.
+LOOK, PATIENCE = 2.0, 120.0
+
+Result = Literal["list", "sum", "both"]
+
+
+class DaskBlocks(Blocks):
+    """Row chunks of a Dask array, dense or sparse in any format, or of a Dask frame."""
+
+    def __init__(
+        self, array: Any, *, block_rows: int | None = None, progress: Progress | None = None
+    ) -> None:
+        given = _matrix(array)
+        self.is_sparse = sp.issparse(given._meta)
+        self._array = rows = _in_rows(given, self.is_sparse, block_rows)
+        super().__init__(rows.shape, rows.dtype, max(rows.chunks[0]), progress)
+        self._ranges = _ranges(rows.chunks[0])
+        self._chunks: list[Any] = []
+        self._run = 1  # chunks of one task
+        self.may_differ = True
+        self._client = active_client()
+        self.on_workers = self._client is not None
+        if self._client is None:
+            if "distributed" in sys.modules and _futures_in(given):
+                raise ClusterLost(
+                    "X is a Dask array with chunks on the workers of a cluster, and there is no "
+                    "client of it: make a distributed.Client and X again"
+                )
+            self._chunks = rows.to_delayed().ravel().tolist()
+        else:
+            with _sending("X, a Dask array,"):
+                self._settle(self._client, given)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a function on a worker may ask of these blocks: sizes, not rows."""
+        names = ("shape", "dtype", "is_sparse", "block_rows")
+        return {name: getattr(self, name) for name in names}
+
+    def _settle(self, client: Any, given: Any) -> None:
+        """Persist the chunks on the workers if they fit, so that no pass makes them again."""
+        rows, there = self._array, _futures_in(given)
+        for future in there:
+            if future.status == "error":
+                future.result()  # Dask would only say that the chunk was lost
+        if not _threads(client):  # a cluster may grow with its work
+            with _losses_named():
+                _wait(client, [client.compute(rows.to_delayed()[0, 0])])
+        size, room = _stored_bytes(client, rows), _memory(client)
+        fits = size <= SHARE * room
+        if not fits and len(there) < given.npartitions:
+            warn_user(
+                RuntimeWarning(
+                    f"X takes {size / 1e9:.2f} GB, and the workers have {room / 1e9:.2f} GB: its "
+                    "chunks are read or computed again in every pass. Add workers, or store X in a "
+                    "form that is quick to read"
+                )
+            )
+            self._chunks = rows.to_delayed().ravel().tolist()
+            return
+        kept = client.persist(rows)
+        by_key = {future.key: future for future in _futures_in(kept)}
+        self._chunks = [by_key[key] for [key] in kept.__dask_keys__()]
+        self.may_differ = False
+        with _losses_named():
+            _wait(client, self._chunks)
+            holders = client.who_has(self._chunks)
+        if fits:
+            homes = [next(iter(holders.get(chunk.key) or ()), "") for chunk in self._chunks]
+            self._run = chunks_of_a_task(homes, TASKS_PER_THREAD * _threads(client))
+
+    def in_blocks_of(self, rows: int) -> DaskBlocks:
+        """Return these blocks: chunks stay as they are."""
+        return self
+
+    def ranges(self) -> Iterator[tuple[int, int]]:
+        """Yield the first and last-plus-one row of each chunk."""
+        return iter(self._ranges)
+
+    def read(self, start: int, stop: int) -> Block:
+        """Return rows start … stop−1, transferred to this process."""
+        return self.take(np.arange(start, stop))
+
+    def take(self, rows: NDArray[np.intp]) -> Block:
+        """Return the given rows, transferred to this process."""
+        rows = np.asarray(rows)
+        chunk = np.searchsorted([stop for _, stop in self._ranges], rows, side="right")
+        tasks = [
+            delayed(getitem, pure=False)(self._chunks[i], rows[chunk == i] - self._ranges[i][0])
+            for i in np.unique(chunk).tolist()
+        ]
+        found = self._results(tasks)
+        if not found:
+            shape = 0, self.n_columns
+            return sp.csr_array(shape, dtype=self.dtype) if self.is_sparse else np.empty(shape)
+        order = np.argsort(np.argsort(chunk, kind="stable"), kind="stable")
+        if self.is_sparse:
+            return sp.csr_array(sp.vstack(found, format="csr"))[order]
+        return np.concatenate(found)[order]
+
+    def in_double_precision(self) -> DaskBlocks:
+        """Return the same chunks, converted where they are stored."""
+        return DaskBlocks(self._array.astype(np.float64), progress=self.progress)
+
+    def each(self, function: Callable[..., Any], *by_row: ByRow) -> Iterator[tuple[int, int, Any]]:
+        """Apply `function` to all chunks in parallel and yield the results in row order."""
+        lists = self._results(self._tasks("list", function, by_row))
+        found = (result for some in lists for result in some)
+        self._report()
+        for (start, stop), result in zip(self._ranges, found, strict=True):
+            yield start, stop, result
+
+    def keep(self, function: Callable[..., Any], *by_row: ByRow) -> Rows:
+        """Store what `function` returns for each chunk, on the workers if there are any."""
+        if self._client is None:
+            return super().keep(function, *by_row)
+        return self._rows(self._futures(self._tasks("list", function, by_row)))
+
+    def place(self, values: NDArray[Any]) -> Rows:
+        """Store an array beside the chunks."""
+        if self._client is None:
+            return super().place(values)
+        tasks = [delayed(_value, pure=False)(some) for some in self._slices(values)]
+        return self._rows(self._futures(tasks))
+
+    def map_reduce(self, function: Callable[..., Any], *by_row: ByRow) -> Any:
+        """Add up what `function` returns for each chunk; neighbors are added where they are."""
+        [whole] = self._results([_added(self._tasks("sum", function, by_row))])
+        self._report()
+        return whole
+
+    def sum_and_keep(self, function: Callable[..., Any], *by_row: ByRow) -> tuple[Any, Rows]:
+        """Add up one result of each chunk and store the other."""
+        tasks = self._tasks("both", function, by_row)
+        root = _added([delayed(getitem, pure=False)(task, 0) for task in tasks])
+        kept = [delayed(getitem, pure=False)(task, 1) for task in tasks]
+        if self._client is None:
+            whole, *lists = self._results([root, *kept])
+            parts = (part for some in lists for part in some)
+            return whole, LocalRows(self.n_rows, parts, self.room_for_parts)
+        whole, *futures = self._futures([root, *kept])
+        return _gathered(self._client, [whole])[0], self._rows(futures)
+
+    def map_rows(self, function: Callable[..., Any], *by_row: ByRow) -> NDArray[Any]:
+        """Return one result for each row, transferred to this process."""
+        return joined(self.n_rows, (found for _, _, found in self.each(function, *by_row)))
+
+    def _tasks(
+        self, result: Result, function: Callable[..., Any], by_row: Sequence[ByRow]
+    ) -> list[Delayed]:
+        """Return one task for each run of chunks."""
+        runs = range(0, len(self._chunks), self._run)
+        call = self._shared(function, len(runs))
+        lists = [
+            values.futures if isinstance(values, WorkerRows) else self._slices(values)
+            for values in by_row
+        ]
+        tasks = []
+        for number, first in enumerate(runs):
+            chunks = self._chunks[first : first + self._run]
+            parts = (some[number] for some in lists)
+            tasks.append(delayed(_run, pure=False)(call, result, len(chunks), *chunks, *parts))
+        return tasks
+
+    def _shared(self, function: Callable[..., Any], tasks: int) -> Any:
+        """Return a function as the tasks of a pass take it."""
+        if self._client is None:
+            return Held(function)
+        return _packed_for(function, tasks)
+
+    def _slices(self, values: ByRow) -> list[Held]:
+        """Return the parts of an array for each task."""
+        pack = Held if self._client is None else Packed
+        parts = [part_of(values, i, a, b) for i, (a, b) in enumerate(self._ranges)]
+        return [pack(parts[i : i + self._run]) for i in range(0, len(parts), self._run)]
+
+    def _rows(self, futures: list[Any]) -> WorkerRows:
+        self._report()
+        return WorkerRows(self._client, futures, self._ranges, self._run)
+
+    def _futures(self, tasks: Sequence[Delayed]) -> list[Any]:
+        return _sent(self._client, tasks)
+
+    def _results(self, tasks: Sequence[Delayed]) -> list[Any]:
+        """Return what the tasks return."""
+        if self._client is not None:
+            return _gathered(self._client, _sent(self._client, tasks))
+        return list(compute(*tasks, scheduler=_local_scheduler()))
+
+    def _report(self) -> None:
+        if self.progress is not None:
+            self.progress(self.n_rows, self.n_rows)
+
+
+class WorkerRows(Rows):
+    """Parts on the workers; should one die, they are computed again from what they came from.
+
+    Parameters
+    ----------
+    client : of the cluster.
+    futures : lists of parts, one list for each task of a pass.
+    ranges : rows of each chunk.
+    run : chunks of a task.
+    """
+
+    def __init__(
+        self, client: Any, futures: list[Any], ranges: list[tuple[int, int]], run: int
+    ) -> None:
+        self._client, self.futures, self._ranges, self._run = client, futures, ranges, run
+        self.n_rows = ranges[-1][1]
+        self._whole: NDArray[Any] | None = None
+
+    @property
+    def is_here(self) -> bool:  # type: ignore[override]
+        """Whether the parts have been transferred to this process."""
+        return self._whole is not None
+
+    def __len__(self) -> int:
+        return len(self._ranges)
+
+    def __getitem__(self, number: int) -> Part:
+        group, place = divmod(number, self._run)
+        [part] = _gathered(self._client, [self._client.submit(getitem, self.futures[group], place)])
+        found: Part = part
+        return found
+
+    def each(self, function: Callable[..., Any], *others: Rows) -> Iterator[Any]:
+        """Apply the function on the workers and transfer the results."""
+        lists = _gathered(self._client, _sent(self._client, self._tasks("list", function, others)))
+        return (result for some in lists for result in some)
+
+    def sum(self, function: Callable[..., Any], *others: Rows) -> Any:
+        """Add up on the workers."""
+        root = _added(self._tasks("sum", function, others))
+        return _gathered(self._client, _sent(self._client, [root]))[0]
+
+    def map(self, function: Callable[..., Any], *others: Rows) -> WorkerRows:
+        """Return new parts on the workers."""
+        futures = _sent(self._client, self._tasks("list", function, others))
+        return WorkerRows(self._client, futures, self._ranges, self._run)
+
+    def array(self, function: Callable[[Any], NDArray[Any]] | None = None) -> NDArray[Any]:
+        """Transfer the parts, one list after the other."""
+        if function is not None:
+            return self.map(function).array()
+        if self._whole is None:
+            lists = (_gathered(self._client, [future])[0] for future in self.futures)
+            self._whole = joined(self.n_rows, (part for some in lists for part in some))
+        return self._whole
+
+    def as_dask(self, columns: int, dtype: np.dtype[Any]) -> Any:
+        """Return the rows as a Dask array in the chunks of the matrix."""
+        from dask import array
+
+        pieces = []
+        for number, (start, stop) in enumerate(self._ranges):
+            group, place = divmod(number, self._run)
+            part = delayed(getitem)(self.futures[group], place)
+            pieces.append(array.from_delayed(part, (stop - start, columns), dtype))
+        return array.concatenate(pieces)
+
+    def _tasks(
+        self, result: Result, function: Callable[..., Any], others: Sequence[Rows]
+    ) -> list[Delayed]:
+        call = _packed_for(function, len(self.futures))
+        lists = zip(self.futures, *(_futures_of(other) for other in others), strict=True)
+        return [delayed(_run, pure=False)(call, result, 0, *parts) for parts in lists]
+
+
+def _futures_of(rows: Rows) -> list[Any]:
+    if not isinstance(rows, WorkerRows):
+        raise TypeError("rows on the workers and rows of this process do not go together")
+    return rows.futures
+
+
+# Tasks
+
+
+class Held:
+    """A value for tasks of this process; Dask does not look into it, as it would into a list."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def value(self) -> Any:
+        """Return the value."""
+        return self._value
+
+
+class Packed(Held):
+    """A value for tasks of other processes, pickled once for all of them.
+
+    The scheduler passes on the bytes; it would unpack and pack functions for every task.
+    """
+
+    def __init__(self, value: Any) -> None:
+        from distributed.protocol import pickle
+
+        buffers: list[Any] = []
+        self._frame = pickle.dumps(value, buffer_callback=buffers.append)  # type: ignore[no-untyped-call]
+        self._buffers = [bytearray(buffer) for buffer in buffers]  # arrays can be written to
+
+    def __len__(self) -> int:
+        return len(self._frame) + sum(map(len, self._buffers))
+
+    def value(self) -> Any:
+        """Unpack the value."""
+        from distributed.protocol import pickle
+
+        return pickle.loads(self._frame, buffers=self._buffers)  # type: ignore[no-untyped-call]
+
+
+def _packed_for(function: Callable[..., Any], tasks: int) -> Any:
+    """Return a function for tasks on workers: packed with each of them, or once if it is large."""
+    packed = Packed(function)
+    if len(packed) * tasks <= BYTES_IN_TASKS:
+        return packed
+    return delayed(packed, name=f"provenmf-{uuid4().hex}", traverse=False)
+
+
+def _run(call: Held, result: Result, n_chunks: int, *values: Any) -> Any:
+    """Call a function for each of some chunks, given first, and their parts, given as lists.
+
+    BLAS gets one thread: the scheduler keeps the cores busy with other tasks.
+    """
+    function = call.value()
+    chunks = [values[:n_chunks]] if n_chunks else []
+    lists = (_value(some) if isinstance(some, Held) else some for some in values[n_chunks:])
+    with at_most(1):
+        found = (function(*map(aligned, given)) for given in zip(*chunks, *lists, strict=True))
+        if result == "list":
+            return list(found)
+        if result == "sum":
+            return tree_sum(found)
+        kept = []
+
+        def summands() -> Iterator[Any]:
+            for summand, part in found:
+                kept.append(part)
+                yield summand
+
+        return tree_sum(summands()), kept
+
+
+def _value(held: Held) -> Any:
+    return held.value()
+
+
+def _added(tasks: list[Delayed]) -> Delayed:
+    """Return the task that adds up what the tasks return, in a tree of tasks."""
+    while len(tasks) > 1:
+        groups = (tasks[i : i + FAN_IN] for i in range(0, len(tasks), FAN_IN))
+        tasks = [delayed(_sum, pure=False)(*some) for some in groups]
+    return tasks[0]
+
+
+def _sum(*values: Any) -> Any:
+    return tree_sum(values)
+
+
+def aligned(value: Any) -> Any:
+    """Return arrays that begin at an address the processor prefers.
+
+    Arrays from another worker may begin anywhere in its message. W'W of such an array is another
+    routine of BLAS, which rounds differently: a lost worker would change the last bits.
+    """
+    if isinstance(value, np.ndarray):
+        return np.require(value, requirements="A")
+    if isinstance(value, tuple):
+        return tuple(map(aligned, value))
+    if sp.issparse(value):
+        arrays = value.data, value.indices, value.indptr
+        if not all(array.flags.aligned for array in arrays):
+            return type(value)(aligned(arrays), shape=value.shape)
+    return value
+
+
+def chunks_of_a_task(homes: Sequence[str], tasks: int) -> int:
+    """Return 2^j, the number of neighboring chunks that a task takes.
+
+    At least `tasks` tasks remain, and at least three of four runs have all chunks on one worker.
+    """
+    run = 1
+    while len(homes) >= 2 * run * tasks:
+        pieces = [homes[i : i + 2 * run] for i in range(0, len(homes), 2 * run)]
+        if sum(len(set(piece)) == 1 for piece in pieces) < 0.75 * len(pieces):
+            break
+        run *= 2
+    return run
+
+
+# Chunks
+
+
+def _matrix(array: Any) -> Any:
+    """Return a Dask array of two axes and known shape, or say what is needed."""
+    frame = hasattr(array, "to_dask_array")
+    if isinstance(array, Delayed) or not (frame or hasattr(array, "chunks")):
+        raise InvalidInput(
+            f"X is a Dask {type(array).__name__}: give a Dask array or frame (see "
+            "dask.array.from_delayed)"
+        )
+    if frame:  # its columns are the features
+        array = array.to_dask_array(lengths=True)
+    # Chunks of objects may hold Python's numbers, as frames of pandas' own types do.
+    numbers = array.dtype.kind in NUMBERS + "O"
+    if array.ndim != 2 or not numbers or np.isnan(array.shape).any():
+        raise InvalidInput(
+            f"X is a Dask array of shape {array.shape} and type {array.dtype}; a real matrix "
+            "of known shape is needed (see dask.array.Array.compute_chunk_sizes)"
+        )
+    if len(array.chunks[1]) > 1:
+        warn_user(
+            RuntimeWarning(
+                f"X's columns are in {len(array.chunks[1])} chunks: they are joined to whole "
+                "rows, which moves them between workers; make X with chunks=(rows, -1)"
+            )
+        )
+    return array
+
+
+def _in_rows(array: Any, sparse: bool, block_rows: int | None) -> Any:
+    """Return the array in chunks of whole rows, none of them empty."""
+    dtype = np.dtype(float) if array.dtype == object else float_type(array.dtype)
+    meta = sp.csr_array((0, 0)) if sparse else np.empty((0, 0), dtype)
+    array = array.map_blocks(_as_rows, dtype, sparse, dtype=dtype, meta=meta)
+    some = tuple(rows for rows in array.chunks[0] if rows)  # chunks may be empty
+    return array.rechunk({0: block_rows or some or array.chunks[0], 1: -1})
+
+
+def _as_rows(chunk: object, dtype: np.dtype[Any], sparse: bool, block_info: Any = None) -> Block:
+    """Return a chunk as an array of numbers, or as sparse rows in canonical order."""
+    if sparse != sp.issparse(chunk):
+        raise InvalidInput(
+            f"X is a Dask array with a chunk of type {type(chunk).__name__} that is declared "
+            f"{'sparse' if sparse else 'dense'}: give the array the right meta, for sparse chunks "
+            "meta=scipy.sparse.csr_array((0, 0))"
+        )
+    place, shape = block_info[0]["chunk-location"], block_info[None]["chunk-shape"]
+    try:
+        rows = own_rows(chunk).astype(dtype, copy=False) if sparse else _numbers(chunk, dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInput(
+            f"chunk {place} of X, a Dask array, is not an array of numbers ({error}): see "
+            "how it is computed"
+        ) from error
+    if rows.shape != shape:
+        raise InvalidInput(
+            f"chunk {place} of X, a Dask array, has shape {rows.shape} and is declared {shape}: "
+            "give the array the right chunks"
+        )
+    return rows
+
+
+def _numbers(chunk: object, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return the numbers of a chunk, whatever was declared."""
+    values = np.asarray(plain(chunk))  # numpy alone would drop masks and imaginary parts
+    if values.dtype == object:
+        values = numbers_among_objects(values)
+    float_type(values.dtype)
+    return in_row_order(np.asarray(values, dtype=dtype))
+
+
+def _ranges(lengths: Sequence[int]) -> list[tuple[int, int]]:
+    stops = np.cumsum(lengths)
+    return list(zip((stops - lengths).tolist(), stops.tolist(), strict=True))
+
+
+# The cluster
+
+
+def active_client() -> Any:
+    """Return the client of a cluster, if that is where Dask computes now."""
+    owner = getattr(_scheduler(), "__self__", None)
+    return owner if type(owner).__module__.startswith("distributed.") else None
+
+
+def _scheduler() -> Any:
+    """Return what computes Dask's graphs now, None where nobody chose it."""
+    try:
+        return get_scheduler()
+    except (RuntimeError, ValueError) as error:  # no client, an asynchronous one, a strange name
+        raise InvalidInput(
+            f"X is a Dask array, and Dask has nothing to compute it with ({error!s:.200}): make X "
+            "again with a distributed.Client that is open and not asynchronous, or without one"
+        ) from error
+
+
+def _local_scheduler() -> Any:
+    """Return Dask's scheduler of this process: threads, unless the user chose another one.
+
+    Dask's processes are started anew for each pass, which takes longer than the pass.
+    """
+    from dask import multiprocessing, threaded
+
+    given = _scheduler()
+    return threaded.get if given in (None, multiprocessing.get) else given
+
+
+def _sent(client: Any, tasks: Sequence[Delayed]) -> list[Any]:
+    """Return futures of the tasks, which go to the scheduler in one message."""
+    if client.status in ("closing", "closed"):
+        raise ClusterLost(
+            "the Dask client is closed, and with it what was on the workers, such as weights: "
+            "read them before it is closed, or fit again"
+        )
+    with _losses_named():
+        futures: list[Any] = client.compute(list(tasks))
+    return futures
+
+
+def _gathered(client: Any, futures: Sequence[Any]) -> list[Any]:
+    """Return results, or an error that says what was lost."""
+    if client.status in ("closing", "closed"):
+        _sent(client, ())
+    with _losses_named():
+        _wait(client, futures)
+        found: list[Any] = client.gather(list(futures))
+    return found
+
+
+def _wait(client: Any, futures: Sequence[Any]) -> None:
+    """Wait until all are done or failed, as long as there are workers that take them.
+
+    Dask itself waits for ever for workers that are gone, paused, or not as a task wants them.
+    """
+    library = _distributed()
+    waited = 0.0
+    while True:
+        try:
+            with client.as_current(), _aside():
+                library.wait(futures, timeout=LOOK)
+            return
+        except library.TimeoutError:
+            trouble = _trouble(client)
+        if trouble and not waited:
+            warn_user(RuntimeWarning(f"{trouble}; waiting {PATIENCE:.0f} s for one"))
+        waited = waited + LOOK if trouble else 0.0
+        if waited > PATIENCE:
+            raise ClusterLost(
+                f"{trouble}, for more than {PATIENCE:.0f} s: see that workers run, have memory and "
+                "the resources that X asks for, and fit again; with the checkpoint of this fit it "
+                "goes on where it was"
+            )
+
+
+def _trouble(client: Any) -> str:
+    """Say why nothing is computed now, if that is so."""
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    running = [name for name, each in workers.items() if each.get("status") != "paused"]
+    if not running:
+        which = f"all {len(workers)} workers are paused" if workers else "there are no workers"
+        return f"the Dask cluster computes nothing, since {which}"
+    if not any(client.processing(running).values()):
+        return "none of the workers of the Dask cluster takes a task of this fit"
+    return ""
+
+
+@contextmanager
+def _aside() -> Iterator[None]:
+    """Leave the thread to other tasks while a task waits for them, if this is a task."""
+    library = _distributed()
+    try:
+        library.get_worker()
+        library.secede()
+    except (ValueError, KeyError):  # this is no task, or has stepped aside already
+        yield
+        return
+    try:
+        yield
+    finally:
+        library.rejoin()
+
+
+@contextmanager
+def _losses_named() -> Iterator[None]:
+    """Let Dask's errors about lost workers and results say what to do."""
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker
+    from distributed.comm.core import CommClosedError
+
+    try:
+        yield
+    except (CancelledError, KilledWorker, CommClosedError) as error:
+        words = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ClusterLost(
+            f"the Dask cluster lost a part of X or of the work ({words:.300}): "
+            "see that scheduler and workers run and have memory, make the array again, and fit "
+            "again; with the checkpoint of this fit it goes on where it was"
+        ) from error
+
+
+@contextmanager
+def _sending(what: str) -> Iterator[None]:
+    """Name what cannot be sent to the workers."""
+    try:
+        yield
+    except (TypeError, AttributeError, PicklingError) as error:
+        words = " ".join(str(error).split())
+        if not re.search("pickle|serialize", words):
+            raise
+        raise InvalidInput(
+            f"{what} cannot be sent to the workers ({words:.200}): make it from functions and "
+            "data that pickle takes, without locks, open files and the like"
+        ) from error
+
+
+def _futures_in(array: Any) -> list[Any]:
+    """Return what of an array is on the workers, or on its way there."""
+    with _losses_named():
+        return list(_distributed().futures_of(array))
+
+
+def _stored_bytes(client: Any, rows: Any) -> float:
+    """Return the size of the chunks; sparse ones are computed once to know it."""
+    if not sp.issparse(rows._meta):
+        return float(rows.nbytes)
+    sizes = [delayed(_bytes_of, pure=False)(chunk) for chunk in rows.to_delayed().ravel()]
+    return float(sum(_gathered(client, _sent(client, sizes))))
+
+
+def _bytes_of(block: Any) -> int:
+    return int(block.data.nbytes + block.indices.nbytes + block.indptr.nbytes)
+
+
+def _memory(client: Any) -> float:
+    """Return the memory of all workers together, infinite without limits."""
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    limits = [worker["memory_limit"] for worker in workers]
+    return float(sum(limits)) if all(limits) else float("inf")
+
+
+def _threads(client: Any) -> int:
+    """Return the number of tasks that run at a time."""
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    return sum(int(worker["nthreads"]) for worker in workers)
+
+
+def _distributed() -> Any:
+    import distributed
+
+    return distributed  # it says nothing about types
