@@ -44,7 +44,7 @@ def fit_matrix(
 
 
 def at_hand(data: Any, name: str) -> Any:
-    """Data as they are; a Dask array is brought into memory, which is said, or refused."""
+    """Load a Dask array into memory with a message, or refuse; return other data unchanged."""
     if not type(data).__module__.startswith("dask."):
         return data
     if data.ndim != 2 or not hasattr(data, "nbytes"):
@@ -80,7 +80,7 @@ def check_whole(name: str, value: object) -> None:
 
 
 def found_fewer(factorization: Factorization, wanted: int | None, what: str) -> list[str]:
-    """Notes if the number was not given, or if fewer components were found than asked for."""
+    """Say how the number was chosen, or that fewer components were found than asked for."""
     if wanted is None:
         return list(factorization.notes)
     if factorization.n_components == wanted:
@@ -92,13 +92,13 @@ def found_fewer(factorization: Factorization, wanted: int | None, what: str) -> 
 
 
 def simplex_weights(method: str) -> dict[str, str]:
-    """The option that asks a method for weights that sum to one, where it has a choice."""
+    """Return the option that asks a method for weights that sum to one, where it has a choice."""
     accepted = inspect.signature(estimator_class(method)).parameters
     return {"constraint": "simplex"} if "constraint" in accepted else {}
 
 
 def for_real_data(method: str, n_components: int | None) -> dict[str, Any]:
-    """What a method does on data that follow no model; random rows do not find the number."""
+    """Return a method's options for real data; random starts cannot find the number."""
     options = dict(estimator_class(method).traits.on_real_data)
     if n_components is None:
         options.pop("init", None)

@@ -90,24 +90,24 @@ class Parts(Answer):
         return self.names
 
     def largest(self, n: int = 10) -> list[list[str]]:
-        """Images that use a part most."""
+        """Return images that use a part most."""
         return names_of_largest(self.weights.T, self.names, n)
 
     def rebuilt(self, images: Any) -> NDArray[np.float64]:
-        """What the parts make of some of the images, by number: (images, rows, columns)."""
+        """Rebuild some of the images from the parts: (images, rows, columns)."""
         pixels = np.asarray(self.weights, dtype=np.float64)[images] @ self.components
         return np.asarray(pixels.reshape(-1, *self.image_shape))
 
     def matrix_of(self, data: object) -> NDArray[np.float64]:
-        """Pixels in [0, 1], an image a row."""
+        """Return pixels in [0, 1], an image a row."""
         return np.asarray(as_images(data, shape=self.image_shape).pixels)
 
     def read(self, path: Path, options: ReadOptions) -> Any:
-        """Images."""
+        """Read images."""
         return read_images(path, key=options.key, shape=self.image_shape)
 
     def transform(self, data: object) -> NDArray[np.float64]:
-        """Weights of the parts in new images.
+        """Return weights of the parts in new images.
 
         Parameters
         ----------

@@ -5,8 +5,11 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf import find_communities, find_topics, load, unmix
-from provenmf.applications.communities.node_errors import NodeModel, membership_error_bars
-from provenmf.applications.communities.node_vertices import memberships_in_plane
+from provenmf.applications.communities.corners import (
+    NodeModel,
+    membership_error_bars,
+    memberships_in_plane,
+)
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.datasets.cubes import mixed_cube
 from provenmf.datasets.networks import large_mixed_membership_network

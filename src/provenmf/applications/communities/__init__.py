@@ -1,7 +1,7 @@
 """Communities of a graph and every node's share in them.
 
-Read `search.py` first: eigenvectors (`embedding.py`), pure nodes among them (`nodes.py`), corners
-averaged over nodes (`node_vertices.py`), memberships and their errors (`node_errors.py`).
+Read `search.py` first: eigenvectors and pure nodes among them (`embedding.py`), corners averaged
+over nodes, memberships and their errors (`corners.py`).
 """
 
 from provenmf.applications.communities.answer import Communities, CommunitySettings

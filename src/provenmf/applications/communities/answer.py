@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.communities.embedding import embed
-from provenmf.applications.communities.nodes import node_plane, node_points
+from provenmf.applications.communities.embedding import embed, node_plane, node_points
 from provenmf.errors import InvalidInput
 from provenmf.io.graphs import as_graph, read_graph
 from provenmf.metrics.matching import averaged_spearman
@@ -94,7 +93,7 @@ class Communities(Answer):
         return self.memberships
 
     def tables(self) -> dict[str, pandas.DataFrame]:
-        """An overview and the memberships; the coordinates of the communities mean nothing."""
+        """Return an overview and the memberships as tables."""
         tables = super().tables()
         tables["memberships"] = tables.pop("node_weights")
         del tables["communities"]
@@ -111,22 +110,22 @@ class Communities(Answer):
         return shares(self.memberships)
 
     def anchor_name(self, component: int) -> str:
-        """The pure node of a community."""
+        """Return the pure node of a community."""
         return self.row_names[int(self.pure_nodes[component])]
 
     def largest(self, n: int = 10) -> list[list[str]]:
-        """Members with the largest shares."""
+        """Return members with the largest shares."""
         return names_of_largest(self.memberships.T, self.row_names, n)
 
     def scores(self) -> dict[str, float]:
-        """Agreement with known memberships, where there are any."""
+        """Return the agreement with known memberships, where there are any."""
         if self.rank_correlation is None or np.isnan(self.rank_correlation):
             return {}
         meaning = "rank correlation with the known memberships (1 is best)"
         return {meaning: self.rank_correlation}
 
     def compared_with(self, memberships: Any) -> Communities:
-        """The answer with its rank correlation with known memberships (nodes, k)."""
+        """Return the answer with its rank correlation with known memberships (nodes, k)."""
         if np.shape(memberships) != self.memberships.shape:
             raise InvalidInput(
                 f"the known memberships have shape {np.shape(memberships)}, the found ones "
@@ -136,22 +135,22 @@ class Communities(Answer):
         return replace(self, rank_correlation=float(score))
 
     def factorized(self) -> str:
-        """Nodes as points."""
+        """Describe the factorized matrix: nodes as points."""
         rows, columns = len(self.factorization.weights), self.factorization.components.shape[1]
         return f"{rows:,} nodes as points in the coordinates of {columns} leading eigenvectors"
 
     def matrix_of(self, data: object) -> NDArray[np.float64]:
-        """Nodes as points, from the graph."""
+        """Return nodes as points, from the graph."""
         settings = self.settings
         embedding = embed(as_graph(data).adjacency, settings.n_communities, energy=settings.energy)
         return node_points(embedding, *node_plane(embedding, scale=settings.scale))
 
     def read(self, path: Path, options: ReadOptions) -> Any:
-        """A graph."""
+        """Read a graph."""
         return read_graph(path, key=options.key)
 
     def transform(self, data: object) -> NDArray[np.float64]:
-        """There is none: a new node changes the eigenvectors that all memberships rest on."""
+        """Refuse: a new node changes the eigenvectors that all memberships rest on."""
         raise InvalidInput(
             "Communities has no transform: memberships rest on the eigenvectors of the whole "
             "graph; run find_communities on the graph with the new nodes"

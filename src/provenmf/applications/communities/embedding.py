@@ -11,8 +11,13 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from provenmf.applications.fitting import check_whole
+from provenmf.data import Blocks, as_blocks
 from provenmf.errors import InvalidInput
+from provenmf.linalg.norms import squared_row_norms
 from provenmf.linalg.spectral import value_of_largest_size, with_fixed_signs
+from provenmf.methods.separable.anchors import dense_rows
+from provenmf.methods.separable.spa import spa
+from provenmf.results import Solution, StopReason
 
 # Eigenvalues, and squared row lengths, that differ by less than this fraction are equal.
 TIE = 1e-9
@@ -29,7 +34,7 @@ class Embedding:
 
 
 def embed(adjacency: sp.csr_array, k: int, *, energy: float = 0.99) -> Embedding:
-    """Rows of the k leading eigenvectors, and the nodes that hold `energy` of their squares."""
+    """Return the k leading eigenvectors, and the nodes that hold `energy` of their squares."""
     n = adjacency.shape[0]
     check_whole("n_communities", k)
     if not 1 <= k < n:
@@ -68,7 +73,7 @@ def embed(adjacency: sp.csr_array, k: int, *, energy: float = 0.99) -> Embedding
 def _leading_eigenvectors(
     adjacency: sp.csr_array, k: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The k + 1 eigenvalues of largest size, if there are so many, and the first k eigenvectors.
+    """Return up to k + 1 eigenvalues of largest size and the first k eigenvectors.
 
     Signs are fixed so that two runs agree. In a large graph the eigenvalue after the communities
     stands at the edge of a crowd, where its vector takes Lanczos thousands of products: it is
@@ -97,7 +102,7 @@ def _leading_eigenvectors(
 
 
 def _by_size(values: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Largest first; of λ and −λ, as bipartite graphs have them, the one that links all nodes."""
+    """Order by size; of λ and −λ, as in bipartite graphs, the positive one first."""
     return np.argsort(-np.abs(values) * (1 + TIE * (values > 0)), kind="stable")
 
 
@@ -106,7 +111,7 @@ def _fixed(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _nodes_with_energy(vectors: NDArray[np.float64], energy: float) -> tuple[NDArray[np.intp], int]:
-    """Longest rows until their squares pass the share; nodes tied with the last are kept too."""
+    """Keep the longest rows until their squares pass the share, and those tied with the last."""
     squared = np.einsum("ij,ij->i", vectors, vectors)
     ordered = np.sort(squared)[::-1]
     needed = int(np.searchsorted(np.cumsum(ordered), energy * ordered.sum())) + 1
@@ -114,3 +119,66 @@ def _nodes_with_energy(vectors: NDArray[np.float64], energy: float) -> tuple[NDA
     kept = np.flatnonzero((squared >= last * (1 - TIE)) & (squared > 0))
     tied = int(np.count_nonzero(np.abs(squared - last) <= TIE * last)) if last > 0 else 0
     return kept, tied if len(kept) > needed else 0
+
+
+# Nodes as the points among which pure ones are sought: rows of the eigenvectors, scaled or not.
+
+LEAST_WEIGHT = 0.02
+
+
+def node_plane(
+    embedding: Embedding, *, scale: bool
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Return the plane p·v = 1 that divides rows, zero if none does, and the nodes to search."""
+    rows = embedding.vectors[embedding.kept]
+    if not scale:
+        return np.zeros(rows.shape[1]), embedding.kept
+    anchors = spa(as_blocks(rows), rows.shape[1]).anchors
+    assert anchors is not None  # SPA always chooses rows
+    plane = np.linalg.lstsq(rows[anchors], np.ones(len(anchors)), rcond=None)[0]
+    certain = embedding.kept[rows @ plane >= LEAST_WEIGHT]
+    return plane.astype(np.float64), certain
+
+
+def node_points(
+    embedding: Embedding, plane: NDArray[np.float64], nodes: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return the matrix in which pure nodes are sought, a row for each of the nodes."""
+    rows = embedding.vectors[nodes]
+    return rows / (rows @ plane)[:, None] if plane.any() else rows
+
+
+# GeoNMF: pure nodes of a network as far-apart ones among the longest degree-scaled rows.
+#
+# Mao, Sarkar & Chakrabarti, "On mixed memberships and symmetric nonnegative matrix factorizations",
+# 2017 (Mao17), Algorithms 1 and 2.
+#
+#     Mao17                                here
+#     X̂ = D^(-1/2) V E^(1/2)               data: eigenvectors scaled by eigenvalues and degrees
+#     ε₀                                   spread
+#     F = {i : ‖X̂_i‖ ≥ (1 − ε₀) max}       candidates
+#     S_p from PartitionPureNodes          anchors
+#
+# Differs: Mao17 splits the nodes at random and estimates each half from the other, which serves its
+# proof; here all nodes are used. It picks pure nodes at random, each time discarding those within a
+# radius τ; here the first is the longest candidate and each next one the farthest from those
+# chosen, which is the same partition wherever the pure nodes form k groups, needs no τ, and gives
+# the same answer twice.
+
+
+def geo_nmf(blocks: Blocks, n_components: int, *, spread: float) -> Solution:
+    """Return anchors among the rows whose length is at least (1 − spread) of the largest."""
+    lengths = np.sqrt(blocks.map_rows(squared_row_norms))
+    candidates = np.flatnonzero(lengths >= (1 - spread) * lengths.max())
+    if len(candidates) < n_components:
+        raise InvalidInput(
+            f"only {len(candidates)} rows are long enough to be pure: raise spread={spread} "
+            "towards 1"
+        )
+    rows = dense_rows(blocks, candidates)
+    chosen = [int(np.argmax(lengths[candidates]))]
+    distance = squared_row_norms(rows - rows[chosen[0]])
+    for _ in range(n_components - 1):
+        chosen.append(int(np.argmax(distance)))
+        distance = np.minimum(distance, squared_row_norms(rows - rows[chosen[-1]]))
+    return Solution(rows[chosen], anchors=candidates[chosen], stop_reason=StopReason.CONVERGED)

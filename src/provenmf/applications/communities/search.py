@@ -9,7 +9,7 @@ Nodes of real networks differ in degree, which multiplies their rows: the rows t
 a node of low degree lies inside although it is pure. With scaling, the pure nodes that SPA finds
 give a plane p·v = 1 through the corners of the cone, and each row is divided by its p·v; rows with
 less than 2 % are too uncertain to be pure nodes. Where the eigenvectors describe most of the nodes,
-each corner is then the mean of all nodes that lie at it within their noise (`node_vertices.py`);
+each corner is then the mean of all nodes that lie at it within their noise (`corners.py`);
 where they describe a few dense regions only, the pure nodes themselves are the corners.
 
 Two methods for networks stand beside the general ones. "spoc" (Panov, Slavnov & Ushakov 2017) is
@@ -22,6 +22,7 @@ The Factorization is that of the solver on the kept rows of V, scaled or not.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -29,26 +30,98 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.applications.communities.answer import Communities, CommunitySettings
-from provenmf.applications.communities.embedding import Embedding, embed
-from provenmf.applications.communities.geo_nmf import geo_nmf
-from provenmf.applications.communities.memberships import (
-    HowMemberships,
-    Members,
-    averaged_members,
-    memberships_of,
-    worth_averaging,
+from provenmf.applications.communities.corners import (
+    LEAST_SHARE,
+    NodeModel,
+    averaged_corners,
+    membership_error_bars,
+    memberships_in_plane,
+    number_of_communities,
 )
-from provenmf.applications.communities.node_vertices import number_of_communities
-from provenmf.applications.communities.nodes import node_plane, node_points
+from provenmf.applications.communities.embedding import (
+    Embedding,
+    embed,
+    geo_nmf,
+    node_plane,
+    node_points,
+)
 from provenmf.applications.fitting import at_hand, fit_matrix, found_fewer, simplex_weights
 from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.io.graphs import as_graph
+from provenmf.linalg.nnls import simplex_least_squares
+from provenmf.linalg.scaling import rows_to_sum_one
 from provenmf.methods import methods
 from provenmf.methods.provenance import versions
 from provenmf.methods.weights import encode
 from provenmf.results import Factorization
+from provenmf.results.error_bars import ErrorBars
 from provenmf.results.factorization import with_estimates
+
+# Memberships of all nodes, from single pure nodes or from corners averaged over many.
+
+HowMemberships = Literal["scaled", "simplex", "floored"]
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """Memberships (n, k), nodes that nothing is known of, and what averaging adds to them."""
+
+    memberships: NDArray[np.float64]
+    undetermined: NDArray[np.bool_]
+    n_averaged: NDArray[np.intp] | None = None
+    error_bars: ErrorBars | None = None
+
+
+def worth_averaging(embedding: Embedding) -> tuple[bool, list[str]]:
+    """Tell whether the eigenvectors describe enough nodes to average over, and a note if not."""
+    described = len(embedding.kept) / len(embedding.vectors)
+    if described >= LEAST_SHARE:
+        return True, []
+    return False, [
+        f"the leading eigenvectors describe {described:.0%} of the nodes: each community rests on "
+        "its pure node alone"
+    ]
+
+
+def averaged_members(
+    adjacency: sp.csr_array,
+    embedding: Embedding,
+    plane: NDArray[np.float64],
+    nodes: NDArray[np.intp],
+    anchors: NDArray[np.intp],
+) -> Members:
+    """Return memberships on corners averaged over the nodes at them, with their error bars."""
+    parts = adjacency, embedding.vectors, embedding.eigenvalues[:-1]
+    corners, n_averaged, covariances = averaged_corners(*parts, nodes, anchors, plane)
+    found, undetermined = memberships_in_plane(*parts[1:], corners, plane)
+    model = NodeModel(*parts, plane, corners, covariances)
+    bars = membership_error_bars(model, found, undetermined)
+    return Members(found, undetermined, n_averaged, bars)
+
+
+def memberships_of(
+    vectors: NDArray[np.float64], pure: NDArray[np.intp], how: HowMemberships = "scaled"
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return memberships (n, k) of all nodes, and which nodes the eigenvectors do not reach."""
+    corners = vectors[pure]
+    found: NDArray[Any]
+    if how == "simplex":
+        found = simplex_least_squares(corners @ corners.T, vectors @ corners.T)
+        unknown = np.linalg.norm(vectors, axis=1) <= ROUNDING
+    else:
+        found = np.linalg.lstsq(corners.T, vectors.T, rcond=None)[0].T
+        if how == "scaled":
+            found[found < ROUNDING] = 0.0
+        else:
+            found = np.maximum(found, np.finfo(np.float64).eps)
+        unknown = found.sum(axis=1) == 0
+        found = rows_to_sum_one(found)
+    if unknown.any() and not unknown.all():
+        found[unknown] = found[~unknown].mean(axis=0)
+    return found, np.asarray(unknown)
+
 
 # Rows of an embedding may be negative, and pure nodes are rows.
 METHODS = (*methods(anchors=True, negative_data=True), "geo_nmf", "spoc")
@@ -198,7 +271,7 @@ def check_choices(
 
 
 def _geo_nmf(adjacency: sp.csr_array, embedding: Embedding, spread: float) -> Factorization:
-    """Pure nodes by GeoNMF; the factorization is that of the degree-scaled rows."""
+    """Find pure nodes by GeoNMF; the factorization is that of the degree-scaled rows."""
     degrees = np.asarray(adjacency.sum(axis=1))[embedding.kept]
     scaled = embedding.vectors[embedding.kept] * np.sqrt(np.abs(embedding.eigenvalues[:-1]))
     blocks = as_blocks(scaled / np.sqrt(degrees)[:, None])

@@ -1,8 +1,8 @@
 """Materials of a hyperspectral cube and their abundances in every pixel.
 
-Read `search.py` first. The noise of the bands (`band_noise.py`) decides whether endmembers are
-means over pixels at the corners, corners beyond the pixels (`pixel_facets.py`), or groups of pixels
-(`grouping.py`) that may be exchanged for others (`exchange.py`).
+Read `search.py` first. The noise of the bands (`noise.py`) decides whether endmembers are means
+over pixels at the corners, corners beyond the pixels (`facets.py`), or groups of pixels that may be
+exchanged for others (`points.py`).
 """
 
 from provenmf.applications.unmixing.answer import Unmixing

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.unmixing.pixel_points import (
+from provenmf.applications.unmixing.points import (
     UnmixingSettings,
     abundances_of,
     pixel_problem,
@@ -136,20 +136,20 @@ class Unmixing(Answer):
         return shares(self.abundances)
 
     def place_of(self, pixel: int) -> str:
-        """Row and column of a pixel of the image, both counted from 1."""
+        """Return row and column of a pixel of the image, both counted from 1."""
         row, column = divmod(pixel, self.image_shape[1])
         return f"row {row + 1}, column {column + 1}"
 
     def anchor_name(self, component: int) -> str:
-        """Where the pixel behind an endmember is, or nothing."""
+        """Name the place of the pixel behind an endmember is, or nothing."""
         return "" if self.anchor_pixels is None else self.place_of(self.anchor_pixels[component])
 
     def maps(self) -> NDArray[np.float64]:
-        """Abundance maps (k, rows, columns); NaN where a pixel was masked."""
+        """Return abundance maps (k, rows, columns); NaN where a pixel was masked."""
         return self.as_maps(self.abundances)
 
     def as_maps(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Values of the usable pixels (pixels, maps) as maps; NaN where a pixel was masked."""
+        """Return values (pixels, maps) of the usable pixels as maps; NaN where masked."""
         full = np.full((self.pixel_mask.size, values.shape[1]), np.nan)
         full[self.pixel_mask] = values
         return full.T.reshape(-1, *self.image_shape)
@@ -174,7 +174,7 @@ class Unmixing(Answer):
         return write_maps(path, self.maps(), self.component_names, self.map_info)
 
     def to_xarray(self) -> xarray.Dataset:
-        """The answer as an xarray Dataset, with the maps as images and wavelengths of the bands."""
+        """Return an xarray Dataset with the maps as images and the wavelengths of the bands."""
         dataset = super().to_xarray()
         dataset["maps"] = (("material", "y", "x"), self.maps())
         if self.wavelengths is not None:
@@ -182,7 +182,7 @@ class Unmixing(Answer):
         return dataset
 
     def scores(self) -> dict[str, float]:
-        """Agreement with the reference, if one was given."""
+        """Return the agreement with the reference, if one was given."""
         if self.agreement is None:
             return {}
         angle = "mean angle to the given spectra, in radians (0 is best)"
@@ -193,7 +193,7 @@ class Unmixing(Answer):
         return scores
 
     def factorized(self) -> str:
-        """Means of groups, projections, or nothing where the pixels themselves were factorized."""
+        """Describe the factorized matrix; empty where it is the pixels themselves."""
         rows, columns = len(self.factorization.weights), self.factorization.components.shape[1]
         if self.settings.project:
             return f"{rows:,} pixels, cleared of noise outside the materials' span, {columns} bands"
@@ -202,16 +202,16 @@ class Unmixing(Answer):
         return f"{rows:,} means of groups of near-identical pixels, {columns} bands"
 
     def matrix_of(self, data: object) -> NDArray[np.float64]:
-        """Pixels, means of groups or projected pixels, scaled or not, from the cube."""
+        """Return pixels, means of groups or projected pixels, scaled or not, from the cube."""
         pixels = as_cube(data, shape=self.image_shape).pixels
         return pixel_problem(pixels, self.settings).points
 
     def read(self, path: Path, options: ReadOptions) -> Any:
-        """A cube."""
+        """Read a cube."""
         return read_cube(path, key=options.key, shape=self.image_shape)
 
     def transform(self, data: object) -> NDArray[np.float64]:
-        """Abundances of the endmembers in new pixels.
+        """Return abundances of the endmembers in new pixels.
 
         Parameters
         ----------
@@ -233,7 +233,7 @@ class Unmixing(Answer):
         return found
 
     def _usable_bands(self, data: object) -> NDArray[np.float64]:
-        """Pixels (n, bands) in the bands of the endmembers."""
+        """Return pixels (n, bands) in the bands of the endmembers."""
         if isinstance(data, Cube):
             pixels = np.full((len(data.pixels), data.band_mask.size), np.nan)
             pixels[:, data.band_mask] = data.pixels

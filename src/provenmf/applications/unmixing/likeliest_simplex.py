@@ -3,17 +3,18 @@
 Where no row is pure, none lies at a vertex, but many lie at the facets: what is known of the
 simplex is where the points end. A point is
 
-* a mixture of the vertices with Dirichlet(a_1, …, a_k) weights, a_j at most one: spread evenly, or
-  denser at the facets (Nascimento & Bioucas-Dias, "Hyperspectral unmixing based on mixtures of
+* a mixture of the vertices with Dirichlet(a_1, …, a_k) weights, a_j at most one: spread evenly,
+  or denser at the facets (Nascimento & Bioucas-Dias, "Hyperspectral unmixing based on mixtures of
   Dirichlet components", 2012; evenly: Wu, Ma, Li, So & Sidiropoulos, "Probabilistic simplex
   component analysis", 2021),
 * a vertex itself, j with the probability π_j, or
 * odd, with the density ε / volume wherever it lies,
 
 and normal noise of variance one is added to the first two. With d_ij the distance of point i from
-facet j, positive inside, and H_j the height of vertex j above it, the density of a mixture is about
+facet j, positive inside, and H_j the height of vertex j above it, the density of a mixture is
+about
 
-    Γ(Σ a) / Π Γ(a_j) / (k − 1)! / volume · Π_j H_j^(1−a_j) G_a_j(d_ij),    G: see `density_tables`,
+    Γ(Σ a) / Π Γ(a_j) / (k − 1)! / volume · Π_j H_j^(1−a_j) G_a_j(d_ij)    (G: `density_tables`),
 
 exact where one facet is near. For evenly spread points it is Π_j Φ(d_ij) / volume: the volume
 against the points outside, Craig's simplex of least volume (1994), with noise. Vertices, a and π
@@ -31,7 +32,122 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, minimize
 from scipy.special import digamma, gammaln
 
+from provenmf.linalg.compiled import njit
+
+# How likely points drawn from a simplex with noise are, and which way they pull its facets.
+#
+# A point is a mixture of vertices, a pure one, or odd; see `likeliest_simplex.py` for the
+# densities.
+
 Floats = NDArray[np.float64]
+kernel = njit(cache=True, nogil=True, error_model="numpy")
+
+
+@kernel
+def facet_density(
+    distance: float, concentration: float, table: Floats, first: float, step: float
+) -> tuple[float, float, float]:
+    """Return log G_a(d), its slope in d, and its slope in a: see `density_tables`.
+
+    `table` (4, m) has log G, its slope in d, its slope in a and the slope of that in d, at
+    distances from `first` on, `step` apart: cubics in between. Nothing changes below. Above, G is
+    d^(a−1) (1 + (a−1)(a−2) / (2 d²)), but for terms of d⁻⁴.
+    """
+    place = (distance - first) / step
+    if place <= 0.0:
+        return table[0, 0], 0.0, table[2, 0]
+    last = table.shape[1] - 1
+    if place >= last:
+        square = distance * distance
+        bend = 0.5 * (concentration - 1.0) * (concentration - 2.0)
+        return (
+            (concentration - 1.0) * np.log(distance) + np.log1p(bend / square),
+            (concentration - 1.0) / distance - 2.0 * bend / (distance * (square + bend)),
+            np.log(distance) + (concentration - 1.5) / (square + bend),
+        )
+    i = int(place)
+    f = place - i
+    g = 1.0 - f
+    left, right = (1.0 + 2.0 * f) * g * g, f * f * (3.0 - 2.0 * f)
+    left_slope, right_slope = step * f * g * g, -step * f * f * g
+    value = (
+        left * table[0, i]
+        + right * table[0, i + 1]
+        + left_slope * table[1, i]
+        + right_slope * table[1, i + 1]
+    )
+    slope = (
+        6.0 * f * g * (table[0, i + 1] - table[0, i]) / step
+        + g * (1.0 - 3.0 * f) * table[1, i]
+        + f * (3.0 * f - 2.0) * table[1, i + 1]
+    )
+    by_concentration = (
+        left * table[2, i]
+        + right * table[2, i + 1]
+        + left_slope * table[3, i]
+        + right_slope * table[3, i + 1]
+    )
+    return value, slope, by_concentration
+
+
+@kernel
+def weigh_points_in_place(
+    distances: Floats,
+    squares: Floats,
+    concentrations: Floats,
+    tables: Floats,
+    first: float,
+    step: float,
+    log_mixed: float,
+    log_pure: Floats,
+    log_odd: float,
+) -> tuple[float, float, Floats, Floats]:
+    """Return how likely points are, and what each says about the facets and vertices.
+
+    Parameters
+    ----------
+    distances : (n, k) from the facets; overwritten with the slopes of the log-likelihood in them.
+    squares : (n, k), squared distances from the vertices; overwritten with the probabilities that
+        the point is that vertex and noise.
+    concentrations, tables, first, step : (k,) and (k, 4, m); see `facet_density`.
+    log_mixed : log-density of mixtures where all G are one.
+    log_pure : (k,), log-densities of pure points where there is no noise.
+    log_odd : log-density of odd points.
+
+    Returns
+    -------
+    The sum of the log-likelihoods, that of the probabilities that a point is a mixture, and, for
+    each facet, the sums of slope times distance and of the slopes in the concentration.
+    """
+    n, k = distances.shape
+    total, mixed = 0.0, 0.0
+    moments, by_concentration = np.zeros(k), np.zeros(k)
+    slopes, changes = np.empty(k), np.empty(k)
+    for i in range(n):
+        inside = log_mixed
+        for j in range(k):
+            value, slopes[j], changes[j] = facet_density(
+                distances[i, j], concentrations[j], tables[j], first, step
+            )
+            inside += value
+        largest = max(inside, log_odd)
+        for j in range(k):
+            squares[i, j] = log_pure[j] - 0.5 * squares[i, j]
+            largest = max(largest, squares[i, j])
+        likelihood = np.exp(inside - largest) + np.exp(log_odd - largest)
+        for j in range(k):
+            likelihood += np.exp(squares[i, j] - largest)
+        logarithm = largest + np.log(likelihood)
+        share = np.exp(inside - logarithm)
+        for j in range(k):
+            squares[i, j] = np.exp(squares[i, j] - logarithm)
+            moments[j] += share * slopes[j] * distances[i, j]
+            by_concentration[j] += share * changes[j]
+            distances[i, j] = share * slopes[j]
+        total += logarithm
+        mixed += share
+    return total, mixed, moments, by_concentration
+
 
 FIRST, STEP, NODES = -8.0, 0.05, 481  # distances of the table, up to 16
 _DISTANCES = FIRST + STEP * np.arange(NODES)
@@ -91,13 +207,13 @@ class LikelySimplex(NamedTuple):
 
 
 def depths(points: Floats, vertices: Floats) -> Floats:
-    """Distances (n, k) of points (n, k − 1) from the facets, positive inside."""
+    """Return distances (n, k) of points (n, k − 1) from the facets, positive inside."""
     facets = _facets(vertices)
     return np.asarray((points @ facets[:-1] + facets[-1]) / np.linalg.norm(facets[:-1], axis=0))
 
 
 def with_facets_moved(vertices: Floats, out: Floats | float) -> Floats:
-    """Vertices of the simplex whose facets are moved out by these distances."""
+    """Return vertices of the simplex whose facets are moved out by these distances."""
     facets = _facets(vertices)
     facets = facets / np.linalg.norm(facets[:-1], axis=0)
     facets[-1] += out
@@ -106,7 +222,7 @@ def with_facets_moved(vertices: Floats, out: Floats | float) -> Floats:
 
 
 def likeliest_simplex(points: Floats, start: Floats, *, max_iter: int = 200) -> LikelySimplex:
-    """The likeliest simplex of points (n, k − 1) with white noise of one.
+    """Return the likeliest simplex of points (n, k − 1) with white noise of one.
 
     start : vertices of a simplex inside. It is tried as it is, and with its facets moved out until
     a small share of the points is beyond each. A simplex that takes all points for odd ones would
@@ -130,18 +246,18 @@ def likeliest_simplex(points: Floats, start: Floats, *, max_iter: int = 200) -> 
 
 
 def with_vertices(points: Floats, vertices: Floats, *, max_iter: int = 50) -> LikelySimplex:
-    """The likeliest concentrations and shares for given vertices; cost is ∞ for a flat simplex."""
+    """Fit concentrations and shares to given vertices; the cost of a flat simplex is infinite."""
     return _climbed(points, _unknown(vertices), max_iter, fixed=True)._replace(vertices=vertices)
 
 
 def _unknown(vertices: Floats) -> LikelySimplex:
-    """Vertices, and what is assumed before anything is known of the points."""
+    """Return vertices, and what is assumed before anything is known of the points."""
     k = len(vertices)
     return LikelySimplex(vertices, np.ones(k), np.full(k, PURE / (1 + k * PURE)), np.inf)
 
 
 def _is_sound(end: LikelySimplex, least: float) -> bool:
-    """Whether the climb ended at numbers, and not at a tiny simplex."""
+    """Tell whether the climb ended at numbers, and not at a tiny simplex."""
     sound = np.isfinite(end.vertices).all() and np.isfinite(end.cost)
     return bool(sound) and _log_volume(end.vertices) >= least
 
@@ -149,7 +265,7 @@ def _is_sound(end: LikelySimplex, least: float) -> bool:
 def _climbed(
     points: Floats, start: LikelySimplex, max_iter: int, *, fixed: bool = False
 ) -> LikelySimplex:
-    """A likelier simplex than the start, by quasi-Newton steps; `fixed` leaves the vertices.
+    """Return a likelier simplex than the start, by quasi-Newton steps; `fixed` leaves the vertices.
 
     Where a simplex becomes flat on the way, the start comes back.
     """
@@ -183,7 +299,7 @@ def _climbed(
 
 
 def _units(vertices: Floats) -> Floats:
-    """Units of the unknowns in which all of them matter about equally.
+    """Return units of the unknowns in which all of them matter about equally.
 
     Of n points about n / H lie at a facet of height H, and moving it by a share of its height is
     moving it by H times that in units of the noise.
@@ -197,23 +313,23 @@ def _units(vertices: Floats) -> Floats:
 def _in_units(
     objective: Callable[[Floats], tuple[float, Floats]], scaled: Floats, units: Floats
 ) -> tuple[float, Floats]:
-    """The objective and its gradient as a function of unknowns in these units."""
+    """Return the objective and its gradient as a function of unknowns in these units."""
     value, gradient = objective(scaled * units)
     return value, gradient * units
 
 
 def _split(unknowns: Floats, k: int) -> tuple[Floats, Floats, Floats]:
-    """Vertices as mixtures of the start's, concentrations, and π relative to the mixtures'."""
+    """Split unknowns into mixtures of the start's vertices, concentrations and shares."""
     rest = np.exp(unknowns[k * k :])
     return unknowns[: k * k].reshape(k, k), rest[:k], rest[k:]
 
 
 def _objective(points: Floats, start: Floats) -> Callable[[Floats], tuple[float, Floats]]:
-    """Minus the log-likelihood of a point, and its gradient, as a function of the unknowns.
+    """Return minus the log-likelihood of a point, and its gradient, as a function of the unknowns.
 
     In coordinates of the start all directions are alike, however large the noise is.
     """
-    from provenmf.applications.unmixing.kernels import weigh_points_in_place
+    from provenmf.applications.unmixing.likeliest_simplex import weigh_points_in_place
 
     n, k = len(points), len(start)
     facets = _facets(start)
@@ -255,16 +371,16 @@ def _objective(points: Floats, start: Floats) -> Callable[[Floats], tuple[float,
 
 
 def _log_volume(vertices: Floats) -> float:
-    """Up to a constant; −∞ for a flat simplex."""
+    """Return the log volume up to a constant; −∞ for a flat simplex."""
     return float(np.linalg.slogdet(np.column_stack([vertices, np.ones(len(vertices))]))[1])
 
 
 def _facets(vertices: Floats) -> Floats:
-    """(k, k): column j has the coordinate of vertex j as a function of [point, 1]."""
+    """Return (k, k): column j gives the coordinate of vertex j from [point, 1]."""
     return np.asarray(np.linalg.inv(np.column_stack([vertices, np.ones(len(vertices))])))
 
 
 def _moved_out(points: Floats, vertices: Floats, share: float) -> Floats:
-    """The simplex with each facet moved out until at most a share of the points is beyond it."""
+    """Move each facet out until at most a share of the points is beyond it."""
     beyond = np.quantile(depths(points, vertices), share, axis=0)
     return with_facets_moved(vertices, np.maximum(-beyond, 0.0))

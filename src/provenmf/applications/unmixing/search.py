@@ -3,22 +3,24 @@
 Data points are pixels: spectra (pixels, bands) ≈ abundances (pixels, k) @ endmembers (k, bands),
 abundances on the simplex. Endmembers are pixels that nothing else can mix: anchors.
 
-With grouping, near-identical pixels are first replaced by their mean (see `grouping`): one odd
+With grouping, near-identical pixels are first replaced by their mean (see `points`): one odd
 pixel can then not become an endmember, and noise is averaged. With scaling, the search sees every
 spectrum divided by its sum: a dark material, such as water, is a corner of the data by its shape
 but lies among the mixtures by its length. What is extreme by its shape and explains hardly anything
-of the scene is exchanged (see `exchange`).
+of the scene is exchanged (see `points`).
 
-Where noise explains all that k materials leave (see `band_noise`), neither noise nor odd pixels are
+Where noise explains all that k materials leave (see `noise`), neither noise nor odd pixels are
 a reason to group: pixels are projected onto the k directions that stand out from the noise, and
 endmembers are means over the pixels that lie at a corner within their noise, or, where few are
-pure or none, corners of a simplex around them (see `pixel_facets`).
+pure or none, corners of a simplex around them (see `facets`).
 
 The Factorization is that of the solver on pixels, group means or projected pixels, scaled or not.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -29,24 +31,18 @@ from provenmf.applications.fitting import (
     at_hand,
     check_number,
     fit_matrix,
+    found_fewer,
     simplex_weights,
 )
 from provenmf.applications.unmixing.answer import Unmixing
-from provenmf.applications.unmixing.band_noise import (
+from provenmf.applications.unmixing.noise import (
     BandNoise,
     Spectra,
     band_noise,
     counted_materials,
 )
-from provenmf.applications.unmixing.cube_pictures import (
-    colour_bands,
-    false_colours,
-    relative_residuals,
-)
-from provenmf.applications.unmixing.grouping import Groups
-from provenmf.applications.unmixing.notes import UNKNOWN_NOISE, notes_on
-from provenmf.applications.unmixing.pixel_errors import endmember_error_bars
-from provenmf.applications.unmixing.pixel_points import (
+from provenmf.applications.unmixing.points import (
+    Groups,
     PixelProblem,
     UnmixingSettings,
     abundances_of,
@@ -56,10 +52,164 @@ from provenmf.applications.unmixing.pixel_points import (
 from provenmf.errors import InvalidInput
 from provenmf.io.cubes import Cube, as_cube
 from provenmf.methods import estimator_class
+from provenmf.methods.resampling import error_bars, resampled
 from provenmf.metrics.recovery import Agreement, compare_endmembers
 from provenmf.results import Factorization
 from provenmf.results.answers import numbered
+from provenmf.results.error_bars import ErrorBars
 from provenmf.results.factorization import with_estimates
+
+# What there is to say about how endmembers were found.
+
+UNKNOWN_NOISE = (
+    "the noise is unknown, because there are fewer than two pixels for each band or the bands "
+    "determine each other exactly; endmembers are not averaged"
+)
+
+
+def notes_on(
+    problem: PixelProblem, factorization: Factorization, wanted: int | None, spectra: Spectra
+) -> list[str]:
+    """Say how endmembers were sought, and what is notable about those found."""
+    notes = [] if problem.groups is None else [problem.groups.note]
+    notes += found_fewer(factorization, wanted, "endmembers")
+    if spectra.anchors is not None and factorization.anchors is not None:
+        moved = np.count_nonzero(spectra.anchors != factorization.anchors)
+        if moved:
+            notes.append(
+                f"groups of pixels that explain the image better replaced {moved} of "
+                f"{len(spectra.anchors)} endmembers found by the shape of their spectra"
+            )
+    notes += negative_note(spectra.endmembers)
+    if problem.noise is not None and spectra.n_averaged is not None:
+        left = problem.noise.left_by(len(spectra.endmembers))
+        notes.append(averaging_note(spectra.n_averaged, left))
+    if spectra.pure is not None:
+        notes.append(simplex_note(spectra.pure, len(problem.points)))
+    return notes
+
+
+def negative_note(endmembers: NDArray[np.floating]) -> list[str]:
+    """Warn of spectra below zero by more than rounding, as AND and Purification may find."""
+    lowest = -1e-6 * float(np.abs(endmembers).max(initial=0.0))
+    count = np.count_nonzero((endmembers < lowest).any(axis=1))
+    if not count:
+        return []
+    return [
+        f"{count} spectra have negative values, down to {endmembers.min():.2g}, which no pixel "
+        "has: choose another method, such as spa or merit, or fewer materials"
+    ]
+
+
+def simplex_note(pure: NDArray[np.floating], n_pixels: int) -> str:
+    """Say why endmembers are not means of pixels, and how many pixels are pure."""
+    numbers = np.rint(pure * n_pixels)
+    shares = [f"{100 * share:.2g}" for share in np.where(numbers > 0, pure, 0.0)]
+    some = f"{', '.join(shares)} % of them are pure" if numbers.any() else "none of them is pure"
+    return (
+        "the purest pixels are not the corners of all pixels; endmembers are the corners of the "
+        f"most likely simplex around the pixels, and {some}{alone(numbers == 1)}"
+    )
+
+
+def averaging_note(n_averaged: NDArray[np.intp], left: float) -> str:
+    """Say how many pixels each endmember averages, and which rest on one pixel."""
+    return (
+        f"{len(n_averaged)} materials leave {left:.3g} times the variance of the noise; endmembers "
+        f"are means of {', '.join(str(n) for n in n_averaged)} pixels that lie at the corners "
+        f"within their noise{alone(n_averaged <= 1)}"
+    )
+
+
+def alone(these: NDArray[np.bool_]) -> str:
+    """Warn of materials with a single pixel."""
+    numbers = ", ".join(str(j + 1) for j in np.flatnonzero(these))
+    return f"; material {numbers} has one pixel only, which may just be odd" if numbers else ""
+
+
+# Standard errors of endmembers: they are found again in pixels drawn with replacement.
+#
+# Where endmembers are means over the pixels at a corner, choosing these pixels moves the mean by an
+# amount that all resamples have in common: the most it can be is added to the variance.
+
+Floats = NDArray[np.float64]
+
+ASSUMES = (
+    "pixels are mixtures of the endmembers with independent noise, and the endmembers found are "
+    "off by chance alone"
+)
+
+
+def endmember_error_bars(
+    pixels: Floats,
+    found: Spectra,
+    settings: UnmixingSettings,
+    method: str,
+    options: Mapping[str, Any],
+    n_resamples: int,
+) -> ErrorBars:
+    """Return error bars of the endmembers found in these pixels with these settings."""
+    quiet = {**options, "certify": False, "callback": None, "checkpoint": None}
+
+    def refit(drawn: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        again = pixels[drawn]
+        problem = pixel_problem(again, settings)
+        factorization = fit_matrix(problem.points, settings.n_endmembers, method, quiet)
+        spectra = endmembers_of(problem, again, factorization).endmembers
+        return spectra, spectra
+
+    spread = resampled(
+        refit,
+        found.endmembers,
+        len(pixels),
+        n_resamples,
+        np.random.default_rng(0),
+        callback=options.get("callback"),
+        verbose=options.get("verbose") or 0,
+    )
+    spread = replace(spread, errors=np.hypot(spread.errors, found.lean))
+    return error_bars(found.endmembers, spread, ASSUMES)
+
+
+# Pictures of a cube: three of its bands as colours, and what the materials leave of it.
+
+PIXELS_A_SIDE = 320
+# Wavelengths of red, green and blue light, in nanometres.
+LIGHT = (650.0, 550.0, 450.0)
+
+
+def colour_bands(cube: Cube) -> tuple[int, int, int]:
+    """Choose the bands to show as red, green and blue: those of light where known.
+
+    Otherwise three bands that are spread over the spectrum, the last one red.
+    """
+    n = cube.pixels.shape[1]
+    if cube.wavelengths is not None:
+        lengths = cube.wavelengths * (1000.0 if cube.wavelengths.max() < 20 else 1.0)
+        if lengths.min() <= LIGHT[2] and lengths.max() >= LIGHT[0]:
+            red, green, blue = (int(np.abs(lengths - light).argmin()) for light in LIGHT)
+            return red, green, blue
+    return (5 * n) // 6, n // 2, n // 6
+
+
+def false_colours(cube: Cube, bands: tuple[int, int, int]) -> NDArray[np.uint8]:
+    """Return the image (rows, columns, 3) in three bands, stretched between 2 % and 98 %."""
+    chosen = cube.pixels[:, list(bands)]
+    low, high = np.quantile(chosen, [0.02, 0.98], axis=0)
+    span = np.where(high > low, high - low, 1.0)
+    full = np.zeros((cube.pixel_mask.size, 3), dtype=np.uint8)
+    full[cube.pixel_mask] = np.round(255 * np.clip((chosen - low) / span, 0.0, 1.0))
+    step = max(1, math.ceil(max(cube.shape) / PIXELS_A_SIDE))
+    return np.ascontiguousarray(full.reshape(*cube.shape, 3)[::step, ::step])
+
+
+def relative_residuals(
+    pixels: NDArray[np.float64], abundances: NDArray[np.float64], endmembers: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the length of each pixel's residual over the length of the pixel."""
+    left = np.linalg.norm(pixels - abundances @ endmembers, axis=1)
+    lengths = np.linalg.norm(pixels, axis=1)
+    return np.asarray(left / np.where(lengths > 0, lengths, 1.0))
 
 
 def unmix(
@@ -180,7 +330,7 @@ def _answer(
     spectra: Spectra,
     settings: UnmixingSettings,
 ) -> Unmixing:
-    """The endmembers with their abundances, maps and pictures."""
+    """Return the endmembers with their abundances, maps and pictures."""
     deviations = None if problem.noise is None else problem.noise.deviations
     abundances = abundances_of(cube.pixels, spectra.endmembers, deviations)
     groups, bands = problem.groups, colour_bands(cube)
@@ -211,7 +361,7 @@ def _averages(
     method: str,
     group_radius: float | None,
 ) -> bool:
-    """Whether endmembers are averaged over the pixels at the corners."""
+    """Tell whether endmembers are averaged over the pixels at the corners."""
     if vertices not in (True, False, "auto"):
         raise InvalidInput(
             "is unknown", argument="vertices", value=vertices, remedy='choose True, False or "auto"'
@@ -236,7 +386,7 @@ def _averages(
 def _anchor_pixels(
     spectra: Spectra, groups: Groups | None, pixel_mask: NDArray[np.bool_]
 ) -> NDArray[np.intp] | None:
-    """Where in the image each endmember comes from; for a group, its first pixel."""
+    """Return the pixel of each endmember in the image; for a group, its first pixel."""
     if spectra.anchors is None:
         return None
     rows = spectra.anchors if groups is None else groups.first[spectra.anchors]

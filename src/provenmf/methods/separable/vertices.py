@@ -22,7 +22,7 @@ along each direction, successive vertex search (Jin, Ke & Luo 2024) searches k-m
 SPACL (Mao, Sarkar & Chakrabarti 2021) prunes lonely rows first. All of these fix the number of rows
 to average or to prune; here each row's own error decides, so that with more data fewer mixed rows
 are taken along. `benchmarks/vertices.py` compares them. Rows whose errors have known covariances
-have a rule of their own, `applications.communities.clouds`.
+have a rule of their own, `applications.communities.corners`.
 """
 
 from __future__ import annotations

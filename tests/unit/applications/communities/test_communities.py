@@ -5,7 +5,7 @@ import pytest
 from provenmf import load
 from provenmf.applications import find_communities
 from provenmf.applications.communities.embedding import embed
-from provenmf.applications.communities.memberships import memberships_of
+from provenmf.applications.communities.search import memberships_of
 from provenmf.datasets.networks import large_mixed_membership_network
 from provenmf.errors import InvalidInput
 from provenmf.io import as_graph

@@ -1,6 +1,6 @@
 import numpy as np
 
-from provenmf.applications.unmixing.cube_pictures import (
+from provenmf.applications.unmixing.search import (
     colour_bands,
     false_colours,
     relative_residuals,

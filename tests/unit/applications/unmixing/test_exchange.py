@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from provenmf.applications import unmix
-from provenmf.applications.unmixing.exchange import WORTH, exchanged
+from provenmf.applications.unmixing.points import WORTH, exchanged
 
 
 def shaded_scene(seed=0):

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from provenmf.applications.unmixing import kernels
+from provenmf.applications.unmixing import likeliest_simplex as kernels
 from provenmf.applications.unmixing.likeliest_simplex import FIRST, NODES, STEP, density_tables
 
 

@@ -3,7 +3,7 @@ import pytest
 
 from provenmf import load
 from provenmf.applications import unmix
-from provenmf.applications.unmixing.grouping import group_rows
+from provenmf.applications.unmixing.points import group_rows
 from provenmf.errors import InvalidInput
 
 

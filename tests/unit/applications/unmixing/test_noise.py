@@ -5,7 +5,7 @@ import pytest
 
 from provenmf import load
 from provenmf.applications import unmix
-from provenmf.applications.unmixing.band_noise import band_noise, counted_materials
+from provenmf.applications.unmixing.noise import band_noise, counted_materials
 from provenmf.datasets.cubes import mixed_cube
 from provenmf.errors import InvalidInput
 from provenmf.methods.certify import certify

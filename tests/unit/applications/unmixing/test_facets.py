@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from provenmf.applications import unmix
-from provenmf.applications.unmixing import pixel_points
+from provenmf.applications.unmixing import points as pixel_points
 from provenmf.datasets.cubes import mixed_cube
 from provenmf.metrics.recovery import compare_endmembers
 

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.applications import find_communities
-from provenmf.applications.communities import node_vertices
-from provenmf.applications.communities.node_vertices import link_covariances, number_of_communities
+from provenmf.applications.communities import corners as node_vertices
+from provenmf.applications.communities.corners import link_covariances, number_of_communities
 from provenmf.datasets.networks import large_mixed_membership_network, mixed_membership_network
 from provenmf.errors import InvalidInput
 from provenmf.metrics.matching import best_assignment

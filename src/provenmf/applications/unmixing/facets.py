@@ -3,7 +3,7 @@
 Where no pixel is pure, the purest ones span a simplex that is too small; where few are, some of
 those averaged with them are not. Either way the pixels refute the averaged corners: they are much
 likelier in another simplex, whose corners are then the endmembers
-(`solvers/separable/likeliest_simplex.py`).
+(`likeliest_simplex.py`).
 
 Pixels of one brightness lie in a plane within their noise, and the likelihood decides. Pixels of
 different brightness are brought to the plane along the ray through zero, which makes their noise
@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from provenmf.applications.unmixing.band_noise import BandNoise, Spectra
 from provenmf.applications.unmixing.likeliest_simplex import (
     LikelySimplex,
     depths,
@@ -27,6 +26,7 @@ from provenmf.applications.unmixing.likeliest_simplex import (
     with_facets_moved,
     with_vertices,
 )
+from provenmf.applications.unmixing.noise import BandNoise, Spectra
 
 Floats = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ MOST_PIXELS = 20_000  # of more, every second, third, … is taken
 
 
 def with_corners_beyond(noise: BandNoise, pixels: Floats, spectra: Spectra) -> Spectra:
-    """The spectra, or the corners of the likeliest simplex where the pixels refute them."""
+    """Return the spectra, or the corners of the likeliest simplex where the pixels refute them."""
     k = len(spectra.endmembers)
     rows = noise.coordinates(pixels[:: -(-len(pixels) // MOST_PIXELS)], k)
     corners = noise.coordinates(spectra.endmembers, k)
@@ -83,14 +83,14 @@ def with_corners_beyond(noise: BandNoise, pixels: Floats, spectra: Spectra) -> S
 
 
 def is_likelier(points: Floats, simplex: LikelySimplex, corners: Floats) -> bool:
-    """Whether the points refute the corners, by the ratio of likelihoods."""
+    """Tell whether the points refute the corners, by the ratio of likelihoods."""
     k = len(corners)
     ratio = 2.0 * len(points) * (with_vertices(points, corners).cost - simplex.cost)
     return bool(ratio > chi2.isf(LEVEL, k * (k - 1)))
 
 
 def share_outside(rows: Floats, corners: Floats) -> float:
-    """Share of the rows outside the corners' cone by more than their noise; none if it is flat.
+    """Return the share of rows outside the corners' cone by more than noise; 0 if it is flat.
 
     Faces of the cone do not depend on how bright the corners are, which is less well known.
     """
@@ -102,7 +102,7 @@ def share_outside(rows: Floats, corners: Floats) -> float:
 
 
 def lie_outside(inner: Floats, spectra: Spectra, vertices: Floats) -> bool:
-    """Whether a mean of several of the purest pixels is outside: a single pixel may be odd."""
+    """Tell whether a mean of several of the purest pixels is outside: a single pixel may be odd."""
     several = np.ones(len(inner), dtype=bool)
     if spectra.n_averaged is not None:
         several = spectra.n_averaged > 1
@@ -128,25 +128,25 @@ class Plane(NamedTuple):
         return np.asarray(self.normal / (self.normal @ self.normal))
 
     def holds(self, rows: Floats) -> NDArray[np.bool_]:
-        """Which rows count: those near the plane, or bright enough to be brought there."""
+        """Return which rows count: those near the plane, or bright enough to be brought there."""
         along = rows @ self.normal
         if self.flat:
             return np.asarray(np.abs(along - 1.0) <= FAR * np.linalg.norm(self.normal))
         return np.asarray(along > DARK * np.median(along))
 
     def points(self, rows: Floats) -> Floats:
-        """Rows (n, k) as points (n, k − 1) of the plane, with noise of one."""
+        """Return rows (n, k) as points (n, k − 1) of the plane, with noise of one."""
         if not self.flat:
             rows = rows / (rows @ self.normal)[:, None]
         return np.asarray((rows - self.centre) @ self.directions.T / self.noise)
 
     def rows(self, points: Floats) -> Floats:
-        """Points of the plane as rows."""
+        """Return points of the plane as rows."""
         return np.asarray(self.noise * points @ self.directions + self.centre)
 
 
 def plane_of(rows: Floats) -> Plane:
-    """The plane of most of the rows (n, k), which have noise of one."""
+    """Return the plane of most of the rows (n, k), which have noise of one."""
     near = np.ones(len(rows), dtype=bool)
     for _ in range(3):
         ones = np.ones(np.count_nonzero(near))

@@ -1,19 +1,20 @@
 """Noise of each band of a cube, and what stands out from it.
 
-Bands of a cube repeat each other: what the other bands cannot explain of a band is its noise (Roger
-& Arnold 1996; Bioucas-Dias & Nascimento 2008). The residual variance of the regression of band b on
-all others is 1 / (G⁻¹)_bb / (n − bands + 1) with the Gram matrix G. Pixels divided by these
-deviations have white noise of variance one, so the eigenvalues of their second moments show how
-many directions hold more than noise: those above (1 + √(bands / n))², the edge of Marchenko and
-Pastur.
+Bands of a cube repeat each other: what the other bands cannot explain of a band is its noise
+(Roger & Arnold 1996; Bioucas-Dias & Nascimento 2008). The residual variance of the regression of
+band b on all others is 1 / (G⁻¹)_bb / (n − bands + 1) with the Gram matrix G. Pixels divided by
+these deviations have white noise of variance one, so the eigenvalues of their second moments show
+how many directions hold more than noise: those above (1 + √(bands / n))², the edge of Marchenko
+and Pastur.
 
 A band that follows from others brings no noise of its own: the noise is that of independent bands
 (`independent_bands`), and what follows from them has what they pass on.
 
-In these coordinates k materials span k directions. Where noise explains all that they leave, pixels
-are projected onto them, and endmembers are means over the pixels that lie at a corner within their
-noise (`solvers/separable/vertices.py`). Where they leave much more, spectra vary within a material:
-no pixel lies at a corner within its noise, and averaging has nothing to rest on.
+In these coordinates k materials span k directions. Where noise explains all that they leave,
+pixels are projected onto them, and endmembers are means over the pixels that lie at a corner
+within their noise (`methods/separable/vertices.py`). Where they leave much more, spectra vary
+within a material: no pixel lies at a corner within its noise, and averaging has nothing to rest
+on.
 """
 
 from __future__ import annotations
@@ -22,12 +23,78 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import qr
 
-from provenmf.applications.unmixing.independent_bands import independent_bands, number_of_copies
 from provenmf.data import as_blocks
 from provenmf.methods.separable.vertices import average_vertices, lean_of_members
 
+# Bands of a cube of which none follows from the others.
+#
+# A band may be stored twice, or be the sum or the mean of others, exactly or rounded. Exact ones
+# show in elimination. Where a band follows but for rounding, its noise is nearly that of other
+# bands: the correlation of the two, given all other bands, is near one. Several bands in a row that
+# were interpolated and rounded leave others whose noise is only alike; these are not told apart.
+
 Floats = NDArray[np.float64]
+
+ROUNDING = 1e-12  # of the largest step of elimination, and of cosines
+# Correlation of two bands' noise beyond which they are one band, rounded. Cubes of the model have
+# up to .97 (12 bands, 4 materials); rounding by a seventh of the noise gives .99.
+SAME = 0.99
+
+
+def number_of_copies(alike: Floats) -> int:
+    """Return bands that are multiples of an earlier one; alike : the bands' cosines."""
+    return int(np.count_nonzero(np.tril(alike > 1.0 - ROUNDING, -1).any(axis=1)))
+
+
+def independent_bands(alike: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """Return bands of which none follows from the others, and all bands in terms of them.
+
+    alike : the bands' cosines. Elimination takes the band that the earlier ones explain least,
+    until they explain all but rounding.
+    """
+    _, upper, order = qr(alike, mode="economic", pivoting=True)
+    steps = np.abs(np.diag(upper))
+    rank = int(np.count_nonzero(steps > ROUNDING * steps[0]))
+    kept = without_copies(alike, np.sort(order[:rank]))
+    if len(kept) == len(alike):
+        return kept, np.eye(len(alike))
+    return kept, np.asarray(np.linalg.solve(alike[np.ix_(kept, kept)], alike[kept]), np.float64)
+
+
+def without_copies(alike: Floats, bands: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the bands without those that follow from others but for rounding.
+
+    Of the bands whose noise is another's, the one goes without which the others are least alike.
+    """
+    precision: Floats = np.asarray(np.linalg.inv(alike[np.ix_(bands, bands)]), np.float64)
+    while len(bands) > 2:
+        same = correlations(precision) > SAME
+        involved = np.flatnonzero(same.any(axis=1))
+        if not len(involved):
+            break
+        left = [without(precision, band) for band in involved.tolist()]
+        best = int(np.argmin([np.sum(correlations(rest) ** 2) for rest in left]))
+        precision, bands = left[best], np.delete(bands, involved[best])
+    return bands
+
+
+def without(precision: Floats, band: int) -> Floats:
+    """Return the inverse of the moments when a band is left out: a Schur complement."""
+    rest = np.delete(np.arange(len(precision)), band)
+    beside = precision[rest, band]
+    kept = precision[np.ix_(rest, rest)]
+    return np.asarray(kept - np.multiply.outer(beside, beside) / precision[band, band])
+
+
+def correlations(precision: Floats) -> Floats:
+    """Return absolute partial correlations of each two bands; zero on the diagonal."""
+    roots = np.sqrt(np.abs(np.diag(precision)))  # below zero by rounding alone
+    found = np.abs(precision) / np.multiply.outer(roots, roots)
+    np.fill_diagonal(found, 0.0)
+    return np.asarray(found)
+
 
 LEAST_PIXELS = 2  # for each band, below which the regression explains noise by noise
 # Variance beyond k materials, in units of the noise. Cubes of the model have 1 and the three scenes
@@ -85,30 +152,30 @@ class BandNoise:
         return self.count - int(np.count_nonzero(self.eigenvalues > WEAK * self.edge))
 
     def left_by(self, k: int) -> float:
-        """Mean variance outside the k leading directions, in units of the noise."""
+        """Return the mean variance outside the k leading directions, in units of the noise."""
         return float(self.eigenvalues[k:].mean()) if k < len(self.eigenvalues) else 1.0
 
     def explains(self, k: int) -> bool:
-        """Whether the scene is k materials and noise: neither fewer directions nor much more."""
+        """Tell whether the scene is k materials and noise, neither fewer nor many more."""
         return 1 < k <= self.count and k < len(self.eigenvalues) and self.left_by(k) <= EXPLAINED
 
     def coordinates(self, pixels: Floats, k: int) -> Floats:
-        """Whitened pixels (n, k) in the k leading directions."""
+        """Return whitened pixels (n, k) in the k leading directions."""
         directions = self.directions[:, :k] / self.deviations[self.kept, None]
         return np.asarray(pixels[:, self.kept] @ directions)
 
     def in_bands(self, coordinates: Floats) -> Floats:
-        """Points back in all bands (n, bands), in units of the noise."""
+        """Return points back in all bands (n, bands), in units of the noise."""
         back = coordinates @ self.directions[:, : coordinates.shape[1]].T
         return np.asarray((back * self.deviations[self.kept]) @ self.lift / self.deviations)
 
     def whitened(self, coordinates: Floats) -> Floats:
-        """The same; negative values are zero."""
+        """Return points in all bands with negative values raised to zero."""
         return np.maximum(self.in_bands(coordinates), 0.0)
 
 
 def band_noise(pixels: Floats) -> BandNoise | None:
-    """Noise of the bands, or None: too few pixels, or half of the bands follow from the others.
+    """Estimate the noise of the bands; None with too few pixels or too few independent bands.
 
     Copies of a single band count as that band.
     """
@@ -133,7 +200,7 @@ def band_noise(pixels: Floats) -> BandNoise | None:
 
 
 def counted_materials(noise: BandNoise) -> tuple[int | None, str]:
-    """The number of materials, None where the noise does not tell it, and a note on its doubt."""
+    """Count the materials, or None where the noise does not tell, with a note on the doubt."""
     found, weak = noise.count, noise.n_weak
     if not found or found == len(noise.eigenvalues) or weak > MOST_WEAK:
         return None, (
@@ -151,7 +218,7 @@ def counted_materials(noise: BandNoise) -> tuple[int | None, str]:
 def averaged_spectra(
     noise: BandNoise, pixels: Floats, scales: Floats, anchors: NDArray[np.intp]
 ) -> Spectra:
-    """Means over the pixels that lie at the corners within their noise.
+    """Return means over the pixels that lie at the corners within their noise.
 
     Parameters
     ----------

@@ -1,0 +1,249 @@
+"""Pixels as the points among which endmembers are sought, and the way back to spectra."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
+
+from provenmf.applications.unmixing.facets import with_corners_beyond
+from provenmf.applications.unmixing.noise import (
+    BandNoise,
+    Spectra,
+    averaged_spectra,
+    band_noise,
+)
+from provenmf.data import as_blocks
+from provenmf.errors import InvalidInput
+from provenmf.linalg.nnls import simplex_least_squares
+from provenmf.methods.weights import encode
+from provenmf.results import Factorization
+
+# Groups of near-identical rows, replaced by their means.
+
+# Groups of fewer rows are taken for accidents when there are enough larger ones.
+LEAST_SIZE = 3
+LEAST_RADIUS = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Means (groups, d), how many rows are behind each, and the first of them."""
+
+    means: NDArray[np.float64]
+    sizes: NDArray[np.intp]
+    first: NDArray[np.intp]
+    radius: float
+    note: str
+
+
+def group_rows(
+    rows: NDArray[np.float64], n_components: int | None, *, radius: float | None = None
+) -> Groups:
+    """Put each row to the first leader within the radius, or make it a leader itself.
+
+    The rows are compared in the coordinates of their leading right singular vectors, where most of
+    the noise is gone. `radius` is a share of the root mean square length of a row; None takes 5 %,
+    or twice the noise left in those coordinates, estimated from the singular values that follow,
+    if that is more, and half of it as often as too few groups come out.
+    """
+    scale = math.sqrt(float(np.mean(np.einsum("ij,ij->i", rows, rows))))
+    if scale == 0:
+        raise InvalidInput("all rows are zero: nothing can be unmixed")
+    dimensions = min(2 * (n_components or 10), *rows.shape)
+    values, vectors = np.linalg.eigh(rows.T @ rows)
+    coordinates = rows @ vectors[:, ::-1][:, :dimensions]
+    automatic = radius is None
+    if radius is None:
+        noise_per_dimension = max(float(values[:-dimensions].sum()), 0.0) / max(
+            rows.size - dimensions * len(rows), 1
+        )
+        radius = max(LEAST_RADIUS, 2 * math.sqrt(2 * dimensions * noise_per_dimension) / scale)
+    if radius <= 0:
+        raise InvalidInput(f"group_radius={radius} must be more than 0")
+    labels, first = _leaders(coordinates, radius * scale)
+    wanted = min(2 * (n_components or 1), len(rows))
+    while automatic and len(first) < wanted and radius > LEAST_RADIUS / 1000:
+        radius /= 2
+        labels, first = _leaders(coordinates, radius * scale)
+    sizes = np.bincount(labels)
+    sums = np.zeros((len(first), rows.shape[1]))
+    np.add.at(sums, labels, rows)
+    means = sums / sizes[:, None]
+    kept = np.flatnonzero(sizes >= LEAST_SIZE)
+    dropped = len(sizes) - len(kept)
+    if len(kept) < max(2 * (n_components or 1), 10):
+        kept, dropped = np.arange(len(sizes)), 0
+    note = f"{len(rows)} rows were averaged in {len(kept)} groups of rows that differ by at most "
+    note += f"{radius:.1%} of their length"
+    if dropped:
+        note += f"; {dropped} groups of fewer than {LEAST_SIZE} rows cannot become anchors"
+    return Groups(means[kept], sizes[kept], first[kept], radius, note)
+
+
+def _leaders(
+    points: NDArray[np.float64], radius: float
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the label of each point and the leader of each label, in the order of the points."""
+    labels = np.full(len(points), -1, dtype=np.intp)
+    free = np.arange(len(points))
+    first: list[int] = []
+    while len(free):
+        leader = free[0]
+        difference = points[free] - points[leader]
+        near = np.einsum("ij,ij->i", difference, difference) <= radius**2
+        near[0] = True
+        labels[free[near]] = len(first)
+        first.append(int(leader))
+        free = free[~near]
+    return labels, np.array(first, dtype=np.intp)
+
+
+# Endmembers exchanged for rows that explain the pixels better.
+#
+# Divided by its sum, a dark spectrum is as long as any other: what is hardly there at all, such as
+# a shore in the shade, may have a more extreme shape than a material that covers half the scene.
+# The search by shape names candidates, a few for each material. As in N-FINDR (Winter 1999)
+# endmembers are exchanged for candidates one by one, but what must fall is the squared error of the
+# pixels, at their own brightness, when abundances are nonnegative and sum to one; the volume of the
+# simplex, for which N-FINDR looks, grows with noise and odd pixels. An exchange must be worth a
+# tenth of the error: shape decides unless the pixels clearly contradict.
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+CANDIDATES = 4  # rows to try for each material
+WORTH = 0.1  # an exchange must lower the squared error by this share
+
+
+def exchanged(rows: Floats, sizes: NDArray[np.intp], shapes: Floats, chosen: Rows) -> Rows:
+    """Return the chosen rows, exchanged for candidates as long as that is worth it.
+
+    Parameters
+    ----------
+    rows : (n, bands), each counted as often as sizes (n,) says.
+    shapes : (n, bands), the rows divided by their sums.
+    chosen : (k,) of the rows.
+    """
+    # Elimination with pivots takes the row farthest from the span of the earlier ones, as SPA does.
+    candidates = qr(shapes.T, mode="r", pivoting=True)[1][: CANDIDATES * len(chosen)]
+    pool = np.concatenate([chosen, np.setdiff1d(candidates, chosen)])
+    gram, products = rows[pool] @ rows[pool].T, rows @ rows[pool].T
+    total = float(sizes @ np.einsum("ij,ij->i", rows, rows))
+
+    def error(places: Rows) -> float:
+        inner, beside = gram[np.ix_(places, places)], products[:, places]
+        weights = simplex_least_squares(inner, beside)
+        gained = np.einsum("ij,ij->i", weights, 2 * beside - weights @ inner)
+        return total - float(sizes @ gained)
+
+    places = np.arange(len(chosen))
+    least = error(places)
+    place = 0
+    tried = 0  # how many places were tried since the last exchange
+    while tried < len(places):
+        trials = [
+            np.where(np.arange(len(places)) == place, new, places)
+            for new in np.setdiff1d(np.arange(len(pool)), places)
+        ]
+        errors = [error(trial) for trial in trials]
+        tried += 1
+        if errors and min(errors) < (1 - WORTH) * least:
+            least, places = min(errors), trials[int(np.argmin(errors))]
+            tried = 0
+        place = (place + 1) % len(places)
+    return pool[places]
+
+
+@dataclass(frozen=True)
+class UnmixingSettings:
+    """What is needed, besides the cube, to build the factorized matrix again."""
+
+    n_endmembers: int | None = None
+    group: bool = True
+    group_radius: float | None = None
+    scale: bool = True
+    project: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class PixelProblem:
+    """Points for the search of endmembers, each divided by its scale.
+
+    They are pixels, group means, or pixels projected and in units of the noise of their bands.
+    """
+
+    points: NDArray[np.float64]
+    scales: NDArray[np.float64]
+    groups: Groups | None
+    noise: BandNoise | None = None
+
+    def spectra(self, factorization: Factorization) -> NDArray[np.float64]:
+        """Return endmembers at their own brightness."""
+        components = np.asarray(factorization.components, dtype=np.float64)
+        if self.noise is not None:
+            components = components * self.noise.deviations
+        if factorization.anchors is None:  # their brightness is unknown: take the mean one
+            return components * float(self.scales.mean())
+        return components * self.scales[factorization.anchors, None]
+
+    def explaining(self, anchors: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Exchange anchors found by shape for groups that explain the pixels better."""
+        if self.groups is None or (self.scales == 1.0).all():
+            return anchors
+        return exchanged(self.groups.means, self.groups.sizes, self.points, anchors)
+
+
+def pixel_problem(
+    pixels: NDArray[np.float64], settings: UnmixingSettings, noise: BandNoise | None = None
+) -> PixelProblem:
+    """Return the matrix to search for endmembers; `noise` is that of the pixels, if known."""
+    if settings.project:
+        noise = noise or band_noise(pixels)
+    if noise is not None and settings.project and settings.n_endmembers is not None:
+        scales = _scales(pixels, settings)
+        points = noise.whitened(noise.coordinates(pixels, settings.n_endmembers))
+        return PixelProblem(points / scales[:, None], scales, None, noise)
+    groups = None
+    if settings.group:
+        groups = group_rows(pixels, settings.n_endmembers, radius=settings.group_radius)
+    points = pixels if groups is None else groups.means
+    scales = _scales(points, settings)
+    return PixelProblem(points / scales[:, None], scales, groups)
+
+
+def endmembers_of(
+    problem: PixelProblem, pixels: NDArray[np.float64], factorization: Factorization
+) -> Spectra:
+    """Return endmembers at their own brightness; with known noise averaged or beyond pixels."""
+    anchors = factorization.anchors
+    if anchors is None:
+        return Spectra(problem.spectra(factorization))
+    if problem.noise is not None:
+        averaged = averaged_spectra(problem.noise, pixels, problem.scales, anchors)
+        return with_corners_beyond(problem.noise, pixels, averaged)
+    chosen = problem.explaining(anchors)
+    spectra = problem.spectra(factorization)
+    new = chosen != anchors
+    spectra[new] = problem.points[chosen[new]] * problem.scales[chosen[new], None]
+    return Spectra(spectra, chosen)
+
+
+def _scales(points: NDArray[np.float64], settings: UnmixingSettings) -> NDArray[np.float64]:
+    """Return the divisor of each point: the sum of its spectrum, or one."""
+    scales = points.sum(axis=1) if settings.scale else np.ones(len(points))
+    return np.where(scales > 0, scales, 1.0)
+
+
+def abundances_of(
+    pixels: NDArray[np.float64],
+    endmembers: NDArray[np.float64],
+    deviations: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    """Return abundances on the simplex by least squares, weighted by the noise if known."""
+    if deviations is not None:
+        pixels, endmembers = pixels / deviations, endmembers / deviations
+    return np.asarray(encode(as_blocks(pixels), endmembers, constraint="simplex"), dtype=np.float64)
