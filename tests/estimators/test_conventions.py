@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import provenmf
 from provenmf.errors import InvalidInput
 from provenmf.methods import CATALOGUE, estimator_class, make_estimator
+from provenmf.methods.merit import settings
 
 METHODS = list(CATALOGUE)
 # Mixtures with weights that sum to one are not Purification's model, and it says so.
@@ -251,8 +253,8 @@ DRAWS = {
 
 
 def test_random_state_decides_what_is_drawn(method, monkeypatch):
-    for name in ("FEW_ROWS", "DICTIONARY"):  # else MERIT tries every row
-        monkeypatch.setattr(f"provenmf.methods.merit.solver.{name}", 10)
+    few = replace(settings.SETTINGS, few_rows=10, dictionary=10)  # else MERIT tries every row
+    monkeypatch.setattr(settings, "SETTINGS", few)
     if method not in DRAWS:
         assert "random_state" not in make(method).get_params()
         return

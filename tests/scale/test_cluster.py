@@ -332,7 +332,11 @@ def test_a_task_takes_neighboring_chunks_of_one_worker():
 
 def test_merit_on_a_cluster_is_merit_in_memory(client, monkeypatch):
     """Rows and pairs stay on the workers; the client sees the dictionary."""
-    monkeypatch.setattr("provenmf.methods.merit.solver.SEARCH_ROWS", 1000)
+    from dataclasses import replace
+
+    from provenmf.methods.merit import settings
+
+    monkeypatch.setattr(settings, "SETTINGS", replace(settings.SETTINGS, search_rows=1000))
     X = dirichlet_mixtures(1200, 12, 4, snr=15, random_state=0).data
     array = da.from_array(X, chunks=(500, 12))
     near, far = make("merit", certify=False).fit(X), make("merit", certify=False).fit(array)

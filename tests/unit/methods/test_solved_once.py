@@ -35,8 +35,8 @@ def test_the_start_of_merit_keeps_its_mixtures(rows_solved):
     data = dirichlet_mixtures(200, 12, 5, snr=20, random_state=0).data
     start = start_from_anchors(as_blocks(data), 5)
     rows_solved.clear()
-    weights = start.mixtures_of(np.arange(5)).rows(lambda part: part[0])
+    weights = start.mixtures.array(lambda part: part[0])
     assert rows_solved == []
     residuals = data - weights @ data[start.anchors]
     np.testing.assert_allclose((residuals**2).sum(axis=1), start.squared_residuals, atol=1e-10)
-    assert start.mixtures_of(np.arange(3))[0][0].shape == (200, 3) and rows_solved == [200]
+    assert start.by(start.anchors[:3]).mixtures[0][0].shape == (200, 3) and rows_solved == [200]

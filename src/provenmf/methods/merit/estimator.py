@@ -12,7 +12,7 @@ from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks
 from provenmf.methods.interruption import OnInterrupt
 from provenmf.methods.merit import guarantee as guarantees
-from provenmf.methods.merit.solver import Step, bytes_at_hand, merit
+from provenmf.methods.merit.solver import Step, bytes_in_memory, merit
 from provenmf.methods.parameters import (
     AT_LEAST_ONE,
     CONSTRAINT,
@@ -159,7 +159,7 @@ class MERIT(AnchorFactorizer):
         self.on_interrupt = on_interrupt
 
     def _gathered_bytes(self, blocks: Blocks) -> float:
-        return bytes_at_hand(blocks, self.step)
+        return bytes_in_memory(blocks, self.step)
 
     def _anchors_of(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         with one_blas_thread:  # its own threads share the rows

@@ -1,9 +1,9 @@
-"""A sparse matrix C of mixing weights, kept row by row as (index, value) pairs.
+"""Compiled loops of MERIT over a sparse matrix C of mixing weights.
 
-Row l holds count[l] pairs: value[l, p] is the weight of dictionary entry index[l, p]. What one
-Frank-Wolfe step of MERIT needs from it: the largest entry of each column and the sum of
-exp((C - largest) / mu) below it (shifted, so that nothing overflows), the penalty's part of the
-gradient, and the move itself.
+C is kept row by row as (index, value) pairs: row l holds count[l] of them, and value[l, p] is the
+weight of dictionary entry index[l, p]. In order: what a Frank-Wolfe step needs (the largest entry
+of each column, the sum of exp((C - largest) / mu), shifted so that nothing overflows, the penalty's
+part of the gradient, the move); pairwise steps; dual ascent; rows that are extreme in directions.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ kernel = njit(cache=True, nogil=True, error_model="numpy")
 
 @kernel
 def column_masses(index: Ints, value: Floats, count: Ints, top: Floats, mu: float) -> Floats:
-    """Sum over all rows of exp((C - top) / mu) in each column, rows without a pair included."""
+    """Return the sum of exp((C - top) / mu) in each column, rows without a pair included."""
     mass = np.zeros(top.size)
     stored = np.zeros(top.size)
     for row in range(count.size):
@@ -91,119 +91,11 @@ def mix_in_place(index: Ints, value: Floats, count: Ints, atoms: Floats, out: Fl
                 mixture[j] += weight * atom[j]
 
 
-# The best vertex of every row in one Frank-Wolfe step of MERIT, exact to double precision.
-#
-# All n x m scores <x_n, r_l> + lam y_nl are needed, but only their minima. Scores are computed in
-# single precision, a strip of columns at a time, so that the strip stays in the first-level cache;
-# those that could be the minimum, given the largest rounding error, are computed again in double.
-
-Singles = NDArray[np.float32]
-
-STRIP = 256
-# A sum may be taken in any order: the error bound holds for every one.
-reordering = njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
-
-
-@kernel
-def search_in_place(
-    residual: Floats, atoms: Floats, single_atoms: Singles, unused: Floats,
-    index: Ints, value: Floats, count: Ints, top: Floats, mass: Floats, lam: float, mu: float,
-    error: Floats, vertex: Ints, lowest: Floats, inner: Floats,
-) -> None:  # fmt: skip
-    """Write each row's best vertex, the gradient there, and <c, gradient>.
-
-    single_atoms is atoms transposed; unused is lam * y of a row without the column; error bounds
-    the error of a row's scores in single precision. Of equal scores the lowest index wins.
-    """
-    size = atoms.shape[0]
-    single_residual = residual.astype(np.float32)
-    single_unused = unused.astype(np.float32)
-    scores = np.empty(STRIP, dtype=np.float32)
-    for row in range(count.size):
-        inner[row], lowest[row], vertex[row] = 0.0, np.inf, 0
-        for p in range(count[row]):
-            column = index[row, p]
-            own = np.exp(max((value[row, p] - top[column]) / mu, -700.0)) / mass[column]
-            score = product(atoms[column], residual[row]) + lam * own
-            inner[row] += value[row, p] * score
-            if score < lowest[row] or (score == lowest[row] and column < vertex[row]):
-                lowest[row], vertex[row] = score, column
-    for start in range(0, size, STRIP):
-        width = min(STRIP, size - start)
-        for row in range(count.size):
-            fill_scores(single_residual[row], single_atoms, single_unused, start, width, scores)
-            if least(scores, width) > lowest[row] + error[row]:
-                continue
-            for place in range(width):
-                if scores[place] > lowest[row] + error[row]:
-                    continue
-                column = start + place
-                if in_support(index[row], count[row], column):
-                    continue
-                score = product(atoms[column], residual[row]) + unused[column]
-                if score < lowest[row] or (score == lowest[row] and column < vertex[row]):
-                    lowest[row], vertex[row] = score, column
-
-
-@kernel
-def product(left: Floats, right: Floats) -> float:
-    """Inner product, always summed in the same order."""
-    total = 0.0
-    for j in range(left.size):
-        total += left[j] * right[j]
-    return total
-
-
-@kernel
-def in_support(index: Ints, count: int, column: int) -> bool:
-    """Whether the row has a pair for the column."""
-    for p in range(count):
-        if index[p] == column:
-            return True
-    return False
-
-
-@reordering
-def fill_scores(
-    residual: Singles, atoms: Singles, unused: Singles, start: int, width: int, scores: Singles
-) -> None:
-    """Scores of one row against columns start … start + width; four terms of the sum at a time.
-
-    The compiler vectorizes loops over whole arrays only, hence the views.
-    """
-    stop = start + width
-    base = unused[start:stop]
-    for c in range(width):
-        scores[c] = base[c]
-    fours = residual.size - residual.size % 4
-    for j in range(0, fours, 4):
-        r0, r1, r2, r3 = residual[j], residual[j + 1], residual[j + 2], residual[j + 3]
-        a0, a1 = atoms[j, start:stop], atoms[j + 1, start:stop]
-        a2, a3 = atoms[j + 2, start:stop], atoms[j + 3, start:stop]
-        for c in range(width):
-            scores[c] += r0 * a0[c] + r1 * a1[c] + r2 * a2[c] + r3 * a3[c]
-    for j in range(fours, residual.size):
-        r0 = residual[j]
-        a0 = atoms[j, start:stop]
-        for c in range(width):
-            scores[c] += r0 * a0[c]
-
-
-@reordering
-def least(scores: Singles, width: int) -> float:
-    """The smallest of the first scores."""
-    smallest = np.float32(np.inf)
-    for c in range(width):
-        smallest = min(smallest, scores[c])
-    return float(smallest)
-
-
 # Pairwise steps of MERIT: a row moves weight from its worst used vertex to its best one.
 #
 # For row l and column k, `others` is the largest entry of column k outside row l. The penalty
 # lam * max(others, c) costs nothing up to `others` and lam per unit beyond. Rows that may change
-# the
-# largest entry of a column take turns, with an exact line search against `others`: each column
+# a column's largest entry take turns, with an exact line search against `others`: each column
 # remembers its largest entry, who holds it, and a bound on the second largest. All three are upper
 # bounds of the truth while rows move, so no step raises the objective. Rows that stay below the
 # largest entries (`fill_in_place`) have nothing to do with each other.
@@ -213,7 +105,7 @@ def least(scores: Singles, width: int) -> float:
 def two_largest(
     index: Ints, value: Floats, count: Ints, size: int
 ) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Largest entry of each column, the second largest, and the row of the largest (or -1)."""
+    """Return the two largest entries of each column, and the row of the largest (or -1)."""
     first, second = np.zeros(size), np.zeros(size)
     holder = np.full(size, -1)
     for row in range(count.size):
@@ -230,7 +122,7 @@ def two_largest(
 def best_step(
     gap: float, curvature: float, room: float, free_until: float, paid_until: float, lam: float
 ) -> float:
-    """Minimiser over [0, room] of the piecewise quadratic along one pairwise move.
+    """Return the minimiser over [0, room] of the piecewise quadratic along one pairwise move.
 
     Its slope is curvature * s - gap, plus lam once s passes `free_until` (the growing entry becomes
     its column's largest), minus lam until s reaches `paid_until` (the shrinking one no longer is).
@@ -275,7 +167,7 @@ def update_column_in_place(
 
 @kernel
 def lowest_sum(slope: NDArray[np.floating], price: Floats) -> int:
-    """First place of the smallest slope + price."""
+    """Return the first place of the smallest slope + price."""
     lowest, best = slope[0] + price[0], 0
     for k in range(1, price.size):
         total = slope[k] + price[k]
@@ -288,7 +180,7 @@ def lowest_sum(slope: NDArray[np.floating], price: Floats) -> int:
 def others_largest(
     column: int, row: int, first: Floats, second: Floats, holder: NDArray[np.int64]
 ) -> float:
-    """Largest entry of a column outside the given row."""
+    """Return the largest entry of a column outside the given row."""
     return float(second[column] if holder[column] == row else first[column])
 
 
@@ -305,7 +197,7 @@ def improve_row_in_place(
     tolerance: float,
     steps: int,
 ) -> tuple[int, int]:
-    """Pairwise steps of one row; returns its new number of pairs and how many steps it made.
+    """Make pairwise steps in one row; return its new number of pairs and the steps made.
 
     `others` is the largest entry of each column outside the row. `price` (overwritten) is the slope
     of the penalty upwards, and `slope` (updated) that of the fit.
@@ -365,7 +257,7 @@ def sweep_in_place(
     tolerance: float,
     steps: int,
 ) -> int:
-    """At most `steps` pairwise steps in each of some rows in turn; returns how many were made.
+    """Make at most `steps` pairwise steps in each of some rows in turn; return how many.
 
     `gradient` (overwritten) is that of the fit, <dictionary, c X - x>; `rows` are their numbers.
     Each row needs room for `steps` more pairs.
@@ -390,7 +282,7 @@ def sweep_in_place(
 
 
 @kernel
-def note_wishes_in_place(
+def note_bids_in_place(
     gradient: NDArray[np.floating],
     first_row: int,
     index: Ints,
@@ -399,11 +291,11 @@ def note_wishes_in_place(
     first: Floats,
     lam: float,
     gain: Floats,
-    wisher: NDArray[np.int64],
+    bidder: NDArray[np.int64],
 ) -> None:
     """Find the row that gains most from raising the largest entry of each column.
 
-    A row has one wish: of the columns whose largest entry it holds, or which nobody uses, the one
+    A row bids for one column: of those whose largest entry it holds, or which no row uses, the one
     with the lowest slope. It gains what its worst vertex has more, minus lam. The largest gain of
     each column and its row, the first of equals, are written where they exceed what is there.
     """
@@ -418,7 +310,7 @@ def note_wishes_in_place(
             if value[local, p] >= first[column] and slope[column] < lowest:
                 best, lowest = column, slope[column]
         if highest - lowest - lam > gain[best]:
-            gain[best], wisher[best] = highest - lowest - lam, first_row + local
+            gain[best], bidder[best] = highest - lowest - lam, first_row + local
 
 
 @kernel
@@ -433,7 +325,7 @@ def fill_row_in_place(
     tolerance: float,
     steps: int,
 ) -> int:
-    """Pairwise steps of one row that stay below the caps; returns its new number of pairs.
+    """Make pairwise steps in one row that stay below the caps; return its number of pairs.
 
     `full` (overwritten) is infinite where there is no room left.
     """
@@ -482,7 +374,7 @@ def fill_in_place(
     tolerance: float,
     steps: int,
 ) -> None:
-    """At most `steps` pairwise steps in each row that raise no entry above its column's cap.
+    """Make at most `steps` pairwise steps in each row that raise no entry above its cap.
 
     `gradient` (overwritten) is as for `sweep_in_place`.
     """
@@ -497,7 +389,7 @@ def fill_in_place(
 
 @kernel
 def without_zeros_in_place(index: Ints, value: Floats, count: int) -> int:
-    """Move the pairs with positive values to the front; returns how many there are."""
+    """Move the pairs with positive values to the front; return how many there are."""
     kept = 0
     for p in range(count):
         if value[p] > 0.0:
@@ -508,9 +400,9 @@ def without_zeros_in_place(index: Ints, value: Floats, count: int) -> int:
 
 # Dual ascent for MERIT: raise each row's level as long as no column is overcharged.
 #
-# For fixed residuals r_l the levels v prove the lower bound sum_l v_l - <r_l, x_l> - ||r_l||^2 / 2
-# of
-# the objective if in every column n the charges max(0, v_l - <x_n, r_l>) sum to at most lam.
+# For fixed residuals r_l the levels v prove that the objective is at least
+# sum_l v_l - <r_l, x_l> - ||r_l||^2 / 2 if in every column n the charges max(0, v_l - <x_n, r_l>)
+# sum to at most lam.
 
 
 @kernel
@@ -544,9 +436,9 @@ def raise_levels_in_place(
 
 @kernel
 def add_margins_in_place(products: NDArray[np.floating], margins: Floats) -> float:
-    """The sum over the rows of a slice of their lowest product.
+    """Return the sum over the rows of a slice of their lowest product.
 
-    How far it is below the row's second lowest one is added to the margin of its column.
+    Its distance to the row's second lowest one is added to the margin of its column.
     """
     total = 0.0
     for row in range(products.shape[0]):
@@ -565,9 +457,9 @@ def add_margins_in_place(products: NDArray[np.floating], margins: Floats) -> flo
 # Which rows reach farthest in many directions, and in the opposite ones.
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def note_extremes_in_place(
-    along: Singles, first_row: int, best: Singles, where: NDArray[np.int32]
+    along: NDArray[np.float32], first_row: int, best: NDArray[np.float32], where: NDArray[np.int32]
 ) -> None:
     """Note rows that reach farther than those before them.
 

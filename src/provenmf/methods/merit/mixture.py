@@ -1,21 +1,21 @@
 """The variable of MERIT's problem: every data row as a mixture of dictionary rows.
 
-`Mixture` keeps C as (index, value) pairs, at most one more per row and step, and, where it has all
-rows, the product C @ dictionary, so that a step costs one matrix product over row slices. Of some
-rows the product is computed slice by slice when it is needed: it would not stay in the cache
-between two steps. The objective is
-Nguyen22, Eq. (18), in our orientation,
+C is kept as (index, value) pairs beside the blocks of rows, wherever these are; the rows of the
+dictionary, its `atoms`, travel to them. A pass sees one block at a time as `MixedRows`. The
+objective is Nguyen22, Eq. (18), in our orientation,
 
     f(C) = 1/2 ||X - C X||_F^2 + lam * sum over columns n of phi_mu(C[:, n]),
     phi_mu(c) = mu * log( mean over rows of exp(c / mu) ),       rows of C on the simplex,
 
-with C[:, n] = 0 for rows n outside the dictionary.
+with C[:, n] = 0 for rows n outside the dictionary. Rows know of each other only through the columns
+of C, a few numbers each (`Columns`, `Bids`): these are found in every block and added with `+`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from dataclasses import dataclass
+from functools import cached_property, partial, reduce
 from operator import add
 from typing import Any, NamedTuple
 
@@ -23,171 +23,171 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.budget import for_row_slices
-from provenmf.data import Rows
+from provenmf.data import Block, Blocks, Rows
 from provenmf.linalg.norms import squared_row_norms
-from provenmf.methods.merit.columns import Penalties, Wishes, columns_of, no_wishes
+from provenmf.linalg.storage import as_dense
+from provenmf.methods.merit import settings
 
-Array = NDArray[Any]
-# The pairs of some rows one after the other, (index, value), how many each row has, and the number
-# of the first row.
-Pairs = tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+# The pairs of some rows one after the other, (index, value), the number of pairs of each row, and
+# the number of the first row.
+Pairs = tuple[Ints, Floats, Ints, NDArray[np.int64]]
 
-# Scores of one slice: 2**18 numbers in single precision fill a second-level cache.
-SLICE_SCORES = 2**18
-# Beyond this many scores a step is a large matrix product; single precision halves its time. The
-# fitted rows, the pairs and all sums stay in double precision.
-DOUBLE_PRECISION_SCORES = 2**24
 SINGLE_EPS = float(np.finfo(np.float32).eps)
 DOUBLE_EPS = float(np.finfo(np.float64).eps)
-EXACT_SLICE = 256  # rows that visit a strip of columns together
-ROOM = 16
+ROOM = 16  # pairs by which the room for a row's pairs grows
 
 
-class Standing(NamedTuple):
-    """f(C), the duality gap over the dictionary (NaN for C = 0), wishes, each row's best vertex."""
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Of each column of C: its two largest entries, and the row of the largest (or -1).
 
-    objective: float
-    gap: float
-    wishes: Wishes
-    vertex: NDArray[np.int32] | None = None
+    mass : the sum over the rows of exp((entry - first) / mu).
+    """
+
+    first: Floats
+    second: Floats
+    holder: NDArray[np.int64]
+    mass: Floats
+    mu: float
+
+    def __add__(self, following: Columns) -> Columns:
+        """Join with the columns of rows that come after these."""
+        higher = following.first > self.first
+        first = np.maximum(self.first, following.first)
+        return Columns(
+            first,
+            np.where(
+                higher,
+                np.maximum(self.first, following.second),
+                np.maximum(self.second, following.first),
+            ),
+            np.where(higher, following.holder, self.holder),
+            self.mass * np.exp((self.first - first) / self.mu)
+            + following.mass * np.exp((following.first - first) / self.mu),
+            self.mu,
+        )
+
+
+def columns_of(pairs: Pairs, size: int, mu: float) -> Columns:
+    """Return the `size` columns of C in rows whose pairs are given."""
+    from provenmf.methods.merit.kernels import column_masses, two_largest
+
+    padded = padded_pairs(pairs)
+    first, second, holder = two_largest(*padded, size)
+    holder = np.where(holder >= 0, holder + pairs[3][0], -1)
+    return Columns(first, second, holder, column_masses(*padded, first, mu), mu)
+
+
+@dataclass(frozen=True, eq=False)
+class Bids:
+    """For each column, the row that gains most from an entry above the column's largest.
+
+    gain : how fast the objective falls as that row raises its entry; 0 if it does for no row.
+    """
+
+    gain: Floats
+    row: NDArray[np.int64]
+
+    def __add__(self, others: Bids) -> Bids:
+        """Keep the larger gain of each column; of equal ones the lower row."""
+        kept = (self.gain > others.gain) | ((self.gain == others.gain) & (self.row <= others.row))
+        return Bids(np.where(kept, self.gain, others.gain), np.where(kept, self.row, others.row))
+
+
+def no_bids(size: int) -> Bids:
+    """Return columns for which no row bids."""
+    return Bids(np.zeros(size), np.full(size, -1, dtype=np.int64))
+
+
+class Penalties:
+    """phi_mu of each column and its gradient, from the column's largest entry and its mass."""
+
+    def __init__(self, lam: float, n: int, columns: Columns) -> None:
+        self.lam, self.mu, self.n, self.columns = lam, columns.mu, n, columns
+        self.top, self.mass = columns.first, columns.mass
+
+    def total(self) -> float:
+        """Return lam * sum of phi_mu over the columns; an unused column adds zero."""
+        return self.lam * float((self.top + self.mu * np.log(self.mass / self.n)).sum())
+
+    def of_absent_rows(self) -> Floats:
+        """Return y of a row that does not use the column: 1/n if none does, else nearly zero."""
+        return np.asarray(np.exp(-self.top / self.mu) / self.mass)
 
 
 class Search(NamedTuple):
     """Of each row: its best vertex, the gradient there, <c, gradient>, and ||x - c X||^2."""
 
-    vertex: NDArray[np.int32]
-    lowest: NDArray[np.float64]
-    inner: NDArray[np.float64]
-    squared: NDArray[np.float64]
+    vertex: Ints
+    lowest: Floats
+    inner: Floats
+    squared: Floats
 
 
-class Mixture:
-    """Rows of X as mixtures of `dictionary` (row numbers of X), starting from C = 0.
+class Standing(NamedTuple):
+    """f(C), the duality gap over the dictionary (NaN for C = 0), and the bids."""
 
-    X may be some of the rows only: then `atoms` are the rows of the dictionary, and `search_type`
-    is the precision that the number of all rows asks for.
+    objective: float
+    gap: float
+    bids: Bids
+
+
+class MixedRows:
+    """Rows of X as mixtures of atoms, given by their pairs; all of it in this process.
+
+    The product C @ atoms is computed slice by slice when it is needed: kept, it would not stay in
+    the cache between two steps.
     """
 
     def __init__(
-        self,
-        X: Array,
-        dictionary: NDArray[np.intp],
-        *,
-        exact: bool = False,
-        atoms: Array | None = None,
-        search_type: type[np.floating] | None = None,
+        self, X: NDArray[Any], pairs: Pairs, atoms: Floats, precision: type[np.floating]
     ) -> None:
-        self.X = X
-        self.first_row = 0
-        n = len(X)
-        self._fitted = np.zeros((n, X.shape[1])) if atoms is None else None
-        self.index = np.zeros((n, ROOM), dtype=np.int32)
-        self.value = np.zeros((n, ROOM))
-        self.count = np.zeros(n, dtype=np.int32)
-        self._exact = exact
-        wanted = np.float32 if exact else precision_of_search(n, len(dictionary))
-        self._search_type = search_type or wanted
-        self._set_dictionary(dictionary, atoms)
-
-    def _set_dictionary(self, dictionary: NDArray[np.intp], atoms: Array | None = None) -> None:
-        self.dictionary = dictionary
-        rows = self.rows(dictionary) if atoms is None else atoms
-        self.atoms = rows.astype(np.float64, copy=False)
-        self._search_atoms = np.ascontiguousarray(self.atoms.T.astype(self._search_type))
-        self.slice_rows = max(1, SLICE_SCORES // len(dictionary))
+        self.X, self.atoms = X, atoms
+        self.index, self.value, self.count = padded_pairs(pairs)
+        self.first_row = int(pairs[3][0])
+        self._precision = precision
+        self._search_atoms = np.ascontiguousarray(atoms.T.astype(precision))
+        self.slice_rows = max(1, settings.SETTINGS.slice_scores // len(atoms))
 
     @property
     def n_rows(self) -> int:
-        """How many rows are mixed."""
+        """Number of these rows."""
         return len(self.X)
 
-    def rows(self, numbers: NDArray[np.intp]) -> Array:
-        """Rows of the data."""
-        return np.asarray(self.X[numbers])
-
-    def extend_dictionary(self, rows: NDArray[np.intp]) -> None:
-        """Let more rows be vertices; C stays as it is."""
-        dictionary = np.union1d(self.dictionary, rows)
-        moved = np.searchsorted(dictionary, self.dictionary).astype(np.int32)
-        self.index = moved[self.index]
-        self._set_dictionary(dictionary)
-
-    def kept(self) -> dict[str, Array]:
-        """What a checkpoint needs; the fit too, since it is updated and not computed anew."""
-        names = ("dictionary", "index", "value", "count")
-        return {name: getattr(self, name) for name in names} | {"fitted": self.fitted(slice(None))}
-
-    def restore(self, kept: dict[str, Array]) -> None:
-        """Stand where a checkpoint was written."""
-        self._set_dictionary(kept["dictionary"])
-        self.index, self.value = kept["index"], kept["value"]
-        self.count, self._fitted = kept["count"], kept["fitted"]
-
-    def map_rows(self, function: Callable[..., Any], *arrays: Array) -> Array:
-        """One result per row, of all rows at once; see `SpreadMixture`."""
-        return np.asarray(function(self, *arrays))
-
-    def map_reduce(self, function: Callable[..., Any], *arrays: Array) -> Any:
-        """What the function returns for all rows."""
-        return function(self, *arrays)
-
-    def change(self, function: Callable[[Mixture], None]) -> None:
-        """Let the function change C."""
-        function(self)
-        self._fit()
-
-    def part(self, rows: NDArray[np.int64]) -> Mixture:
-        """The mixture of some rows, in double precision."""
-        some = Mixture(self.X[rows], self.dictionary, atoms=self.atoms, search_type=np.float64)
-        some.set_pairs(flat(self.index[rows], self.value[rows], self.count[rows]))
-        return some
-
     def pairs(self) -> Pairs:
-        """All pairs, without the room that is left beside them."""
-        return flat(self.index, self.value, self.count, self.first_row)
-
-    def set_pairs(self, pairs: Pairs) -> None:
-        """Set C to the given pairs."""
-        self.index, self.value, self.count = padded(pairs)
-        self.first_row = int(pairs[3][0])
-        self._fit()
+        """Return all pairs, without the room that is left beside them."""
+        stored = np.arange(self.index.shape[1]) < self.count[:, None]
+        first_row = np.array([self.first_row])
+        return self.index[stored], self.value[stored], self.count.copy(), first_row
 
     def put(self, rows: NDArray[np.int64], pairs: Pairs) -> None:
         """Set the pairs of the given rows, as far as they are among these."""
         local = rows - self.first_row
         here = (local >= 0) & (local < len(self.X))
-        index, value, count = padded(pairs)
-        index, value, count = index[here], value[here], count[here]
-        rows, room = local[here], index.shape[1]
+        index, value, count = padded_pairs(pairs)
+        room = index.shape[1]
         self._reserve(room)
-        self.index[rows, :room], self.value[rows, :room], self.count[rows] = index, value, count
-        if self._fitted is not None:
-            self._fitted[rows] = mixed(index, value, count, self.atoms)
+        self.index[local[here], :room] = index[here]
+        self.value[local[here], :room] = value[here]
+        self.count[local[here]] = count[here]
 
-    def fitted(self, rows: slice) -> Array:
-        """C @ dictionary in a slice of rows."""
-        if self._fitted is not None:
-            return self._fitted[rows]
-        return mixed(self.index[rows], self.value[rows], self.count[rows], self.atoms)
+    def fitted(self, rows: slice) -> Floats:
+        """Return C @ atoms in a slice of rows."""
+        from provenmf.methods.merit.kernels import mix_in_place
 
-    def _fit(self) -> None:
-        """Compute the product C @ dictionary anew, where it is kept."""
-        fitted = self._fitted
-        if fitted is None:
-            return
+        count = self.count[rows]
+        out = np.empty((len(count), self.atoms.shape[1]))
+        mix_in_place(self.index[rows], self.value[rows], count, self.atoms, out)
+        return out
 
-        def fit_slice(rows: slice) -> None:
-            pairs = self.index[rows], self.value[rows], self.count[rows]
-            fitted[rows] = mixed(*pairs, self.atoms)
+    def residual(self, rows: slice) -> Floats:
+        """Return c X - x in a slice of rows."""
+        return np.asarray(self.fitted(rows) - self.X[rows])
 
-        for_row_slices(fit_slice, len(self.X), slice_rows=self.slice_rows)
-
-    def start_from(self, columns: NDArray[np.intp], mixtures: Rows) -> None:
-        """Set C to the given weights on columns of the dictionary; see `start.Explanation`."""
-        self.set_pairs(pairs_of(mixtures.array(lambda part: part[0]), columns, 0))
-
-    def squared_residuals(self) -> NDArray[np.float64]:
-        """||x - c X||^2 of every row."""
+    def squared_residuals(self) -> Floats:
+        """Return ||x - c X||^2 of every row."""
         squared = np.empty(len(self.X))
 
         def measure(rows: slice) -> None:
@@ -196,45 +196,29 @@ class Mixture:
         for_row_slices(measure, len(self.X), slice_rows=self.slice_rows)
         return squared
 
-    def penalties(self, lam: float, mu: float) -> Penalties:
-        """State of the columns that the gradient of the penalty needs."""
-        size = len(self.dictionary)
-        columns = columns_of(self.index, self.value, self.count, first_row=0, size=size, mu=mu)
-        return Penalties(lam, len(self.X), columns)
-
-    def gradient(self, rows: slice) -> Array:
-        """<x_n, c X - x> for a slice of rows and every dictionary entry n."""
+    def gradient(self, rows: slice) -> NDArray[Any]:
+        """Return <x_n, c X - x> for a slice of rows and every atom n."""
         return self._products(self.residual(rows), self._search_atoms)
 
-    def residual(self, rows: slice) -> NDArray[np.float64]:
-        """What C leaves of a slice of rows, c X - x."""
-        return np.asarray(self.fitted(rows) - self.X[rows])
+    def _products(self, residual: Floats, atoms: NDArray[Any]) -> NDArray[Any]:
+        """Multiply residuals and atoms in the precision of the search."""
+        return np.asarray(residual.astype(self._precision, copy=False) @ atoms)
 
-    def _products(self, residual: NDArray[np.float64], atoms: Array) -> Array:
-        """Inner products of residuals and atoms in the precision of the search."""
-        return np.asarray(residual.astype(self._search_type, copy=False) @ atoms)
-
-    def search(self, penalties: Penalties, wishes: list[Wishes] | None = None) -> Search:
-        """Each row's best vertex (Algorithm 1, l. 13-17).
-
-        `exact` decides in double precision; ties then go to the lowest index. Otherwise `wishes`
-        gets those of slices of the rows, if it is given.
-        """
-        if self._exact:
-            return self._search_exactly(penalties)
+    def search(self, penalties: Penalties, bids: list[Bids] | None = None) -> Search:
+        """Find each row's best vertex (Algorithm 1, l. 13-17); `bids` gets those of slices."""
         from provenmf.methods.merit.kernels import price_in_place
 
         n = len(self.X)
         vertex = np.empty(n, dtype=np.int32)
         lowest, inner, squared = np.empty((3, n))
-        unused = (penalties.lam * penalties.of_absent_rows()).astype(self._search_type)
+        unused = (penalties.lam * penalties.of_absent_rows()).astype(self._precision)
 
         def search_slice(rows: slice) -> None:
             residual = self.residual(rows)
             squared[rows] = squared_row_norms(residual)
             scores = self._products(residual, self._search_atoms)
-            if wishes is not None:
-                wishes.append(self._wishes(rows, scores, penalties))
+            if bids is not None:
+                bids.append(self._bids(rows, scores, penalties))
             scores += unused
             price_in_place(
                 scores, self.index[rows], self.value[rows], self.count[rows],
@@ -246,80 +230,32 @@ class Mixture:
         for_row_slices(search_slice, n, slice_rows=self.slice_rows)
         return Search(vertex, lowest, inner, squared)
 
-    def _wishes(self, rows: slice, gradient: Array, penalties: Penalties) -> Wishes:
-        """Which rows of a slice would most like to raise the largest entry of a column."""
-        from provenmf.methods.merit.kernels import note_wishes_in_place
+    def _bids(self, rows: slice, gradient: NDArray[Any], penalties: Penalties) -> Bids:
+        """Find the rows of a slice that gain most from raising the largest entry of a column."""
+        from provenmf.methods.merit.kernels import note_bids_in_place
 
-        found = no_wishes(len(self.dictionary))
-        note_wishes_in_place(
+        found = no_bids(len(self.atoms))
+        note_bids_in_place(
             gradient, self.first_row + rows.start,
             self.index[rows], self.value[rows], self.count[rows],
             penalties.top, penalties.lam, found.gain, found.row,
         )  # fmt: skip
         return found
 
-    def standing(self, penalties: Penalties) -> Standing:
-        """Where C is: f(C), the duality gap over the dictionary, wishes, the best vertices."""
-        wishes = [no_wishes(len(self.dictionary))]
-        found = self.search(penalties, wishes)
-        gap = float((found.inner - found.lowest).sum()) if self.count[0] else np.nan
-        objective = 0.5 * float(found.squared.sum()) + penalties.total()
-        return Standing(objective, gap, reduce(add, wishes), found.vertex)
-
-    def search_error(
-        self, penalties: Penalties, squared: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """How far what `search` finds for each row may be off by rounding, in its precision."""
-        eps = SINGLE_EPS if self._search_type == np.float32 and not self._exact else DOUBLE_EPS
+    def search_error(self, penalties: Penalties, squared: Floats) -> Floats:
+        """Bound the rounding error of what `search` finds for each row, in its precision."""
+        eps = SINGLE_EPS if self._precision == np.float32 else DOUBLE_EPS
         longest = float(np.sqrt(np.einsum("ij,ij->i", self.atoms, self.atoms).max()))
-        lengths = np.sqrt(squared)
-        return np.asarray(eps * ((self.X.shape[1] + 4) * longest * lengths + 4 * penalties.lam))
+        terms = (self.X.shape[1] + 4) * longest * np.sqrt(squared)
+        return np.asarray(eps * (terms + 4 * penalties.lam))
 
-    def _search_exactly(self, penalties: Penalties) -> Search:
-        """`search` for a large dictionary of which no score is kept."""
-        from provenmf.methods.merit.kernels import search_in_place
-
-        n, d = self.X.shape
-        vertex = np.empty(n, dtype=np.int32)
-        lowest, inner, squared = np.empty((3, n))
-        unused = penalties.lam * penalties.of_absent_rows()
-        longest = float(np.sqrt(np.einsum("ij,ij->i", self.atoms, self.atoms).max()))
-
-        def search_slice(rows: slice) -> None:
-            residual = self.residual(rows)
-            squared[rows] = squared_row_norms(residual)
-            lengths = np.sqrt(squared[rows])
-            error = SINGLE_EPS * ((d + 4) * longest * lengths + 2 * penalties.lam)
-            search_in_place(
-                residual, self.atoms, self._search_atoms, unused,
-                self.index[rows], self.value[rows], self.count[rows],
-                penalties.top, penalties.mass, penalties.lam, penalties.mu,
-                error, vertex[rows], lowest[rows], inner[rows],
-            )  # fmt: skip
-
-        for_row_slices(search_slice, n, slice_rows=EXACT_SLICE)
-        return Search(vertex, lowest, inner, squared)
-
-    def move(self, vertex: NDArray[np.int32], alpha: float) -> None:
-        """C <- (1 - alpha) C + alpha e_vertex (Algorithm 1, line 18)."""
-        from provenmf.methods.merit.kernels import move_in_place
-
-        self._reserve(int(self.count.max()) + 1)
-
-        def move_slice(rows: slice) -> None:
-            move_in_place(self.index[rows], self.value[rows], self.count[rows], vertex[rows], alpha)
-            if self._fitted is not None:
-                self._fitted[rows] *= 1.0 - alpha
-                self._fitted[rows] += alpha * self.atoms[vertex[rows]]
-
-        for_row_slices(move_slice, len(self.X), slice_rows=self.slice_rows)
-
-    def take_turns(
+    def step_in_turn(
         self, rows: NDArray[np.int64], penalties: Penalties, tolerance: float, steps: int
-    ) -> NDArray[np.float64]:
-        """Pairwise steps of these few rows, one after the other; the largest entries thereafter.
+    ) -> Floats:
+        """Make pairwise steps in these few rows one after the other.
 
-        `rows` are their numbers among the rows of which the penalties are.
+        Returns the largest entry of each column thereafter. `rows` are their numbers among the rows
+        of which the penalties are.
         """
         from provenmf.methods.merit.kernels import sweep_in_place
 
@@ -333,10 +269,10 @@ class Mixture:
         )  # fmt: skip
         return caps
 
-    def fill(self, caps: NDArray[np.float64], tolerance: float, steps: int) -> None:
-        """Pairwise steps of all rows that raise no entry above its column's cap.
+    def step_below(self, caps: Floats, tolerance: float, steps: int) -> None:
+        """Make pairwise steps in all rows that raise no entry above its column's cap.
 
-        Columns without a cap are left out. What is fitted is out of date afterwards.
+        Columns without a cap are left out.
         """
         from provenmf.methods.merit.kernels import fill_in_place
 
@@ -345,9 +281,9 @@ class Mixture:
         place = np.zeros(len(caps), dtype=np.int32)
         place[used] = np.arange(len(used))
         atoms = np.ascontiguousarray(self._search_atoms[:, used])
-        gram = (self.atoms[used] @ self.atoms[used].T).astype(self._search_type)
+        gram = (self.atoms[used] @ self.atoms[used].T).astype(self._precision)
 
-        def fill_slice(rows: slice) -> None:
+        def step_slice(rows: slice) -> None:
             index = place[self.index[rows]]
             fill_in_place(
                 self._products(self.residual(rows), atoms), gram,
@@ -355,59 +291,197 @@ class Mixture:
             )  # fmt: skip
             self.index[rows] = used[index]
 
-        for_row_slices(fill_slice, len(self.X), slice_rows=self.slice_rows)
+        for_row_slices(step_slice, len(self.X), slice_rows=self.slice_rows)
 
     def _reserve(self, pairs: int) -> None:
-        """Make room for `pairs` pairs in every row."""
+        """Make room for this many pairs in every row."""
         room = self.index.shape[1]
-        if pairs <= room:
-            return
-        more = ((0, 0), (0, -(-(pairs - room) // ROOM) * ROOM))
-        self.index = np.pad(self.index, more)
-        self.value = np.pad(self.value, more)
+        if pairs > room:
+            more = ((0, 0), (0, -(-(pairs - room) // ROOM) * ROOM))
+            self.index, self.value = np.pad(self.index, more), np.pad(self.value, more)
 
 
-def pairs_of(weights: NDArray[np.float64], columns: NDArray[np.intp], first_row: int) -> Pairs:
-    """Dense weights on the given columns as pairs."""
+class Mixture:
+    """All rows of `blocks` as mixtures of `dictionary` (row numbers), starting from C = 0.
+
+    `exact` searches in double precision however many rows there are.
+    """
+
+    def __init__(
+        self, blocks: Blocks, dictionary: NDArray[np.intp], *, exact: bool = False
+    ) -> None:
+        self.blocks, self._exact = blocks, exact
+        self._vertices: Rows | None = None
+        self._set_dictionary(dictionary)
+
+    def _set_dictionary(self, dictionary: NDArray[np.intp]) -> None:
+        self.dictionary = dictionary
+        self.atoms = self.rows(dictionary).astype(np.float64)
+        scores = self.n_rows * len(dictionary)
+        single = scores > settings.SETTINGS.double_precision_scores and not self._exact
+        self._precision: type[np.floating] = np.float32 if single else np.float64
+
+    @cached_property
+    def pairs(self) -> Rows:
+        """The pairs of C beside the blocks; none before they are set, which alone takes a pass."""
+        return self.blocks.keep(_no_pairs, range(self.n_rows))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.blocks.n_rows
+
+    def rows(self, numbers: NDArray[np.intp]) -> NDArray[Any]:
+        """Return rows of the data."""
+        return as_dense(self.blocks.take(numbers))
+
+    def whole(self) -> MixedRows | None:
+        """Return all rows at once, if they are in one block and few."""
+        few = self.n_rows <= settings.SETTINGS.search_rows and len(self.pairs) == 1
+        return self._mixed(self.blocks.everything(), self.pairs[0]) if few else None
+
+    def _mixed(self, block: Block, pairs: Any) -> MixedRows:
+        return MixedRows(as_dense(block), pairs, self.atoms, self._precision)
+
+    def map_rows(self, function: Callable[..., Any], *arrays: NDArray[Any]) -> NDArray[Any]:
+        """Return one result per row: `function(mixed rows, *slices)`."""
+        return self.blocks.map_rows(self._with_block(function), self.pairs, *arrays)
+
+    def map_reduce(self, function: Callable[..., Any]) -> Any:
+        """Return the sum of what `function(mixed rows)` returns."""
+        return self.blocks.map_reduce(self._with_block(function), self.pairs)
+
+    def change(self, function: Callable[[MixedRows], None]) -> None:
+        """Let the function change the rows of each block."""
+
+        def changed(rows: MixedRows) -> Pairs:
+            function(rows)
+            return rows.pairs()
+
+        self.pairs = self.blocks.keep(self._with_block(changed), self.pairs)
+
+    def _with_block(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return partial(_call_mixed, function, self.atoms, self._precision)
+
+    def start_from(self, columns: NDArray[np.intp], mixtures: Rows) -> None:
+        """Set C to the given weights on columns of the dictionary; see `start.Explanation`."""
+        self.pairs = mixtures.map(lambda part: pairs_of(part[0], columns, int(part[2][0])))
+
+    def squared_residuals(self) -> Floats:
+        """Return ||x - c X||^2 of every row."""
+        return self.map_rows(MixedRows.squared_residuals)
+
+    def penalties(self, lam: float, mu: float) -> Penalties:
+        """Return the state of the columns that the gradient of the penalty needs."""
+        size = len(self.dictionary)
+        columns: Columns = self.pairs.sum(lambda pairs: columns_of(pairs, size, mu))
+        return Penalties(lam, self.n_rows, columns)
+
+    def standing(self, penalties: Penalties) -> Standing:
+        """Measure C in one pass; best vertices stay with the rows, for `move`."""
+
+        def of_block(rows: MixedRows) -> tuple[tuple[float, float, Bids], Ints]:
+            bids = [no_bids(len(rows.atoms))]
+            search = rows.search(penalties, bids)
+            gap = float((search.inner - search.lowest).sum())
+            return (gap, float(search.squared.sum()), reduce(add, bids)), search.vertex
+
+        found, self._vertices = self.blocks.sum_and_keep(self._with_block(of_block), self.pairs)
+        gap, squared, bids = found
+        nothing = not penalties.top.any()
+        return Standing(0.5 * squared + penalties.total(), np.nan if nothing else gap, bids)
+
+    def move(self, alpha: float) -> None:
+        """C <- (1 - alpha) C + alpha e_vertex (Algorithm 1, line 18), after `standing`."""
+        assert self._vertices is not None
+        self.pairs = self.pairs.map(partial(_moved, alpha), self._vertices)
+
+    def part(self, rows: NDArray[np.int64]) -> MixedRows:
+        """Return some rows with their mixtures, in double precision."""
+        index, value, count, _ = zip(*self.pairs.each(lambda pairs: _of_rows(pairs, rows)))
+        join = np.concatenate
+        pairs = join(index), join(value), join(count), np.zeros(1, dtype=np.int64)
+        return MixedRows(self.rows(rows), pairs, self.atoms, np.float64)
+
+    def extend_dictionary(self, rows: NDArray[np.intp]) -> None:
+        """Let more rows be vertices; C stays as it is."""
+        dictionary = np.union1d(self.dictionary, rows)
+        moved = np.searchsorted(dictionary, self.dictionary).astype(np.int32)
+        self.pairs = self.pairs.map(lambda pairs: (moved[pairs[0]], *pairs[1:]))
+        self._set_dictionary(dictionary)
+
+    def saved(self) -> dict[str, NDArray[Any]]:
+        """Return what a checkpoint needs."""
+        index, value, count, _ = zip(*self.pairs.each(lambda pairs: pairs))
+        arrays = {"index": index, "value": value, "count": count}
+        joined = {name: np.concatenate(parts) for name, parts in arrays.items()}
+        return {"dictionary": self.dictionary, **joined}
+
+    def restore(self, saved: dict[str, NDArray[Any]]) -> None:
+        """Go back to where a checkpoint was written."""
+        self._set_dictionary(saved["dictionary"])
+        index, value, count = saved["index"], saved["value"], saved["count"]
+        stops = np.cumsum(count)
+
+        def of_rows(_: Block, rows: range, counts: Ints, stop: NDArray[np.intp]) -> Pairs:
+            stored = slice(int(stop[0] - counts[0]), int(stop[-1]))
+            return index[stored], value[stored], counts, np.array([rows.start])
+
+        self.pairs = self.blocks.keep(of_rows, range(self.n_rows), count, stops)
+
+
+def pairs_of(weights: Floats, columns: NDArray[np.intp], first_row: int) -> Pairs:
+    """Return dense weights on the given columns as pairs."""
     rows, places = np.nonzero(weights)
     count = np.bincount(rows, minlength=len(weights)).astype(np.int32)
     return columns[places].astype(np.int32), weights[rows, places], count, np.array([first_row])
 
 
-def flat(
-    index: NDArray[np.int32],
-    value: NDArray[np.float64],
-    count: NDArray[np.int32],
-    first_row: int = 0,
-) -> Pairs:
-    """The pairs without the room beside them."""
-    stored = np.arange(index.shape[1]) < count[:, None]
-    return index[stored], value[stored], count.copy(), np.array([first_row])
+def padded_pairs(pairs: Pairs, more: int = 0) -> tuple[Ints, Floats, Ints]:
+    """Return pairs as the kernels want them: index and value (n, room), and the counts (n,).
 
-
-def mixed(
-    index: NDArray[np.int32],
-    value: NDArray[np.float64],
-    count: NDArray[np.int32],
-    atoms: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """The mixtures of atoms that the pairs say."""
-    from provenmf.methods.merit.kernels import mix_in_place
-
-    out = np.empty((len(count), atoms.shape[1]))
-    mix_in_place(index, value, count, atoms, out)
-    return out
-
-
-def padded(pairs: Pairs) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
-    """Pairs as the kernels want them: index and value (n, room), and the counts (n,)."""
+    Every row has room for `more` pairs.
+    """
     index, value, count, _ = pairs
-    stored = np.arange(max(int(count.max(initial=0)), ROOM)) < count[:, None]
+    stored = np.arange(max(int(count.max(initial=0)) + more, ROOM)) < count[:, None]
     wide = np.zeros(stored.shape, dtype=np.int32), np.zeros(stored.shape)
     wide[0][stored], wide[1][stored] = index, value
     return *wide, np.array(count)
 
 
-def precision_of_search(n: int, size: int) -> type[np.floating]:
-    """The precision in which n rows are compared with a dictionary."""
-    return np.float32 if n * size > DOUBLE_PRECISION_SCORES else np.float64
+def _no_pairs(block: Block, rows: range) -> Pairs:
+    n = block.shape[0]
+    return np.empty(0, np.int32), np.empty(0), np.zeros(n, np.int32), np.array([rows.start])
+
+
+def _moved(alpha: float, pairs: Pairs, vertex: Ints) -> Pairs:
+    """Move the rows of a block towards the best vertices that a pass found."""
+    from provenmf.methods.merit.kernels import move_in_place
+
+    index, value, count = padded_pairs(pairs, 1)
+    move_in_place(index, value, count, vertex, alpha)
+    stored = np.arange(index.shape[1]) < count[:, None]
+    return index[stored], value[stored], count, pairs[3]
+
+
+def _call_mixed(
+    function: Callable[..., Any],
+    atoms: Floats,
+    precision: type[np.floating],
+    block: Block,
+    pairs: Pairs,
+    *rest: Any,
+) -> Any:
+    """Call the function with the rows of a block and their mixtures."""
+    return function(MixedRows(as_dense(block), pairs, atoms, precision), *rest)
+
+
+def _of_rows(pairs: Pairs, rows: NDArray[np.int64]) -> Pairs:
+    """Return the pairs of those of the given rows that are among these."""
+    index, value, count, first_row = pairs
+    local = rows - first_row
+    local = local[(local >= 0) & (local < len(count))]
+    chosen = np.zeros(len(count), dtype=bool)
+    chosen[local] = True
+    stored = np.repeat(chosen, count)
+    return index[stored], value[stored], count[local], first_row

@@ -4,7 +4,7 @@
     X (M x N), points in columns     X (n x d), points in rows
     K, N                             n_components, n
     C (N x N), columns c_l           C (n x n), row l mixes data rows into row l
-    C(n, :), a row                   column n of C: who uses row n, and how much
+    C(n, :), a row                   column n of C: which rows use row n, and how much
     W = X(:, K)                      components = X[anchors]
     H                                weights, found by the estimator
     lambda, mu, alpha                lam, mu, alpha
@@ -16,7 +16,7 @@ the largest max_l C[l, n].
 `step="open-loop"` is Algorithm 1. `step="pairwise"`, the default, differs in three ways, each with
 its reason in docs/decisions.md: lam follows the noise of one row and not of the whole matrix;
 single rows make pairwise steps with an exact line search, after open-loop steps if the rows are
-few, else from what anchors chosen greedily explain; then the vertices are a few extreme rows.
+few, else from the mixtures of greedy anchors; then the vertices are a few extreme rows.
 """
 
 from __future__ import annotations
@@ -29,33 +29,31 @@ from numpy.typing import NDArray
 
 from provenmf.budget import block_bytes
 from provenmf.data import Blocks, as_blocks
-from provenmf.errors import InvalidInput, TooLarge
+from provenmf.errors import DegenerateData, InvalidInput, TooLarge, warn_user
 from provenmf.linalg.storage import as_dense
-from provenmf.methods.merit.columns import Penalties
-from provenmf.methods.merit.dictionary import candidate_rows, overlooked_rows, representatives
-from provenmf.methods.merit.gap import SEARCH_ROWS, dictionary_gap, duality_gap, extent_of
-from provenmf.methods.merit.mixture import Mixture
-from provenmf.methods.merit.number import choose_anchors
-from provenmf.methods.merit.spread import SpreadMixture
-from provenmf.methods.merit.start import Start, penalty_weight, start_from_anchors
-from provenmf.methods.merit.steps import OPEN_LOOP_STEPS, Steps
-from provenmf.methods.merit.sweep import sweep
+from provenmf.methods.interruption import interrupted
+from provenmf.methods.merit import settings
+from provenmf.methods.merit.gap import dictionary_gap, duality_gap, extent_of
+from provenmf.methods.merit.mixture import Bids, Columns, MixedRows, Mixture, Penalties
+from provenmf.methods.merit.start import (
+    Start,
+    candidate_rows,
+    overlooked_rows,
+    penalty_weight,
+    representatives,
+    start_from_anchors,
+)
 from provenmf.methods.run import Callback, Run
 from provenmf.methods.separable.anchors import dense_rows
+from provenmf.methods.separable.hull import squared_distances
 from provenmf.results import Solution, StopReason
 from provenmf.results.states import MeritState
 
+Indices = NDArray[np.intp]
 Step = Literal["pairwise", "open-loop"]
 Lam = float | Literal["auto", "paper", "authors"]
 
-# Up to this many rows all of them are vertices, and the steps start from C = 0.
-FEW_ROWS = 1000
-DICTIONARY = 400  # beyond, this many extreme rows are vertices
-PAIRWISE_STEPS = 10  # at most, in each row and sweep
 DEFAULT_ITERATIONS = {"open-loop": 100, "pairwise": 1000}
-DENSE_BYTES = 16e9
-BLOCK_BYTES = 1 << 26  # of dense rows worked on at a time, with their pairs
-ROW_BYTES = 1000
 
 
 def merit(
@@ -73,20 +71,20 @@ def merit(
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> Solution:
-    """Anchors by self-dictionary convex optimization; see `provenmf.MERIT` for the parameters.
+    """Find anchors by self-dictionary convex optimization; see `provenmf.MERIT`.
 
     Returns
     -------
     Solution whose trace has per iteration the `objective` and the duality `gap` over the dictionary
     (each before the step), `used`, the vertices in use, whether the steps are `pairwise`, and
-    `step`, how many open-loop steps there were with those that a warm start saves.
+    `step`, the number of open-loop steps with those that a warm start saves.
     Its MeritState says what was solved and how far from the optimum it is.
     """
     blocks = rows_for(blocks, step)
     plain = lam in ("paper", "authors") or init == "spa"
     start = start_from_anchors(blocks, n_components, plain=plain)
-    problem = posed(blocks, n_components, start, step, lam, mu, tol, group_duplicates)
-    mixture = mixture_for(problem, rng)
+    problem = pose(blocks, n_components, start, step, lam, mu, tol, group_duplicates)
+    mixture = Mixture(blocks, vertices(problem, rng), exact=step == "open-loop")
     steps = first_steps(problem, mixture, warm=init == "spa")
     run = Run(
         max_iter or DEFAULT_ITERATIONS[step], callback=callback, verbose=verbose, name="MERIT"
@@ -94,19 +92,18 @@ def merit(
     if run.saved is not None:
         mixture.restore(run.saved["mixture"])
         vars(steps).update(run.saved["steps"])
-    run.keeps(lambda: {"mixture": mixture.kept(), "steps": vars(steps)})
+    run.keeps(lambda: {"mixture": mixture.saved(), "steps": vars(steps)})
     for _ in run:
-        make_step(problem, mixture, steps, run)
+        iterate(problem, mixture, steps, run)
     return solution(problem, mixture, run)
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is to be solved, and how.
+    """The problem to solve.
 
     lam, mu : of the objective. tol : see `provenmf.MERIT`. radius : rows this near count as one.
     open_loop : whether Algorithm 1 makes all steps. all_rows : whether all rows may be vertices.
-    exactly : whether vertices are chosen in double precision, as the paper's are.
     """
 
     blocks: Blocks
@@ -118,10 +115,9 @@ class Problem:
     radius: float
     open_loop: bool
     all_rows: bool
-    exactly: bool
 
 
-def posed(
+def pose(
     blocks: Blocks,
     n_components: int | None,
     start: Start,
@@ -131,7 +127,7 @@ def posed(
     tol: float,
     group_duplicates: float | Literal["auto"],
 ) -> Problem:
-    """The problem with the penalty and the radius that follow from the start.
+    """Return the problem with the penalty and the radius that follow from the start.
 
     Without a penalty the optimum is C = I whatever the data; what tells anchors apart is then the
     path of Frank-Wolfe (Nguyen22, Theorems 1 and 2), so that MERIT(0) has no pairwise steps.
@@ -146,18 +142,17 @@ def posed(
         tol,
         radius=start.duplicate_radius if group_duplicates == "auto" else float(group_duplicates),
         open_loop=step == "open-loop" or weight == 0,
-        all_rows=step == "open-loop" or blocks.n_rows <= FEW_ROWS,
-        exactly=step == "open-loop",
+        all_rows=step == "open-loop" or blocks.n_rows <= settings.SETTINGS.few_rows,
     )
 
 
-def vertices(problem: Problem, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Rows that may be vertices, none of them twice."""
+def vertices(problem: Problem, rng: np.random.Generator) -> Indices:
+    """Return the rows that may be vertices, none of them twice."""
     blocks, start = problem.blocks, problem.start
     rows = np.arange(blocks.n_rows)
     if not problem.all_rows:
-        size = max(DICTIONARY, 4 * len(start.anchors))
-        rows = candidate_rows(blocks, start.anchors, start.squared_residuals, size, rng)
+        size = max(settings.SETTINGS.dictionary, 4 * len(start.anchors))
+        rows = candidate_rows(start, size, rng)
     rows = representatives(dense_rows(blocks, rows), rows, problem.radius)
     if problem.n_components is not None and problem.n_components > len(rows):
         raise InvalidInput(
@@ -169,59 +164,112 @@ def vertices(problem: Problem, rng: np.random.Generator) -> NDArray[np.intp]:
     return rows
 
 
-def mixture_for(problem: Problem, rng: np.random.Generator) -> Mixture | SpreadMixture:
-    """Every row as a mixture, from C = 0: of rows at hand, or of rows where they are."""
-    rows = vertices(problem, rng)
-    if problem.all_rows or problem.blocks.n_rows <= SEARCH_ROWS:
-        X = as_dense(problem.blocks.everything())
-        return Mixture(X, rows, exact=problem.exactly)
-    return SpreadMixture(problem.blocks, rows)
+class Steps:
+    """Decide which kind of step comes next: open-loop ones first, then pairwise ones.
+
+    After `most_open_loop` steps the pairwise ones begin at the latest; None is never. `first_step`
+    is what a warm start saves.
+    """
+
+    def __init__(self, most_open_loop: int | None, first_step: int = 0) -> None:
+        self.t = first_step - 1
+        self.pairwise = False
+        self._most, self._first = most_open_loop, first_step
+        self._leaders: frozenset[int] = frozenset()
+        self._unchanged_since = 0
+        self._objective = np.inf
+
+    def next_is_open_loop(self, maxima: NDArray[np.float64], n_components: int | None) -> bool:
+        """Count one open-loop step, or find that it is time for pairwise ones."""
+        if self.pairwise:
+            return False
+        self.t += 1
+        made = self.t - self._first
+        leaders = frozenset(np.argsort(-maxima, kind="stable")[: n_components or 1].tolist())
+        if leaders != self._leaders:
+            self._leaders, self._unchanged_since = leaders, made
+        settled = made >= settings.SETTINGS.settled_steps and made >= 2 * self._unchanged_since
+        self.pairwise = self._most is not None and (settled or made >= self._most)
+        return not self.pairwise
+
+    def no_longer_lower(self, objective: float, tol: float) -> bool:
+        """Return whether the last sweep lowered the objective by less than a fraction tol."""
+        done = self._objective - objective <= tol * objective
+        self._objective = np.inf if done else objective
+        return done
 
 
-def first_steps(problem: Problem, mixture: Mixture | SpreadMixture, *, warm: bool) -> Steps:
-    """Where to begin: at C = 0, or at the mixtures of the start's anchors (Nguyen22, V-B)."""
-    most_open_loop = OPEN_LOOP_STEPS if problem.all_rows else 0
-    steps = Steps(None if problem.open_loop else most_open_loop)
+def first_steps(problem: Problem, mixture: Mixture, *, warm: bool) -> Steps:
+    """Begin at C = 0, or at the mixtures of the start's anchors (Nguyen22, V-B)."""
+    most = settings.SETTINGS.open_loop_steps if problem.all_rows else 0
+    first = 0
     if warm or not (problem.open_loop or problem.all_rows):
-        steps.begin_at(mix_anchors(mixture, problem.start))
-    return steps
+        first = mix_anchors(mixture, problem.start)
+    return Steps(None if problem.open_loop else most, first)
 
 
-def make_step(problem: Problem, mixture: Mixture | SpreadMixture, steps: Steps, run: Run) -> None:
+def mix_anchors(mixture: Mixture, start: Start) -> int:
+    """Set C to the mixtures of the start's anchors; return the step to go on from."""
+    kept = start.anchors[np.isin(start.anchors, mixture.dictionary)]
+    found = start if len(kept) == len(start.anchors) else start.by(kept)
+    mixture.start_from(np.searchsorted(mixture.dictionary, kept), found.mixtures)
+    rmse = float(np.sqrt(mixture.squared_residuals().mean()))
+    return round(1 / rmse) if rmse > 1e-9 else 10**9
+
+
+def iterate(problem: Problem, mixture: Mixture, steps: Steps, run: Run) -> None:
     """Record where C is; then one open-loop step, one pairwise sweep, more vertices, or the end."""
     penalties = mixture.penalties(problem.lam, problem.mu)
-    objective, gap, wishes, vertex = mixture.standing(penalties)
+    objective, gap, bids = mixture.standing(penalties)
     used = float(np.count_nonzero(penalties.top))
     run.record(objective=objective, gap=gap, used=used, pairwise=steps.pairwise, step=steps.t + 1)
     if gap <= problem.tol * objective:
         run.stop(StopReason.CONVERGED)
     elif steps.next_is_open_loop(penalties.top, problem.n_components):
-        open_loop_step(mixture, penalties, vertex, 2 / (steps.t + 2))
+        mixture.move(2 / (steps.t + 2))
     elif steps.no_longer_lower(objective, problem.tol):
         missed = overlooked_rows(mixture, problem.lam, problem.radius)
         if len(missed) == 0:
             run.stop(StopReason.CONVERGED)
         mixture.extend_dictionary(missed)
     else:
-        sweep(mixture, penalties, wishes, problem.tol * problem.lam, PAIRWISE_STEPS)
+        sweep(mixture, penalties, bids, problem.tol * problem.lam, settings.SETTINGS.pairwise_steps)
 
 
-def open_loop_step(
-    mixture: Mixture | SpreadMixture,
-    penalties: Penalties,
-    vertex: NDArray[np.int32] | None,
-    alpha: float,
-) -> None:
-    """Every row goes towards its best vertex; blocks elsewhere search for theirs again."""
-    if isinstance(mixture, Mixture):
-        assert vertex is not None
-        mixture.move(vertex, alpha)
-    else:
-        mixture.change(lambda some: some.move(some.search(penalties)[0], alpha))
+def sweep(mixture: Mixture, penalties: Penalties, bids: Bids, tolerance: float, steps: int) -> None:
+    """Make at most `steps` pairwise steps in every row that gain more than `tolerance`.
+
+    With the largest entry of each column of C as its cap, the objective is that of the fit plus lam
+    times the sum of the caps. Rows know of each other through the caps alone, and few change one:
+
+    1. Rows that hold a cap, and for each column the row that gains most from raising its cap, make
+       their steps in turn, each with a line search against what the others hold. There are no more
+       of them than twice the dictionary.
+    2. All rows make steps that stay below the caps. The penalty does not rise, whatever the others
+       do: blocks, threads and workers do this side by side.
+
+    No step raises the objective, and how the rows are split has no influence on any of them.
+    """
+    rows = rows_in_turn(penalties.columns, bids, tolerance)
+    few = mixture.part(rows)
+    caps = few.step_in_turn(rows, penalties, tolerance, steps)
+    pairs = few.pairs()
+
+    def improve(some: MixedRows) -> None:
+        some.put(rows, pairs)
+        some.step_below(caps, tolerance, steps)
+
+    mixture.change(improve)
 
 
-def solution(problem: Problem, mixture: Mixture | SpreadMixture, run: Run) -> Solution:
-    """Anchors read off the largest entries of C, and how far C is from the optimum."""
+def rows_in_turn(columns: Columns, bids: Bids, tolerance: float) -> NDArray[np.int64]:
+    """Return rows that hold the largest entry of a column, or gain from doing so, ascending."""
+    holders = columns.holder[columns.holder >= 0]
+    return np.unique(np.concatenate([holders, bids.row[bids.gain > tolerance]]))
+
+
+def solution(problem: Problem, mixture: Mixture, run: Run) -> Solution:
+    """Read the anchors off the largest entries of C, and bound the distance to the optimum."""
     penalties = mixture.penalties(problem.lam, problem.mu)
     extent = extent_of(mixture)
     objective = extent.objective(penalties)
@@ -230,14 +278,7 @@ def solution(problem: Problem, mixture: Mixture | SpreadMixture, run: Run) -> So
     gap_within = gap
     if not in_a_hurry and len(mixture.dictionary) < mixture.n_rows:
         gap_within = min(gap, dictionary_gap(mixture, penalties, objective))
-    anchors, margin = choose_anchors(
-        mixture,
-        penalties.top,
-        problem.n_components,
-        problem.start.anchors,
-        problem.radius,
-        by_maxima=problem.open_loop,
-    )
+    anchors, margin = choose_anchors(problem, mixture, penalties.top)
     return Solution(
         components=mixture.rows(anchors),
         anchors=anchors,
@@ -258,36 +299,93 @@ def solution(problem: Problem, mixture: Mixture | SpreadMixture, run: Run) -> So
     )
 
 
-def mix_anchors(mixture: Mixture | SpreadMixture, start: Start) -> int:
-    """Set C to the mixtures of the start's anchors; the step to go on from (Nguyen22, V-B)."""
-    kept = np.flatnonzero(np.isin(start.anchors, mixture.dictionary))
-    columns = np.searchsorted(mixture.dictionary, start.anchors[kept])
-    mixture.start_from(columns, start.mixtures_of(kept))
-    rmse = float(np.sqrt(mixture.squared_residuals().mean()))
-    return round(1 / rmse) if rmse > 1e-9 else 10**9
+def choose_anchors(
+    problem: Problem, mixture: Mixture, maxima: NDArray[np.float64]
+) -> tuple[Indices, float]:
+    """Return the rows with the largest maxima, and the gap between the last one and the next.
+
+    With n_components=None the number is where the sorted maxima drop most. If more rows than asked
+    for are strong, the maxima do not decide between them, and those are kept that explain the data
+    best (not in open-loop steps, as in the paper). If fewer rows than asked for are in use at all,
+    anchors of the start that are no duplicates fill up.
+    """
+    number, chosen_from = problem.n_components, mixture.dictionary
+    order = np.argsort(-maxima, kind="stable")
+    used = order[maxima[order] > 0]
+    sorted_maxima = np.append(maxima[used], 0.0)
+    drops = sorted_maxima[:-1] - sorted_maxima[1:]
+    if number is None:
+        number = int(np.argmax(drops)) + 1
+    most_compared = number + settings.SETTINGS.surplus
+    strong = used[maxima[used] >= settings.SETTINGS.strong][:most_compared]
+    if len(strong) > number and not problem.open_loop:
+        chosen = best_explaining(mixture, chosen_from[strong], number)
+        return chosen, float(drops[number - 1])
+    chosen = chosen_from[used[:number]]
+    if len(chosen) == number:
+        return chosen, float(drops[number - 1])
+    others = np.setdiff1d(problem.start.anchors, chosen, assume_unique=True)
+    both = np.concatenate([chosen, others])
+    filled = representatives(mixture.rows(both), both, problem.radius)[:number]
+    if len(filled) < number:
+        warn_user(
+            DegenerateData(
+                f"is too many: {len(filled)} rows explain every row",
+                argument="n_components",
+                value=number,
+                remedy=f"{len(filled)} components are returned; ask for at most that many",
+            )
+        )
+    return filled, 0.0
+
+
+def best_explaining(mixture: Mixture, candidates: Indices, number: int) -> Indices:
+    """Drop the candidate that the data miss least, again and again, until enough are left.
+
+    Ctrl-C ends this, as it takes long: the first candidates are left, as if by their maxima.
+    """
+    n, compared = mixture.n_rows, settings.SETTINGS.compared_rows
+    sample = np.unique(np.linspace(0, n - 1, compared).astype(np.intp))
+    some = as_blocks(mixture.rows(np.union1d(sample, candidates)))
+    corners = mixture.rows(candidates)
+    while len(candidates) > number:
+        losses: list[float] = []
+        for i in range(len(candidates)):
+            if interrupted():
+                return candidates[:number]
+            losses.append(missed(some, np.delete(corners, i, axis=0)))
+        least = int(np.argmin(losses))
+        candidates, corners = np.delete(candidates, least), np.delete(corners, least, axis=0)
+    return candidates
+
+
+def missed(rows: Blocks, corners: NDArray[np.floating]) -> float:
+    """Return the total squared distance of the rows to the hull of the corners."""
+    return float(squared_distances(rows, corners).sum())
 
 
 def rows_for(blocks: Blocks, step: Step) -> Blocks:
-    """The rows as the method needs them: dense and at hand, where all of them are compared.
+    """Return the rows as the method needs them: dense in one block where all are compared.
 
-    Beyond SEARCH_ROWS pairwise steps leave the rows where they are, in blocks of which all that is
-    computed for their rows is small.
+    Beyond `search_rows` pairwise steps leave the rows in blocks, small enough for what is computed
+    of their rows.
     """
-    size = bytes_at_hand(blocks, step)
-    if size:
-        if size > DENSE_BYTES:
-            raise TooLarge(
-                f"X of shape {blocks.shape} takes {size / 1e9:.1f} GB with what is fitted to it, "
-                "both dense, and here MERIT compares all rows with each other",
-                argument="n_components",
-                remedy="project the rows to a few times {argument} dimensions first"
-                + (", or use {:step='pairwise'}" if step == "open-loop" else ""),
-            )
-        return as_blocks(as_dense(blocks.everything()), block_rows=blocks.n_rows)
-    return blocks.in_blocks_of(block_bytes(BLOCK_BYTES) // (8 * blocks.n_columns + ROW_BYTES))
+    size, limits = bytes_in_memory(blocks, step), settings.SETTINGS
+    if not size:
+        row_bytes = 8 * blocks.n_columns + limits.row_bytes
+        return blocks.in_blocks_of(block_bytes(limits.block_bytes) // row_bytes)
+    if size > limits.dense_bytes:
+        raise TooLarge(
+            f"X of shape {blocks.shape} takes {size / 1e9:.1f} GB with what is fitted to it, "
+            "both dense, and here MERIT compares all rows with each other",
+            argument="n_components",
+            remedy="project the rows to a few times {argument} dimensions first"
+            + (", or use {:step='pairwise'}" if step == "open-loop" else ""),
+        )
+    return as_blocks(as_dense(blocks.everything()), block_rows=blocks.n_rows)
 
 
-def bytes_at_hand(blocks: Blocks, step: Step) -> float:
-    """What dense rows and their fit take where all rows are compared with each other, else 0."""
-    all_pairs = step == "open-loop" or blocks.n_rows <= SEARCH_ROWS
+def bytes_in_memory(blocks: Blocks, step: Step) -> float:
+    """Return the bytes of dense rows and their fit where all rows are compared, else 0."""
+    all_pairs = step == "open-loop" or blocks.n_rows <= settings.SETTINGS.search_rows
     return 16.0 * blocks.n_rows * blocks.n_columns if all_pairs else 0.0

@@ -10,13 +10,11 @@ from provenmf.data import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures, middle_points
 from provenmf.errors import DegenerateData, InvalidInput, TooLarge
 from provenmf.methods.interruption import interruption
-from provenmf.methods.merit import number
 from provenmf.methods.merit import solver as module
-from provenmf.methods.merit.dictionary import representatives
 from provenmf.methods.merit.gap import dictionary_gap, duality_gap, extent_of
 from provenmf.methods.merit.mixture import Mixture
-from provenmf.methods.merit.solver import merit
-from provenmf.methods.merit.sweep import sweep
+from provenmf.methods.merit.solver import merit, sweep
+from provenmf.methods.merit.start import representatives
 
 
 def solve(X, n_components=None, seed=0, **options):
@@ -51,32 +49,35 @@ def objective(X, C, lam, mu):
     return 0.5 * np.sum((X - C @ X) ** 2) + lam * smooth.sum()
 
 
-def dense(mixture):
-    """C over the dictionary as an array."""
-    C = np.zeros((mixture.n_rows, len(mixture.dictionary)))
-    for row, count in enumerate(mixture.count):
-        C[row, mixture.index[row, :count]] = mixture.value[row, :count]
-    return C
+def in_memory(X, dictionary, exact=False):
+    return Mixture(as_blocks(X, block_rows=len(X)), dictionary, exact=exact)
 
 
 def swept(mixture, lam, tolerance, steps):
-    """One sweep with the wishes of the present C."""
+    """Make one sweep with the bids of the present C."""
     penalties = mixture.penalties(lam, 1e-5)
-    sweep(mixture, penalties, mixture.standing(penalties).wishes, tolerance, steps)
+    sweep(mixture, penalties, mixture.standing(penalties).bids, tolerance, steps)
 
 
 def open_loop(X, lam, mu, iterations):
-    """The product's steps, with the vertices they choose."""
-    mixture = Mixture(X, np.arange(len(X)), exact=True)
+    """Make the product's steps; return the vertices they choose too."""
+    mixture = in_memory(X, np.arange(len(X)), exact=True)
     chosen = []
     for t in range(iterations):
-        vertex = mixture.search(mixture.penalties(lam, mu)).vertex
-        mixture.move(vertex, 2 / (t + 2))
-        chosen.append(vertex)
+        mixture.standing(mixture.penalties(lam, mu))
+        chosen.append(mixture._vertices[0])
+        mixture.move(2 / (t + 2))
     return mixture, np.array(chosen)
 
 
-def test_open_loop_is_algorithm_1():
+def stepped(mixture, lam, mu, iterations):
+    for t in range(iterations):
+        mixture.standing(mixture.penalties(lam, mu))
+        mixture.move(2 / (t + 2))
+    return mixture
+
+
+def test_open_loop_is_algorithm_1(dense):
     X = dirichlet_mixtures(200, 30, 8, snr=10, random_state=0).data
     C, chosen = algorithm_1(X, 0.7, 1e-5, 100)
     mixture, vertices = open_loop(X, 0.7, 1e-5, 100)
@@ -87,7 +88,7 @@ def test_open_loop_is_algorithm_1():
 
 
 @pytest.mark.parametrize("mu", [1e-5, 1e-2, 0.3])
-def test_objective_and_gradient_are_those_of_the_dense_problem(mu):
+def test_objective_and_gradient_are_those_of_the_dense_problem(mu, dense):
     X = dirichlet_mixtures(40, 10, 4, snr=10, random_state=1).data
     mixture, _ = open_loop(X, 0.5, mu, 30)
     C = dense(mixture)
@@ -96,7 +97,7 @@ def test_objective_and_gradient_are_those_of_the_dense_problem(mu):
     assert value == pytest.approx(objective(X, C, 0.5, mu))
     weight = np.exp((C - C.max(axis=0)) / mu)
     gradient = (C @ X - X) @ X.T + 0.5 * weight / weight.sum(axis=0)
-    _, lowest, inner, _ = mixture.search(penalties)
+    _, lowest, inner, _ = mixture.whole().search(penalties)
     np.testing.assert_allclose(lowest, gradient.min(axis=1), atol=1e-12)
     np.testing.assert_allclose(inner, np.sum(C * gradient, axis=1), atol=1e-12)
 
@@ -105,7 +106,7 @@ def test_warm_start_goes_on_from_spa():
     sample = dirichlet_mixtures(60, 12, 4, snr=20, random_state=2)
     X = sample.data
     start = module.start_from_anchors(as_blocks(X), 4, plain=True)
-    weights = start.mixtures_of(np.arange(4)).rows(lambda part: part[0])
+    weights = start.mixtures.array(lambda part: part[0])
     C = np.zeros((60, 60))
     C[:, start.anchors] = weights
     first = round(1 / np.sqrt(np.mean(np.sum((X - C @ X) ** 2, axis=1))))
@@ -178,32 +179,26 @@ def test_gap_is_a_bound_and_pairwise_comes_closer():
     assert values["pairwise"] <= values["open-loop"]
 
 
-def test_gap_is_not_smaller_for_being_computed_in_single_precision(monkeypatch):
+def test_gap_is_not_smaller_for_being_computed_in_single_precision(set_merit):
     """Beyond 2^24 scores the search is in single precision; its rounding is on the safe side."""
-    monkeypatch.setattr("provenmf.methods.merit.gap.ASCENT_ROWS", 0)
+    set_merit(ascent_rows=0)
     for seed in range(8):
         X = 1 + dirichlet_mixtures(60, 10, 4, snr=15, random_state=seed).data
-        double = Mixture(X, np.arange(60))
-        with monkeypatch.context() as patch:
-            patch.setattr("provenmf.methods.merit.mixture.DOUBLE_PRECISION_SCORES", 0)
-            single = Mixture(X, np.arange(60))
-        for t in range(200):
-            vertex = double.search(double.penalties(0.3, 1e-2)).vertex
-            for mixture in (double, single):
-                mixture.move(vertex, 2 / (t + 2))
+        double = stepped(in_memory(X, np.arange(60)), 0.3, 1e-2, 200)
+        single = in_memory(X, np.arange(60))
+        single.restore(double.saved())
+        single._precision = np.float32
         penalties = double.penalties(0.3, 1e-2)
         exact = duality_gap(double, penalties, extent_of(double))[0]
         assert 0 < exact < extent_of(double).objective(penalties)
         assert exact <= duality_gap(single, penalties, extent_of(single))[0] <= 1.01 * exact
 
 
-def test_gap_with_a_small_dictionary_bounds_the_full_one(monkeypatch):
+def test_gap_with_a_small_dictionary_bounds_the_full_one(set_merit, dense):
     """A mixture over few rows: searching outside, and bounding instead, both cover the truth."""
     X = dirichlet_mixtures(150, 10, 5, snr=15, random_state=0).data
-    mixture = Mixture(X, np.arange(0, 150, 5))
-    for t in range(40):
-        vertex = mixture.search(mixture.penalties(0.3, 1e-5)).vertex
-        mixture.move(vertex, 2 / (t + 2))
+    mixture = in_memory(X, np.arange(0, 150, 5))
+    stepped(mixture, 0.3, 1e-5, 40)
     penalties = mixture.penalties(0.3, 1e-5)
     C = np.zeros((150, 150))
     C[:, mixture.dictionary] = dense(mixture)
@@ -213,9 +208,9 @@ def test_gap_with_a_small_dictionary_bounds_the_full_one(monkeypatch):
     sharp, searched = duality_gap(mixture, penalties, extent)
     within = dictionary_gap(mixture, penalties, extent.objective(penalties))
     assert searched
-    monkeypatch.setattr("provenmf.methods.merit.gap.ASCENT_ROWS", 0)
+    set_merit(ascent_rows=0)
     plain, _ = duality_gap(mixture, penalties, extent)
-    monkeypatch.setattr("provenmf.methods.merit.gap.SEARCH_ROWS", 0)
+    set_merit(search_rows=0)
     bounded, searched = duality_gap(mixture, penalties, extent)
     assert not searched
     true = value - float(better)
@@ -226,22 +221,22 @@ def test_gap_with_a_small_dictionary_bounds_the_full_one(monkeypatch):
     assert 0 < value - objective(X, C, 0.3, 1e-5) <= within <= sharp
 
 
-def test_a_longer_dictionary_leaves_the_mixture_as_it_is():
+def test_a_longer_dictionary_leaves_the_mixture_as_it_is(dense):
     X = dirichlet_mixtures(60, 8, 4, snr=15, random_state=0).data
-    mixture = Mixture(X, np.array([3, 20, 41]))
-    for t in range(5):
-        vertex = mixture.search(mixture.penalties(0.3, 1e-5)).vertex
-        mixture.move(vertex, 2 / (t + 2))
+    mixture = in_memory(X, np.array([3, 20, 41]))
+    stepped(mixture, 0.3, 1e-5, 5)
     before = dense(mixture)
     mixture.extend_dictionary(np.array([30, 0]))
     np.testing.assert_array_equal(mixture.dictionary, [0, 3, 20, 30, 41])
     after = dense(mixture)
     np.testing.assert_array_equal(after[:, [1, 2, 4]], before)
     np.testing.assert_array_equal(after[:, [0, 3]], 0)
-    np.testing.assert_allclose(mixture.fitted(slice(None)), after @ mixture.atoms, atol=1e-12)
+    np.testing.assert_allclose(
+        mixture.whole().fitted(slice(None)), after @ mixture.atoms, atol=1e-12
+    )
 
 
-def test_sweeps_never_raise_the_objective():
+def test_sweeps_never_raise_the_objective(dense):
     X = middle_points(8, 20, snr=9, random_state=0).data
     mixture, _ = open_loop(X, 1e-3, 1e-5, 20)
     values = []
@@ -252,7 +247,7 @@ def test_sweeps_never_raise_the_objective():
         weights = dense(mixture)
         np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-12)
         assert weights.min() >= 0
-        np.testing.assert_allclose(mixture.fitted(slice(None)), weights @ X, atol=1e-12)
+        np.testing.assert_allclose(mixture.whole().fitted(slice(None)), weights @ X, atol=1e-12)
     assert np.all(np.diff(values) <= 1e-12)
     assert values[-1] < values[0]
 
@@ -264,7 +259,7 @@ def test_finds_anchors_with_few_of_the_rows_as_vertices():
     assert len(solution.state.dictionary) < 1000
 
 
-def test_overlooked_row_enters_the_dictionary(monkeypatch):
+def test_overlooked_row_enters_the_dictionary(monkeypatch, set_merit):
     """An anchor that the dictionary left out is found by its own residual."""
     sample = dirichlet_mixtures(300, 20, 6, snr=20, random_state=0)
     missing = sample.anchors[2]
@@ -274,8 +269,7 @@ def test_overlooked_row_enters_the_dictionary(monkeypatch):
         rows = honest(X, *rest)
         return rows[rows != missing]
 
-    monkeypatch.setattr(module, "FEW_ROWS", 100)
-    monkeypatch.setattr(module, "DICTIONARY", 100)
+    set_merit(few_rows=100, dictionary=100)
     monkeypatch.setattr(module, "candidate_rows", forgetful)
     assert set(solve(sample.data, 6).anchors) == set(sample.anchors)
 
@@ -308,7 +302,7 @@ def test_ctrl_c_does_not_wait_for_the_comparison_of_strong_rows(monkeypatch):
         signal.raise_signal(signal.SIGINT)
         return 0.0
 
-    monkeypatch.setattr(number, "missed", interrupted_meanwhile)
+    monkeypatch.setattr(module, "missed", interrupted_meanwhile)
     with interruption("return"):
         solution = solve(corners, 4)
     assert len(compared) == 1 and len(solution.anchors) == 4
@@ -337,51 +331,20 @@ def test_sparse_and_permuted_data_give_the_same_anchors():
     assert set(order[solve(X[order], 5).anchors]) == set(anchors)
 
 
-def test_slices_do_not_change_the_answer(monkeypatch):
+def test_slices_do_not_change_the_answer(set_merit):
     X = dirichlet_mixtures(700, 15, 5, snr=12, random_state=0).data
     whole = solve(X, 5)
-    monkeypatch.setattr("provenmf.methods.merit.mixture.SLICE_SCORES", 20_000)
+    set_merit(slice_scores=20_000)
     sliced = solve(X, 5)
     np.testing.assert_array_equal(whole.anchors, sliced.anchors)
     np.testing.assert_allclose(whole.state.row_maxima, sliced.state.row_maxima, atol=1e-9)
 
 
-def test_single_precision_search_finds_the_same(monkeypatch):
+def test_single_precision_search_finds_the_same(set_merit):
     X = dirichlet_mixtures(800, 20, 6, snr=12, random_state=0).data
     double = solve(X, 6).anchors
-    monkeypatch.setattr("provenmf.methods.merit.mixture.DOUBLE_PRECISION_SCORES", 0)
+    set_merit(double_precision_scores=0)
     assert set(solve(X, 6).anchors) == set(double)
-
-
-def test_exact_search_finds_what_the_plain_one_does():
-    """Strips of columns, pairs of a row, and ties between equal rows (the lowest index wins)."""
-    rng = np.random.default_rng(0)
-    X = rng.random((600, 7)) * np.geomspace(1, 1e-3, 600)[:, None]
-    X[500:] = X[:100]
-    exact, plain = (Mixture(X, np.arange(600), exact=exact) for exact in (True, False))
-    for t in range(12):
-        penalties = exact.penalties(1e-3, 1e-2)
-        vertex, lowest, inner, _ = exact.search(penalties)
-        _, plain_lowest, plain_inner, _ = plain.search(penalties)
-        np.testing.assert_allclose(lowest, plain_lowest, atol=1e-15)
-        np.testing.assert_allclose(inner, plain_inner, atol=1e-15)
-        scores = plain.gradient(slice(None))
-        np.testing.assert_allclose(
-            scores[np.arange(600), vertex] + 1e-3 * full_prices(exact, penalties, vertex),
-            lowest,
-            atol=1e-15,
-        )
-        if t == 0:  # nothing is used yet: equal rows have equal scores
-            assert vertex.max() < 500
-        exact.move(vertex, 2 / (t + 2))
-        plain.move(vertex, 2 / (t + 2))
-
-
-def full_prices(mixture, penalties, vertex):
-    """y of every row at its vertex, from the formula."""
-    C = dense(mixture)
-    y = np.exp((C - penalties.top) / penalties.mu) / penalties.mass
-    return y[np.arange(len(C)), vertex]
 
 
 def test_equal_rows_have_one_representative_at_radius_zero():
@@ -403,12 +366,12 @@ def test_interruption_keeps_the_best_so_far():
     assert np.isfinite(solution.state.duality_gap)
 
 
-def test_ctrl_c_ends_after_the_step_with_a_bound(monkeypatch):
+def test_ctrl_c_ends_after_the_step_with_a_bound(set_merit):
     import signal
 
     from provenmf.methods.interruption import interruption
 
-    monkeypatch.setattr(module, "FEW_ROWS", 500)
+    set_merit(few_rows=500)
     X = dirichlet_mixtures(700, 12, 4, snr=10, random_state=0).data
 
     def interrupt(row):
@@ -473,7 +436,7 @@ def test_negative_penalty_is_refused():
         solve(np.eye(3), 2, lam=-1)
 
 
-def test_data_too_large_to_hold(monkeypatch):
-    monkeypatch.setattr(module, "DENSE_BYTES", 100)
+def test_data_too_large_to_hold(set_merit):
+    set_merit(dense_bytes=100)
     with pytest.raises(TooLarge, match="project the rows"):
         solve(np.eye(30), 2)

@@ -8,11 +8,9 @@ import pytest
 
 from provenmf.data import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures
-from provenmf.methods.merit.columns import Wishes, columns_of, no_wishes
 from provenmf.methods.merit.gap import bound_of_one_vertex_each
-from provenmf.methods.merit.mixture import Mixture, flat, padded, pairs_of
-from provenmf.methods.merit.spread import SpreadMixture
-from provenmf.methods.merit.sweep import rows_in_turn, sweep
+from provenmf.methods.merit.mixture import Bids, Mixture, columns_of, no_bids, pairs_of
+from provenmf.methods.merit.solver import rows_in_turn, sweep
 
 LAM, MU = 0.2, 1e-5
 X = dirichlet_mixtures(300, 12, 5, snr=12, random_state=3).data
@@ -28,27 +26,11 @@ def weights():
     return C
 
 
-def mixture_at_hand():
-    mixture = Mixture(X, DICTIONARY)
-    mixture.set_pairs(pairs_of(weights(), np.arange(len(DICTIONARY)), 0))
+def mixture_of(block_rows):
+    mixture = Mixture(as_blocks(X, block_rows=block_rows), DICTIONARY)
+    index, value, count, _ = pairs_of(weights(), np.arange(len(DICTIONARY)), 0)
+    mixture.restore({"dictionary": DICTIONARY, "index": index, "value": value, "count": count})
     return mixture
-
-
-def spread_over(block_rows):
-    index, value, count, _ = mixture_at_hand().pairs()
-    spread = SpreadMixture(as_blocks(X, block_rows=block_rows), DICTIONARY)
-    spread.restore({"dictionary": DICTIONARY, "index": index, "value": value, "count": count})
-    return spread
-
-
-def dense(mixture):
-    parts = [mixture.pairs()] if isinstance(mixture, Mixture) else mixture.pairs.each(lambda p: p)
-    rows = []
-    for pairs in parts:
-        for index, value, count in zip(*padded(pairs)):
-            rows.append(np.zeros(len(DICTIONARY)))
-            rows[-1][index[:count]] = value[:count]
-    return np.array(rows)
 
 
 def objective(C):
@@ -138,13 +120,12 @@ def plain_sweep(C):
 
 def swept(mixture, steps):
     penalties = mixture.penalties(LAM, MU)
-    sweep(mixture, penalties, mixture.standing(penalties).wishes, 1e-6, steps)
+    sweep(mixture, penalties, mixture.standing(penalties).bids, 1e-6, steps)
 
 
-@pytest.mark.parametrize("block_rows", [None, 300, 77, 16])
-def test_a_sweep_is_the_plain_one(block_rows):
-    """Rows at hand, and in blocks of several sizes."""
-    mixture = spread_over(block_rows) if block_rows else mixture_at_hand()
+@pytest.mark.parametrize("block_rows", [300, 77, 16])
+def test_a_sweep_is_the_plain_one(block_rows, dense):
+    mixture = mixture_of(block_rows)
     in_turn, before, expected = plain_sweep(weights())
     swept(mixture, 1)
     found = dense(mixture)
@@ -155,9 +136,9 @@ def test_a_sweep_is_the_plain_one(block_rows):
     np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-12)
 
 
-@pytest.mark.parametrize("block_rows", [None, 77])
-def test_no_sweep_raises_the_objective(block_rows):
-    mixture = spread_over(block_rows) if block_rows else mixture_at_hand()
+@pytest.mark.parametrize("block_rows", [300, 77])
+def test_no_sweep_raises_the_objective(block_rows, dense):
+    mixture = mixture_of(block_rows)
     values = [objective(weights())]
     for _ in range(12):
         swept(mixture, 5)
@@ -166,19 +147,19 @@ def test_no_sweep_raises_the_objective(block_rows):
     assert dense(mixture)[:, 25:].any()  # rows have opened columns that nobody used
 
 
-def test_turns_are_those_of_plain_rows():
-    mixture, (rows, expected, _) = mixture_at_hand(), plain_sweep(weights())
+def test_turns_are_those_of_plain_rows(dense):
+    mixture, (rows, expected, _) = mixture_of(300), plain_sweep(weights())
     few = mixture.part(np.array(rows))
-    few.take_turns(np.array(rows), mixture.penalties(LAM, MU), 1e-6, 1)
+    few.step_in_turn(np.array(rows), mixture.penalties(LAM, MU), 1e-6, 1)
     np.testing.assert_allclose(dense(few), expected[rows], atol=1e-9)
 
 
 def test_columns_of_parts_are_those_of_all_rows():
     C = weights()
     C[200:] = C[100:200]  # equal entries: the first of them holds the column
-    pairs = padded(pairs_of(C, np.arange(C.shape[1]), 0))
+    columns = np.arange(C.shape[1])
     parts = [
-        columns_of(*(a[i : i + 90] for a in pairs), first_row=i, size=C.shape[1], mu=1e-2)
+        columns_of(pairs_of(C[i : i + 90], columns, i), C.shape[1], 1e-2)
         for i in range(0, len(C), 90)
     ]
     found = reduce(add, parts)
@@ -190,41 +171,39 @@ def test_columns_of_parts_are_those_of_all_rows():
     np.testing.assert_allclose(found.mass, np.exp((C - C.max(axis=0)) / 1e-2).sum(axis=0))
 
 
-def test_wishes_of_parts_do_not_depend_on_their_order():
-    first = Wishes(np.array([0.0, 2.0, 1.0]), np.array([-1, 7, 9]))
-    second = Wishes(np.array([3.0, 2.0, 0.5]), np.array([4, 5, 2]))
+def test_bids_of_parts_do_not_depend_on_their_order():
+    first = Bids(np.array([0.0, 2.0, 1.0]), np.array([-1, 7, 9]))
+    second = Bids(np.array([3.0, 2.0, 0.5]), np.array([4, 5, 2]))
     for found in (first + second, second + first):
         np.testing.assert_array_equal(found.gain, [3, 2, 1])
         np.testing.assert_array_equal(found.row, [4, 5, 9])
 
 
-def test_rows_in_turn_are_holders_and_those_with_wishes():
-    mixture = mixture_at_hand()
+def test_rows_in_turn_are_holders_and_those_with_bids():
+    mixture = mixture_of(300)
     columns = mixture.penalties(LAM, MU).columns
-    wishes = no_wishes(50)
-    wishes.gain[[3, 4]], wishes.row[[3, 4]] = [0.5, 1e-8], [299, 298]
+    bids = no_bids(50)
+    bids.gain[[3, 4]], bids.row[[3, 4]] = [0.5, 1e-8], [299, 298]
     expected = {*weights()[:, :25].argmax(axis=0).tolist(), 299}
-    assert rows_in_turn(columns, wishes, 1e-6).tolist() == sorted(expected)
+    assert rows_in_turn(columns, bids, 1e-6).tolist() == sorted(expected)
 
 
-def test_pairs_of_some_rows_are_replaced():
-    mixture = mixture_at_hand()
-    rows = np.array([2, 50, 299])
-    part = mixture.part(rows)
-    np.testing.assert_array_equal(dense(part), weights()[rows])
-    other = np.eye(3, len(DICTIONARY), 5)
-    mixture.put(rows, pairs_of(other, np.arange(len(DICTIONARY)), 0))
-    expected = weights()
+def test_pairs_of_some_rows_are_replaced(dense):
+    mixture, rows = mixture_of(300), np.array([2, 50, 299])
+    np.testing.assert_array_equal(dense(mixture.part(rows)), weights()[rows])
+    other, expected = np.eye(3, len(DICTIONARY), 5), weights()
     expected[rows] = other
+    pairs = pairs_of(other, np.arange(len(DICTIONARY)), 0)
+    mixture.change(lambda some: some.put(rows, pairs))
     np.testing.assert_array_equal(dense(mixture), expected)
-    np.testing.assert_allclose(mixture.fitted(slice(None)), expected @ X[DICTIONARY], atol=1e-12)
-    assert flat(mixture.index, mixture.value, mixture.count)[2].sum() == np.count_nonzero(expected)
+    fitted = mixture.whole().fitted(slice(None))
+    np.testing.assert_allclose(fitted, expected @ X[DICTIONARY], atol=1e-12)
 
 
 @pytest.mark.parametrize("lam", [1e-3, LAM, 50.0])
-def test_levels_that_charge_one_vertex_each(lam):
+def test_levels_that_charge_one_vertex_each(lam, dense):
     """The bound is that of the levels as written, no vertex is overcharged, and blocks agree."""
-    mixture = mixture_at_hand()
+    mixture = mixture_of(300)
     residual = dense(mixture) @ X[DICTIONARY] - X
     products = residual @ X[DICTIONARY].T
     lowest, second = np.sort(products, axis=1)[:, :2].T
@@ -236,6 +215,6 @@ def test_levels_that_charge_one_vertex_each(lam):
     assert charges.max() <= lam * (1 + 1e-12)
     fit = np.sum(residual * X, axis=1) + 0.5 * np.sum(residual**2, axis=1)
     expected = (levels - fit).sum() - lam * MU * 50 * np.log(300)
-    for each in (mixture, spread_over(70)):
+    for each in (mixture, mixture_of(70)):
         found = bound_of_one_vertex_each(each, each.penalties(lam, MU))
         assert found == pytest.approx(expected, rel=1e-9)

@@ -1,9 +1,53 @@
-"""Pairwise steps of MERIT against searches over a grid, sorted columns and dense objectives."""
+"""Compiled loops of MERIT against dense formulas, grids and sorted columns."""
 
 import numpy as np
 import pytest
 
 from provenmf.methods.merit import kernels
+
+
+def masses(C, mu):
+    return np.exp((C - C.max(axis=0)) / mu).sum(axis=0)
+
+
+@pytest.mark.parametrize("mu", [1e-5, 1e-2, 0.3])
+def test_column_masses(pairs, mu):
+    C = pairs.dense()
+    found = kernels.column_masses(*pairs.parts, C.max(axis=0), mu)
+    np.testing.assert_allclose(found, masses(C, mu), rtol=1e-12)
+    assert found[-1] == len(C)
+
+
+@pytest.mark.parametrize("mu", [1e-5, 1e-2, 0.3])
+def test_price(pairs, mu):
+    """Scores plus lam * y, and the inner product with the row's own weights."""
+    C = pairs.dense()
+    fit, lam = np.random.default_rng(6).standard_normal(C.shape), 0.4
+    top, mass = C.max(axis=0), masses(C, mu)
+    scores = fit + lam * np.exp(-top / mu) / mass
+    inner = np.empty(len(C))
+    kernels.price_in_place(scores, *pairs.parts, top, mass, lam, mu, inner)
+    expected = fit + lam * np.exp((C - top) / mu) / mass
+    np.testing.assert_allclose(scores, expected, atol=1e-13)
+    np.testing.assert_allclose(inner, np.sum(C * expected, axis=1), atol=1e-13)
+
+
+@pytest.mark.parametrize("alpha", [0.25, 1.0])
+def test_move(pairs, alpha):
+    C = pairs.dense()
+    vertex = np.random.default_rng(7).integers(0, pairs.size, len(C)).astype(np.int32)
+    kernels.move_in_place(*pairs.parts, vertex, alpha)
+    expected = (1 - alpha) * C
+    expected[np.arange(len(C)), vertex] += alpha
+    np.testing.assert_allclose(pairs.dense(), expected, atol=1e-15)
+    if alpha == 1:
+        assert (pairs.count == 1).all()
+
+
+def test_mix(pairs):
+    atoms, out = np.random.default_rng(2).random((pairs.size, 9)), np.full((14, 9), np.nan)
+    kernels.mix_in_place(*pairs.parts, atoms, out)
+    np.testing.assert_allclose(out, pairs.dense() @ atoms, atol=1e-15)
 
 
 def objective(C, X, data, lam):
@@ -160,29 +204,29 @@ def test_sweep(pairs, problem, lam):
         assert best >= last - 1e-6
 
 
-def plain_wishes(C, slope, first, lam):
+def plain_bids(C, slope, first, lam):
     """Of each column: the largest gain of a row from exceeding its largest entry, and the row."""
-    gain, wisher = np.zeros(len(first)), np.full(len(first), -1)
+    gain, bidder = np.zeros(len(first)), np.full(len(first), -1)
     for row, weights in enumerate(C):
         held = np.flatnonzero(weights >= first)
         if len(held):
             column = held[slope[row, held].argmin()]
             found = slope[row, weights > 0].max() - slope[row, column] - lam
             if found > gain[column]:
-                gain[column], wisher[column] = found, row
-    return gain, wisher
+                gain[column], bidder[column] = found, row
+    return gain, bidder
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.05])
-def test_note_wishes(pairs, problem, lam):
+def test_note_bids(pairs, problem, lam):
     X, data, C = problem
     slope, first = (C @ X - data) @ X.T, C.max(axis=0)
-    gain, wisher = np.zeros(pairs.size), np.full(pairs.size, -1)
-    kernels.note_wishes_in_place(slope, 100, *pairs.parts, first, lam, gain, wisher)
-    expected, row = plain_wishes(C, slope, first, lam)
+    gain, bidder = np.zeros(pairs.size), np.full(pairs.size, -1)
+    kernels.note_bids_in_place(slope, 100, *pairs.parts, first, lam, gain, bidder)
+    expected, row = plain_bids(C, slope, first, lam)
     assert expected.any()
     np.testing.assert_allclose(gain, expected, atol=1e-15)
-    np.testing.assert_array_equal(wisher, np.where(row >= 0, row + 100, -1))
+    np.testing.assert_array_equal(bidder, np.where(row >= 0, row + 100, -1))
 
 
 def plain_fill_step(weights, X, row, caps):
@@ -242,3 +286,66 @@ def dense(index, value, count, size):
     for row, pairs in enumerate(count):
         C[row, index[row, :pairs]] = value[row, :pairs]
     return C
+
+
+def charges_of(products, levels):
+    return np.maximum(levels[:, None] - products, 0).sum(axis=0)
+
+
+def test_add_charges():
+    rng = np.random.default_rng(0)
+    products, levels = rng.standard_normal((9, 5)), rng.standard_normal(9)
+    charges = np.ones(5)
+    kernels.add_charges_in_place(products, levels, charges)
+    np.testing.assert_allclose(charges, 1 + charges_of(products, levels), atol=1e-13)
+
+
+def plain_raise(products, levels, slack, fraction):
+    """Each row in turn goes up by a fraction of the least room that any column leaves it."""
+    levels, slack = levels.copy(), slack.copy()
+    for row, prices in enumerate(products):
+        before = np.maximum(levels[row] - prices, 0)
+        allowed = (np.maximum(prices - levels[row], 0) + slack).min()
+        if allowed > 0:
+            levels[row] += fraction * allowed
+            slack -= np.maximum(levels[row] - prices, 0) - before
+    return levels, slack
+
+
+def test_raise_levels():
+    rng = np.random.default_rng(1)
+    products, levels = rng.standard_normal((9, 5)), rng.standard_normal(9) - 1
+    lam = charges_of(products, levels).max() + 0.3
+    slack = lam - charges_of(products, levels)
+    expected, left = plain_raise(products, levels, slack, 0.5)
+    found = levels.copy()
+    kernels.raise_levels_in_place(products, found, slack, 0.5)
+    np.testing.assert_allclose(found, expected, atol=1e-13)
+    np.testing.assert_allclose(slack, left, atol=1e-13)
+    assert (found > levels).any()
+    np.testing.assert_allclose(slack, lam - charges_of(products, found), atol=1e-12)
+    assert slack.min() >= -1e-12  # no column is overcharged: the levels still prove the bound
+
+
+def test_add_margins():
+    rng = np.random.default_rng(2)
+    products, margins = rng.standard_normal((9, 5)), np.ones(5)
+    total = kernels.add_margins_in_place(products, margins)
+    ordered = np.sort(products, axis=1)
+    assert total == pytest.approx(ordered[:, 0].sum())
+    expected = np.ones(5)
+    np.add.at(expected, products.argmin(axis=1), ordered[:, 1] - ordered[:, 0])
+    np.testing.assert_allclose(margins, expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_note_extremes(pieces):
+    """Entries are few different numbers: of rows that reach equally far the first one counts."""
+    rng = np.random.default_rng(0)
+    along = rng.integers(-4, 5, (60, 37)).astype(np.float32)
+    best = np.full((2, 37), -np.inf, dtype=np.float32)
+    where = np.zeros((2, 37), dtype=np.int32)
+    for rows in np.array_split(np.arange(60), pieces):
+        kernels.note_extremes_in_place(along[rows], 100 + rows[0], best, where)
+    np.testing.assert_array_equal(best, [along.max(axis=0), -along.min(axis=0)])
+    np.testing.assert_array_equal(where, [100 + along.argmax(axis=0), 100 + along.argmin(axis=0)])

@@ -1,4 +1,4 @@
-"""MERIT over rows that stay where they are: the answer is that of rows at hand."""
+"""MERIT over rows in blocks: the answer is that of rows in memory."""
 
 import numpy as np
 import pytest
@@ -7,12 +7,9 @@ import scipy.sparse as sp
 from provenmf.data import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.errors import InvalidInput, TooLarge
-from provenmf.methods.merit import solver as module
 from provenmf.methods.merit.gap import extent_of
 from provenmf.methods.merit.mixture import Mixture
-from provenmf.methods.merit.solver import merit
-from provenmf.methods.merit.spread import SpreadMixture
-from provenmf.methods.merit.sweep import sweep
+from provenmf.methods.merit.solver import merit, sweep
 
 SAMPLE = dirichlet_mixtures(1500, 20, 6, snr=14, random_state=0)
 
@@ -22,10 +19,9 @@ def solve(blocks, **options):
 
 
 @pytest.fixture
-def spread(monkeypatch):
+def spread(set_merit):
     """As if the rows were too many to be compared with each other."""
-    monkeypatch.setattr(module, "SEARCH_ROWS", 100)
-    monkeypatch.setattr("provenmf.methods.merit.gap.SEARCH_ROWS", 100)
+    set_merit(search_rows=100)
 
 
 def assert_same(found, expected):
@@ -40,10 +36,9 @@ def assert_same(found, expected):
 
 
 @pytest.mark.parametrize("room", [np.inf, 0])
-def test_blocks_give_the_answer_of_rows_at_hand(monkeypatch, spread, tmp_path, room):
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "SEARCH_ROWS", 20_000)
-        expected = solve(as_blocks(SAMPLE.data))
+def test_blocks_give_the_answer_of_rows_in_memory(monkeypatch, set_merit, tmp_path, room):
+    expected = solve(as_blocks(SAMPLE.data))
+    set_merit(search_rows=100)
     np.save(tmp_path / "rows.npy", SAMPLE.data)
     blocks = as_blocks(tmp_path / "rows.npy", block_rows=400)
     blocks.room_for_parts = room
@@ -54,8 +49,8 @@ def test_blocks_give_the_answer_of_rows_at_hand(monkeypatch, spread, tmp_path, r
     assert [path.name for path in tmp_path.iterdir()] == ["rows.npy"]  # nothing is left behind
 
 
-def test_sparse_rows_are_made_dense_a_few_at_a_time(monkeypatch, spread):
-    monkeypatch.setattr(module, "BLOCK_BYTES", 300 * (8 * 20 + module.ROW_BYTES))
+def test_sparse_rows_are_made_dense_a_few_at_a_time(set_merit):
+    set_merit(search_rows=100, block_bytes=300 * (8 * 20 + 1000))
     X = np.where(SAMPLE.data < 0.1, 0, SAMPLE.data)
     found, expected = solve(as_blocks(sp.csr_array(X))), solve(as_blocks(X))
     np.testing.assert_array_equal(np.sort(found.anchors), np.sort(expected.anchors))
@@ -65,15 +60,12 @@ def test_columns_of_blocks_are_those_of_all_rows():
     """Largest entries, their holders and masses, put together from three blocks."""
     X = SAMPLE.data
     dictionary = np.arange(0, 1500, 30)
-    whole = Mixture(X, dictionary)
+    whole = Mixture(as_blocks(X, block_rows=1500), dictionary)
     for t in range(20):
-        vertex = whole.search(whole.penalties(0.3, 1e-2)).vertex
-        whole.move(vertex, 2 / (t + 2))
-    whole.set_pairs(whole.pairs())  # what is fitted is then computed by both, not updated by one
-    spread = SpreadMixture(as_blocks(X, block_rows=600), dictionary)
-    spread.restore(
-        {"dictionary": dictionary, **dict(zip(("index", "value", "count"), whole.pairs()))}
-    )
+        whole.standing(whole.penalties(0.3, 1e-2))
+        whole.move(2 / (t + 2))
+    spread = Mixture(as_blocks(X, block_rows=600), dictionary)
+    spread.restore(whole.saved())
     near, far = whole.penalties(0.3, 1e-2), spread.penalties(0.3, 1e-2)
     np.testing.assert_array_equal(far.top, near.top)
     np.testing.assert_allclose(far.mass, near.mass)
@@ -82,7 +74,7 @@ def test_columns_of_blocks_are_those_of_all_rows():
         found = []
         for mixture in (whole, spread):
             penalties = mixture.penalties(0.3, 1e-2)
-            sweep(mixture, penalties, mixture.standing(penalties).wishes, 1e-9, 10)
+            sweep(mixture, penalties, mixture.standing(penalties).bids, 1e-9, 10)
             after = mixture.penalties(0.3, 1e-2)
             found.append((extent_of(mixture).objective(after), after.top))
         (value, maxima), (value_there, maxima_there) = found
@@ -109,7 +101,7 @@ def test_a_full_disk_is_named(spread, tmp_path, monkeypatch):
         solve(blocks)
 
 
-def test_all_pairs_of_too_many_rows_are_refused_before_the_start(monkeypatch):
-    monkeypatch.setattr(module, "DENSE_BYTES", 1e3)
+def test_all_pairs_of_too_many_rows_are_refused_before_the_start(set_merit):
+    set_merit(dense_bytes=1e3)
     with pytest.raises(TooLarge, match="GB with what is fitted to it.*step='pairwise'"):
         solve(as_blocks(SAMPLE.data), step="open-loop")

@@ -1,0 +1,48 @@
+"""Thresholds of MERIT, each with its source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Numbers that were chosen by experiment, or that limit the cost of a step."""
+
+    # lam = noise_multiple * mean squared distance of a row to the hull of the anchors. A row's gain
+    # from representing itself is its squared noise; lam must be a little above that, whatever n.
+    # Found by experiment: 0.8 to 1.4 on Table I data, 1.2 to 1.5 on Fig. 2 data of Nguyen22.
+    noise_multiple: float = 1.35
+    # Rows closer than this share of the typical residual cannot be told apart.
+    duplicate_share: float = 0.1
+    # Squared residuals below this share of the largest squared row are rounding.
+    exact: float = 1e-14
+    # A row that holds at least this much of some row is a strong candidate for an anchor.
+    strong: float = 0.5
+    surplus: int = 12  # strong candidates compared beyond the number asked for
+    # Up to few_rows all rows are vertices, and the steps start from C = 0; beyond, `dictionary`
+    # extreme rows are. Experiments: from 1000 rows on the second is faster and as good.
+    few_rows: int = 1000
+    dictionary: int = 400
+    directions: int = 1000  # random, whose extreme rows are candidates
+    # Pairwise steps take over after this many open-loop steps, or after settled_steps of them if
+    # the leading rows have not changed for half of the time.
+    open_loop_steps: int = 300
+    settled_steps: int = 100
+    pairwise_steps: int = 10  # at most, in each row and sweep
+    # Beyond this many rows the search over all pairs of rows, which takes minutes from 10^5 rows
+    # on, is replaced by a bound; up to ascent_rows we afford a dozen searches for dual ascent.
+    search_rows: int = 20_000
+    ascent_rows: int = 4000
+    start_rows: int = 10_000  # sampled to compare two starts
+    compared_rows: int = 3000  # sampled to compare strong candidates
+    # Beyond this many scores a step is a large matrix product, and single precision halves its
+    # time. Mixtures and sums stay in double precision.
+    double_precision_scores: int = 2**24
+    slice_scores: int = 2**18  # in single precision they fill a second-level cache
+    dense_bytes: float = 16e9  # of rows that are compared with each other; more are refused
+    block_bytes: int = 1 << 26  # of dense rows in one block, with row_bytes of pairs for each
+    row_bytes: int = 1000
+
+
+SETTINGS = Settings()
