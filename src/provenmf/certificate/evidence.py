@@ -1,0 +1,378 @@
+"""Confirm components on unseen rows: valid whatever the distribution, if rows are independent.
+
+The rows are split in two halves. Components H are found in one half and judged in the other, and
+the other way round. In the judging half the columns of each row are split at random: weights are
+fitted to the *seen* columns and the *unseen* ones are predicted, with all components and by the
+best model without component j, which drops j or merges it with one of its two nearest neighbors
+(chosen, as everything else, in the half that found H). The gain of row i is
+
+    g_i(j) = loss(unseen_i; without j) − loss(unseen_i; all),
+
+relative to the row's size: squared error for real data, Poisson likelihood for counts. Given the
+first half, the gains are independent, so any test of a mean is a test of the component: nothing is
+used twice. Columns are split, not counts: thinned counts that vary more than Poisson counts
+predict each other, and components of one column would be confirmed on noise.
+
+The test bets against H0: E clip(g, ±c) ≤ 0 (Waudby-Smith & Ramdas 2024). With λ ≤ 1/c the product
+of 1 + λ clip(g_i) has mean ≤ 1 under H0, and so has its average over several λ: it is an e-value,
+whose inverse bounds the error probability for every distribution, heavy tails included. The
+e-values of both directions are averaged; Bonferroni's factor k corrects for the number of
+components. The clip c is chosen in the first half.
+
+A component is confirmed if its error probability is at most 5 % and both halves show it
+(cosine ≥ .8): a component that helps in both halves but is another one in each is not found again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.special import logsumexp
+
+from provenmf.errors import InvalidInput
+from provenmf.linalg.nnls import nonnegative_least_squares
+from provenmf.results.evidence import LEVEL, Evidence
+
+Floats = NDArray[np.float64]
+Rows = Any  # ndarray or CSR array
+Find = Callable[[NDArray[np.intp]], ArrayLike]
+Distance = Callable[[Floats, Floats], float]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Numbers of the test; all but the last two are about power, not validity."""
+
+    bets: tuple[float, ...] = (0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 0.99)  # λc, averaged
+    clip_quantile: float = 0.98  # of |gain| in the half that finds; at least its root mean square
+    neighbors: int = 2  # a component may be merged with: two copies of one are both replaceable
+    masks: int = 8  # random splits of the columns, shared by the rows of a half
+    rounds: int = 3  # splits of each row, whose gains are averaged
+    judged_rows: int = 2000  # of each half; enough for e-values beyond any doubt
+    pseudo_counts: tuple[float, ...] = (0.5, 2.0, 8.0, 30.0)  # prior strengths tried in the half
+    em_steps: int = 30  # for the weights of counts: early stopping costs both models alike
+    background: float = 1e-3  # share of a flat profile in predictions, so that none is zero
+    fewest_units: int = 20  # rows or groups; with fewer no component could be confirmed
+    alike: float = 0.8  # cosine of what two halves show, as for resampled components
+
+
+SETTINGS = Settings()
+
+
+class Model(NamedTuple):
+    """Components with the mean share of each in a row."""
+
+    components: Floats
+    shares: Floats
+
+
+def confirm_components(
+    X: Rows,
+    find: Find,
+    components: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    counts: bool | None = None,
+    distance: Distance | None = None,
+    measure: str = "degrees",
+    noun: str = "component",
+    row: str = "row",
+    random_state: int = 0,
+) -> Evidence:
+    """Judge every component on rows that were not used to find it.
+
+    Parameters
+    ----------
+    X : array or CSR array (n, d)
+        The data, in memory.
+    find : callable
+        Takes row numbers and returns components (k', d) found in these rows alone.
+    components : array (k, d)
+        Components of the whole answer; those of the halves are matched with them.
+    groups : array (n,), optional
+        Group of each row (patient, author, image). Groups are split instead of rows and each
+        counts once, which is needed where rows of a group depend on each other.
+    counts : bool, optional
+        Whether to judge by the Poisson likelihood; by default where all entries are whole numbers.
+    distance : callable, optional
+        Distance of two components for the report; their angle in degrees by default.
+    measure, noun, row : str
+        Names of the distance, of a component and of a row, for the sentences.
+    random_state : int
+        Seed of the splits.
+
+    Returns
+    -------
+    Evidence
+    """
+    whole = np.asarray(components, dtype=np.float64)
+    words = {"measure": measure, "noun": noun, "row": row}
+    data = sp.csr_array(X, dtype=np.float64) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+    units = _units(groups, data.shape[0])
+    reason = _reason(data, units, len(whole))
+    if reason:
+        return _without_judgement(len(whole), int(units.max(initial=-1)) + 1, reason, words)
+    rng = np.random.default_rng(random_state)
+    halves = _halves(units, rng)
+    try:
+        found = [np.asarray(find(half), dtype=np.float64) for half in halves]
+    except InvalidInput as error:
+        reason = f"nothing was found in half of the {row}s ({error})"
+        return _without_judgement(len(whole), int(units.max()) + 1, reason, words)
+    judge = _Counts if (_are_counts(data) if counts is None else counts) else _Reals
+    log_e = [
+        _log_evalues(judge, data, units, found[0], halves[0], halves[1], rng),
+        _log_evalues(judge, data, units, found[1], halves[1], halves[0], rng),
+    ]
+    places = [_matches(whole, half) for half in found]
+    probabilities, distances, judgements = [], [], []
+    for j in range(len(whole)):
+        pair = [(found[h][places[h][j]], log_e[h][places[h][j]]) for h in (0, 1) if j in places[h]]
+        if len(pair) < 2:  # one half has fewer components
+            probabilities.append(1.0)
+            distances.append(float("nan"))
+            judgements.append("not confirmed")
+            continue
+        (first, one), (second, other) = pair
+        log_mean = float(np.logaddexp(one, other) - np.log(2.0))
+        probabilities.append(float(min(1.0, len(whole) * np.exp(-log_mean))))
+        similar = _cosine(first, second)
+        distances.append((distance or _angle)(first, second))
+        good = probabilities[-1] <= LEVEL and similar >= SETTINGS.alike
+        judgements.append("confirmed" if good else "not confirmed")
+    n_units = int(units.max()) + 1
+    return Evidence(
+        tuple(judgements), tuple(probabilities), tuple(distances), n_units=n_units, **words
+    )
+
+
+def _without_judgement(k: int, n_units: int, reason: str, words: dict[str, str]) -> Evidence:
+    nothing = (1.0,) * k
+    return Evidence(("cannot be judged",) * k, nothing, nothing, n_units=n_units, reason=reason, **words)
+
+
+def _units(groups: ArrayLike | None, n: int) -> NDArray[np.intp]:
+    """Number the independent units: rows, or the groups that were named."""
+    if groups is None:
+        return np.arange(n)
+    named = np.asarray(groups)
+    if named.shape != (n,):
+        raise InvalidInput(
+            f"has shape {named.shape}", argument="groups", remedy=f"give one group for each of {n} rows"
+        )
+    return np.unique(named, return_inverse=True)[1].astype(np.intp)
+
+
+def _reason(data: Rows, units: NDArray[np.intp], k: int) -> str:
+    """Say why components cannot be judged; nothing if they can."""
+    n_units, (n, d) = int(units.max(initial=-1)) + 1, data.shape
+    values = data.data if sp.issparse(data) else data
+    if n_units < SETTINGS.fewest_units:
+        what = "rows" if n_units == n else "groups"
+        return f"there are {n_units} independent {what}, and {SETTINGS.fewest_units} are needed"
+    if k > n // 2:
+        return f"half of the {n} rows is fewer than {k} components"
+    if d < max(k + 1, 3):
+        return f"{d} columns are too few to predict some of them from the others with {k} components"
+    if not np.isfinite(values).all():
+        return "the data have missing entries"
+    if not values.any():
+        return "all entries are zero"
+    return ""
+
+
+def _are_counts(data: Rows) -> bool:
+    values = data.data if sp.issparse(data) else data
+    return bool((values >= 0).all() and (values == np.floor(values)).all())
+
+
+def _halves(
+    units: NDArray[np.intp], rng: np.random.Generator
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Split the units at random; all rows of a unit stay together."""
+    n_units = int(units.max()) + 1
+    first = np.zeros(n_units, dtype=bool)
+    first[rng.permutation(n_units)[: n_units // 2]] = True
+    return np.flatnonzero(first[units]), np.flatnonzero(~first[units])
+
+
+def _log_evalues(
+    judge: type[_Counts] | type[_Reals],
+    data: Rows,
+    units: NDArray[np.intp],
+    components: Floats,
+    finders: NDArray[np.intp],
+    judges: NDArray[np.intp],
+    rng: np.random.Generator,
+) -> Floats:
+    """Return the log e-value of every component found in one half, judged by the other."""
+    most = SETTINGS.judged_rows
+    finders = np.sort(rng.choice(finders, min(most, len(finders)), replace=False))
+    judges = np.sort(rng.choice(judges, min(most, len(judges)), replace=False))
+    loss = judge(data[finders], components, rng)
+    rivals = [_without(loss.model, j) for j in range(len(components))]
+    own = loss(data[finders], [loss.model, *(m for some in rivals for m in some)], rng)
+    chosen, place = [], 1
+    for some in rivals:
+        chosen.append(place + int(own[:, place : place + len(some)].mean(axis=0).argmin()))
+        place += len(some)
+    flat = [loss.model, *(m for some in rivals for m in some)]
+    new = loss(data[judges], [flat[0], *(flat[c] for c in chosen)], rng)
+    seen = _by_unit(own[:, chosen] - own[:, :1], units[finders])
+    gains = _by_unit(new[:, 1:] - new[:, :1], units[judges])
+    return np.array([_log_evalue(gains[:, j], seen[:, j]) for j in range(len(components))])
+
+
+def _by_unit(gains: Floats, units: NDArray[np.intp]) -> Floats:
+    """Mean gain of the rows of each unit."""
+    _, place, size = np.unique(units, return_inverse=True, return_counts=True)
+    sums = np.zeros((len(size), gains.shape[1]))
+    np.add.at(sums, place, gains)
+    return sums / size[:, None]
+
+
+def _log_evalue(gains: Floats, seen: Floats) -> float:
+    """Bet on the clipped gains; the clip comes from gains of the half that found the component."""
+    clip = max(np.quantile(np.abs(seen), SETTINGS.clip_quantile), np.sqrt(np.mean(seen**2)))
+    if not clip > 0 or not np.isfinite(clip):
+        return 0.0
+    bets = np.array(SETTINGS.bets)[:, None]
+    wealth = np.log1p(bets * np.clip(np.nan_to_num(gains) / clip, -1.0, 1.0)).sum(axis=1)
+    return float(logsumexp(wealth) - np.log(len(wealth)))
+
+
+def _without(model: Model, j: int) -> list[Model]:
+    """Models without component j: dropped, or merged with one of its nearest neighbors."""
+    H, shares = model
+    if len(H) == 1:
+        return [Model(np.full_like(H, H.mean()), np.ones(1))]
+    keep = np.arange(len(H)) != j
+    models = [Model(H[keep], shares[keep] / max(shares[keep].sum(), np.finfo(float).tiny))]
+    near = np.array([_cosine(H[j], other) for other in H])
+    near[j] = -np.inf
+    for other in np.argsort(-near)[: min(SETTINGS.neighbors, len(H) - 1)]:
+        merged, pooled = H.copy(), shares.copy()
+        pooled[other] += shares[j]
+        part = shares[j] / pooled[other] if pooled[other] > 0 else 0.5
+        merged[other] = part * H[j] + (1 - part) * H[other]
+        models.append(Model(merged[keep], pooled[keep]))
+    return models
+
+
+class _Reals:
+    """Relative squared error of unseen columns, weights by nonnegative least squares."""
+
+    def __init__(self, rows: Rows, components: Floats, rng: np.random.Generator) -> None:
+        weights = nonnegative_least_squares(
+            components @ components.T, np.asarray(rows @ components.T)
+        )
+        shares = weights.mean(axis=0)
+        self.model = Model(components, shares / max(shares.sum(), np.finfo(float).tiny))
+
+    def __call__(self, rows: Rows, models: list[Model], rng: np.random.Generator) -> Floats:
+        """Return the loss of every row (lines) under every model (columns)."""
+        d, k = models[0].components.shape[1], len(models[0].components)
+        losses = np.zeros((rows.shape[0], len(models)))
+        for some, seen, unseen in _split_columns(rows, d, k, rng):
+            known, hidden = rows[some][:, seen], rows[some][:, unseen]
+            squares = _squared_norms(hidden)
+            size = _squared_norms(known) / seen.sum() * unseen.sum()
+            size = np.where(size > 0, size, 1.0)
+            for t, (H, _) in enumerate(models):
+                inner, outer = H[:, seen], H[:, unseen]
+                weights = nonnegative_least_squares(inner @ inner.T, np.asarray(known @ inner.T))
+                cross = np.einsum("ij,ij->i", weights, np.asarray(hidden @ outer.T))
+                product = np.einsum("ij,ij->i", weights @ (outer @ outer.T), weights)
+                losses[some, t] += (squares - 2 * cross + product) / size
+        return losses / SETTINGS.rounds
+
+
+class _Counts:
+    """Poisson loss per count of unseen columns, weights by EM with pseudo-counts of the half."""
+
+    def __init__(self, rows: Rows, components: Floats, rng: np.random.Generator) -> None:
+        sums = np.maximum(components, 0.0).sum(axis=1, keepdims=True)
+        even = np.full(len(components), 1.0 / len(components))
+        H = np.where(sums > 0, np.maximum(components, 0.0) / np.where(sums > 0, sums, 1.0), 0.0)
+        self.model, self.pseudo_counts = Model(H, even), 0.5
+        weights = self._weights(rows, self.model, np.ones(H.shape[1], dtype=bool))
+        shares = (weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)).mean(axis=0)
+        self.model = Model(H, shares / max(shares.sum(), np.finfo(float).tiny))
+        seed = int(rng.integers(2**31))
+        trials = []
+        for strength in SETTINGS.pseudo_counts:
+            self.pseudo_counts = strength
+            trials.append(self(rows, [self.model], np.random.default_rng(seed)).mean())
+        self.pseudo_counts = SETTINGS.pseudo_counts[int(np.argmin(trials))]
+
+    def _weights(self, known: Rows, model: Model, seen: NDArray[np.bool_]) -> Floats:
+        from provenmf.certificate.evidence_kernels import posterior_weights
+
+        H = np.ascontiguousarray(model.components[:, seen].T)
+        known = sp.csr_array(known)
+        return posterior_weights(
+            known.indptr, known.indices, known.data, H, model.shares, self.pseudo_counts, SETTINGS.em_steps
+        )
+
+    def __call__(self, rows: Rows, models: list[Model], rng: np.random.Generator) -> Floats:
+        """Return the loss of every row (lines) under every model (columns)."""
+        d, k = models[0].components.shape[1], len(models[0].components)
+        losses = np.zeros((rows.shape[0], len(models)))
+        for some, seen, unseen in _split_columns(rows, d, k, rng):
+            known, hidden = rows[some][:, seen], sp.csr_array(rows[some][:, unseen])
+            total = np.asarray(known.sum(axis=1)).ravel()
+            size = np.maximum(np.asarray(hidden.sum(axis=1)).ravel(), 1.0)
+            flat = SETTINGS.background * total / d
+            lines = np.repeat(np.arange(len(size)), np.diff(hidden.indptr))
+            for t, model in enumerate(models):
+                weights = self._weights(known, model, seen)
+                outer = model.components[:, unseen]
+                at = np.einsum("ij,ij->i", weights[lines], outer[:, hidden.indices].T)
+                likelihood = hidden.data * np.log(np.maximum(at + flat[lines], 1e-300))
+                loss = weights @ outer.sum(axis=1) + flat * unseen.sum()
+                np.subtract.at(loss, lines, likelihood)
+                losses[some, t] += loss / size
+        return losses / SETTINGS.rounds
+
+
+def _split_columns(
+    rows: Rows, d: int, k: int, rng: np.random.Generator
+) -> list[tuple[NDArray[np.intp], NDArray[np.bool_], NDArray[np.bool_]]]:
+    """Give each row a few random splits of the columns in seen and unseen ones."""
+    hidden = max(1, min(d // 2, d - 2 * k))
+    splits = []
+    for _ in range(SETTINGS.rounds):
+        mask = rng.integers(0, SETTINGS.masks, rows.shape[0])
+        for number in range(SETTINGS.masks):
+            unseen = np.zeros(d, dtype=bool)
+            unseen[rng.choice(d, hidden, replace=False)] = True
+            some = np.flatnonzero(mask == number)
+            if len(some):
+                splits.append((some, ~unseen, unseen))
+    return splits
+
+
+def _squared_norms(rows: Rows) -> Floats:
+    squares = rows.multiply(rows) if sp.issparse(rows) else rows * rows
+    return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
+
+
+def _cosine(a: Floats, b: Floats) -> float:
+    lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return float(a @ b) / lengths if lengths > 0 else 0.0
+
+
+def _angle(a: Floats, b: Floats) -> float:
+    return float(np.degrees(np.arccos(np.clip(_cosine(a, b), -1.0, 1.0))))
+
+
+def _matches(whole: Floats, found: Floats) -> dict[int, int]:
+    """Match components one to one so that the sum of cosines is largest: whole -> found."""
+    cosines = np.array([[_cosine(a, b) for b in found] for a in whole])
+    return {int(j): int(p) for j, p in zip(*linear_sum_assignment(-cosines))}
