@@ -154,7 +154,8 @@ def confirm_components(
 
 def _without_judgement(k: int, n_units: int, reason: str, words: dict[str, str]) -> Evidence:
     nothing = (1.0,) * k
-    return Evidence(("cannot be judged",) * k, nothing, nothing, n_units=n_units, reason=reason, **words)
+    words_for_all = ("cannot be judged",) * k
+    return Evidence(words_for_all, nothing, nothing, n_units=n_units, reason=reason, **words)
 
 
 def _units(groups: ArrayLike | None, n: int) -> NDArray[np.intp]:
@@ -164,7 +165,9 @@ def _units(groups: ArrayLike | None, n: int) -> NDArray[np.intp]:
     named = np.asarray(groups)
     if named.shape != (n,):
         raise InvalidInput(
-            f"has shape {named.shape}", argument="groups", remedy=f"give one group for each of {n} rows"
+            f"groups has shape {named.shape}",
+            argument="groups",
+            remedy=f"give one group for each of {n} rows",
         )
     return np.unique(named, return_inverse=True)[1].astype(np.intp)
 
@@ -179,7 +182,9 @@ def _reason(data: Rows, units: NDArray[np.intp], k: int) -> str:
     if k > n // 2:
         return f"half of the {n} rows is fewer than {k} components"
     if d < max(k + 1, 3):
-        return f"{d} columns are too few to predict some of them from the others with {k} components"
+        return (
+            f"{d} columns are too few to predict some of them from the others with {k} components"
+        )
     if not np.isfinite(values).all():
         return "the data have missing entries"
     if not values.any():
@@ -316,9 +321,16 @@ class _Counts:
 
         H = np.ascontiguousarray(model.components[:, seen].T)
         known = sp.csr_array(known)
-        return posterior_weights(
-            known.indptr, known.indices, known.data, H, model.shares, self.pseudo_counts, SETTINGS.em_steps
+        weights: Floats = posterior_weights(
+            known.indptr,
+            known.indices,
+            known.data,
+            H,
+            model.shares,
+            self.pseudo_counts,
+            SETTINGS.em_steps,
         )
+        return weights
 
     def __call__(self, rows: Rows, models: list[Model], rng: np.random.Generator) -> Floats:
         """Return the loss of every row (lines) under every model (columns)."""

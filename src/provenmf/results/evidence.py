@@ -1,4 +1,4 @@
-"""Evidence on unseen rows: which components are confirmed, found again, and how far off they are."""
+"""Evidence on unseen rows: which components are confirmed, and how far off they are."""
 
 from __future__ import annotations
 
@@ -95,7 +95,8 @@ class Evidence:
         errors = sorted(self.errors[j] for j in real)
         worst = max(real, key=lambda j: self.errors[j])
         typical = errors[len(errors) // 2]
-        text = f"Found again in either half of the {self.row}s, they are about {typical:.2g} {self.measure} off"
+        text = f"Found again in either half of the {self.row}s, they are about {typical:.2g} "
+        text += f"{self.measure} off"
         if self.errors[worst] > 1.5 * typical:
             text += f", {self.noun} {worst + 1} about {self.errors[worst]:.2g}"
         return [f"{text}."]
@@ -111,7 +112,11 @@ class Evidence:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Evidence:
         """Undo `to_dict`."""
-        return cls(**{n: tuple(v) if isinstance(v, list) else v for n, v in content.items()})
+        given: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in content.items()
+        }
+        return cls(**given)
 
 
 def _plural(noun: str) -> str:

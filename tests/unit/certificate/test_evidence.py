@@ -1,0 +1,157 @@
+"""Evidence on unseen rows: validity on null data, power on drawn data, bad input."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf import HALS, PoissonNMF
+from provenmf.certificate.evidence import _log_evalue, confirm_components
+from provenmf.certificate.evidence_kernels import posterior_weights
+from provenmf.errors import InvalidInput
+from provenmf.results.evidence import Evidence
+
+
+def drawn(seed, *, counts=True, n=300, d=40, k=4):
+    rng = np.random.default_rng(seed)
+    mean = rng.dirichlet(np.full(k, 0.5), n) @ rng.dirichlet(np.full(d, 0.3), k)
+    if counts:
+        return rng.poisson(100 * mean).astype(float)
+    return np.maximum(10 * mean + 0.05 * rng.standard_normal((n, d)), 0)
+
+
+def judged(X, k, *, counts=True, **options):
+    method = PoissonNMF if counts else HALS
+
+    def find(rows):
+        return method(k, random_state=0, certify=False, max_iter=200).fit(X[rows]).components_
+
+    return confirm_components(X, find, find(np.arange(X.shape[0])), counts=counts, **options)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("counts", [True, False])
+def test_true_components_are_confirmed_and_too_many_are_not(counts):
+    X = drawn(0, counts=counts)
+    right, many = judged(X, 4, counts=counts), judged(X, 6, counts=counts)
+    assert right.confirmed == (0, 1, 2, 3)
+    assert right.confidence > 0.95
+    assert len(many.confirmed) <= 4
+    assert max(right.errors) < 5  # degrees
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_nothing_is_confirmed_without_structure():
+    false = 0
+    for seed in range(10):
+        X = np.random.default_rng(seed).poisson(3, (200, 30)).astype(float)
+        false += len(judged(X, 3).confirmed) > 0
+    assert false == 0
+
+
+def test_a_duplicated_component_is_not_confirmed_twice():
+    X = drawn(1)
+    H = PoissonNMF(4, random_state=0, certify=False).fit(X).components_
+    doubled = np.vstack([H, H[:1]])
+    evidence = confirm_components(X, lambda rows: doubled, doubled, counts=True)
+    assert not {0, 4} & set(evidence.confirmed)
+    assert {1, 2, 3} <= set(evidence.confirmed)
+
+
+@pytest.mark.parametrize("draw", ["gaussian", "cauchy", "skewed", "rare"])
+def test_e_values_of_gains_without_mean_are_seldom_large(draw):
+    rng = np.random.default_rng(3)
+    large = 0
+    for _ in range(400):
+        gains = {
+            "gaussian": lambda n: rng.standard_normal(n),
+            "cauchy": lambda n: rng.standard_cauchy(n),
+            "skewed": lambda n: 1.0 - rng.exponential(1.0, n),
+            "rare": lambda n: np.where(rng.random(n) < 0.5, 1, -1) * (rng.random(n) < 0.01) * 50.0,
+        }[draw]
+        large += _log_evalue(gains(200), gains(200)) > np.log(20)
+    assert large <= 400 * 0.05
+
+
+def test_rows_of_a_group_count_once():
+    X = np.repeat(drawn(2, n=15), 20, axis=0)  # 300 rows, 15 of them independent
+    groups = np.repeat(np.arange(15), 20)
+    evidence = judged(X, 3, groups=groups)
+    assert set(evidence.judgements) == {"cannot be judged"}
+    assert "15 independent groups" in evidence.reason
+
+
+@pytest.mark.parametrize(
+    "X, k, reason",
+    [
+        (np.ones((10, 5)), 2, "10 independent rows"),
+        (np.ones((30, 3)), 4, "columns are too few"),
+        (np.zeros((30, 8)), 2, "all entries are zero"),
+        (np.full((30, 8), np.nan), 2, "missing entries"),
+        (np.ones((30, 50)), 20, "fewer than 20 components"),
+    ],
+)
+def test_what_cannot_be_judged_says_why(X, k, reason):
+    evidence = confirm_components(
+        X, lambda rows: np.ones((k, X.shape[1])), np.ones((k, X.shape[1]))
+    )
+    assert set(evidence.judgements) == {"cannot be judged"}
+    assert reason in evidence.reason
+    assert reason in evidence.sentences()[0]
+
+
+def test_identical_rows_confirm_nothing():
+    X = np.tile(np.arange(1.0, 9.0), (60, 1))
+    evidence = confirm_components(X, lambda rows: X[:2], X[:2])
+    assert not evidence.confirmed
+
+
+def test_wrong_groups_are_named():
+    with pytest.raises(InvalidInput, match="groups"):
+        confirm_components(
+            np.ones((30, 5)), lambda rows: np.ones((1, 5)), np.ones((1, 5)), groups=[1]
+        )
+
+
+def test_sparse_and_dense_rows_agree():
+    X = drawn(5)
+    H = PoissonNMF(4, random_state=0, certify=False).fit(X).components_
+    for counts in (True, False):
+        dense = confirm_components(X, lambda rows: H, H, counts=counts)
+        sparse = confirm_components(sp.csr_array(X), lambda rows: H, H, counts=counts)
+        assert np.allclose(dense.error_probabilities, sparse.error_probabilities)
+
+
+def test_posterior_weights_are_those_of_em():
+    rng = np.random.default_rng(0)
+    X, H = rng.poisson(2.0, (6, 12)).astype(float), rng.dirichlet(np.ones(12), 3)
+    shares, strength = np.array([0.5, 0.3, 0.2]), 2.0
+    sums, expected = H.sum(axis=1), (shares * H.sum(axis=1)).sum()
+    rows = sp.csr_array(X)
+    found = posterior_weights(
+        rows.indptr, rows.indices, rows.data, np.ascontiguousarray(H.T), shares, strength, 25
+    )
+    for x, w in zip(X, found):
+        v = shares * x.sum() / expected
+        for _ in range(25):
+            v = v * ((x / (v @ H)) @ H.T) + strength * shares * sums / expected
+            v /= sums * (1 + strength / x.sum())
+        assert np.allclose(w, v)
+
+
+def test_the_record_goes_to_json_and_back():
+    evidence = judged(drawn(6), 4, noun="topic", row="document")
+    again = Evidence.from_dict(json.loads(json.dumps(evidence.to_dict())))
+    assert again == evidence
+    assert "All 4 topics are confirmed in documents" in evidence.sentences()[0]
+
+
+def test_sentences_name_what_is_not_confirmed():
+    words = ("confirmed", "not confirmed", "confirmed")
+    evidence = Evidence(words, (0.001, 0.9, 0.002), (2.0, 30.0, 8.0), n_units=100, noun="topic")
+    assert evidence.sentences() == [
+        "2 of 3 topics are confirmed in rows that were not used to find them; topic 2 is not: use "
+        "2 topics or merge it.",
+        "Found again in either half of the rows, they are about 4 degrees off.",
+    ]
