@@ -131,12 +131,14 @@ def confirm_components(
         _log_evalues(judge, data, units, found[1], halves[1], halves[0], rng),
     ]
     places = [_matches(whole, half) for half in found]
-    probabilities, distances, judgements = [], [], []
+    probabilities: list[float] = []
+    distances: list[float | None] = []
+    judgements: list[str] = []
     for j in range(len(whole)):
         pair = [(found[h][places[h][j]], log_e[h][places[h][j]]) for h in (0, 1) if j in places[h]]
         if len(pair) < 2:  # one half has fewer components
             probabilities.append(1.0)
-            distances.append(float("nan"))
+            distances.append(None)
             judgements.append("not confirmed")
             continue
         (first, one), (second, other) = pair
@@ -153,9 +155,8 @@ def confirm_components(
 
 
 def _without_judgement(k: int, n_units: int, reason: str, words: dict[str, str]) -> Evidence:
-    nothing = (1.0,) * k
     words_for_all = ("cannot be judged",) * k
-    return Evidence(words_for_all, nothing, nothing, n_units=n_units, reason=reason, **words)
+    return Evidence(words_for_all, (1.0,) * k, (None,) * k, n_units=n_units, reason=reason, **words)
 
 
 def _units(groups: ArrayLike | None, n: int) -> NDArray[np.intp]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
 
+from provenmf.results.evidence import Evidence
 from provenmf.results.statements import meaning, proved
 
 Status = Literal["holds", "fails", "unknown"]
@@ -101,6 +102,8 @@ class Certificate:
         *Measured*: computed from data and result, with no assumption behind them.
     estimates : mapping of str to Estimate
         *Estimated*: statistical, each with its confidence and what it assumes.
+    evidence : Evidence or None
+        *Estimated*: what rows that were not used to find them say about the components.
     recomputed : bool
         Whether this was computed here, from the data, rather than read from a file.
 
@@ -116,6 +119,7 @@ class Certificate:
     bounds: Mapping[str, float] = field(default_factory=dict)
     measures: Mapping[str, Measure] = field(default_factory=dict)
     estimates: Mapping[str, Estimate] = field(default_factory=dict)
+    evidence: Evidence | None = None
     recomputed: bool = field(default=True, compare=False)
 
     def __post_init__(self) -> None:
@@ -141,6 +145,7 @@ class Certificate:
             bounds={**self.bounds, **other.bounds},
             measures={**self.measures, **other.measures},
             estimates={**self.estimates, **other.estimates},
+            evidence=self.evidence or other.evidence,
             recomputed=self.recomputed and other.recomputed,
         )
 
@@ -156,6 +161,7 @@ class Certificate:
                 for name, value in self.measures.items()
             },
             "estimates": {name: vars(value).copy() for name, value in self.estimates.items()},
+            "evidence": None if self.evidence is None else self.evidence.to_dict(),
             "meanings": self.meanings(),
         }
 
@@ -168,6 +174,7 @@ class Certificate:
     def from_dict(cls, content: Mapping[str, Any]) -> Certificate:
         """Undo `to_dict`; the result is marked as not recomputed. The verdict is formed anew."""
         estimates = content.get("estimates", {})
+        evidence = content.get("evidence")
         return cls(
             method=content["method"],
             checks=tuple(_check_from(check) for check in content["checks"]),
@@ -177,6 +184,7 @@ class Certificate:
                 for name, value in content["measures"].items()
             },
             estimates={name: Estimate(**value) for name, value in estimates.items()},
+            evidence=None if evidence is None else Evidence.from_dict(evidence),
             recomputed=False,
         )
 

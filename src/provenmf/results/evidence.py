@@ -25,8 +25,9 @@ class Evidence:
     error_probabilities : tuple of float
         Probability that a component which does not help to predict new rows gets this much
         evidence, corrected for the number of components.
-    distances : tuple of float
-        Distance between the versions of each component that the two halves of the rows show.
+    distances : tuple of float or None
+        Distance between the versions of each component that the two halves of the rows show;
+        None where one half does not show it.
     measure : str
         What `distances` are, such as "degrees" or "L1 distance".
     n_units : int
@@ -41,7 +42,7 @@ class Evidence:
 
     judgements: tuple[str, ...]
     error_probabilities: tuple[float, ...]
-    distances: tuple[float, ...]
+    distances: tuple[float | None, ...]
     measure: str = "degrees"
     n_units: int = 0
     reason: str = ""
@@ -59,13 +60,13 @@ class Evidence:
         return 1.0 - max((self.error_probabilities[j] for j in self.confirmed), default=1.0)
 
     @property
-    def errors(self) -> tuple[float, ...]:
+    def errors(self) -> tuple[float | None, ...]:
         """Estimated error of each component of the whole answer, in the unit of `distances`.
 
         Each half is off by about √2 times as much as the whole, independently of the other half,
         so two halves differ by about twice the error of the whole.
         """
-        return tuple(distance / 2 for distance in self.distances)
+        return tuple(None if apart is None else apart / 2 for apart in self.distances)
 
     def sentences(self) -> list[str]:
         """Return the evidence in plain words, most important first."""
@@ -92,13 +93,13 @@ class Evidence:
     def _error_sentences(self, real: Sequence[int]) -> list[str]:
         if not real:
             return []
-        errors = sorted(self.errors[j] for j in real)
-        worst = max(real, key=lambda j: self.errors[j])
-        typical = errors[len(errors) // 2]
+        errors = {j: error for j in real if (error := self.errors[j]) is not None}
+        worst = max(errors, key=errors.__getitem__)
+        typical = sorted(errors.values())[len(errors) // 2]
         text = f"Found again in either half of the {self.row}s, they are about {typical:.2g} "
         text += f"{self.measure} off"
-        if self.errors[worst] > 1.5 * typical:
-            text += f", {self.noun} {worst + 1} about {self.errors[worst]:.2g}"
+        if errors[worst] > 1.5 * typical:
+            text += f", {self.noun} {worst + 1} about {errors[worst]:.2g}"
         return [f"{text}."]
 
     def to_dict(self) -> dict[str, Any]:

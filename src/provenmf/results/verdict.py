@@ -15,6 +15,7 @@ from provenmf.results.certificate import (
     rounded_down,
     rounded_up,
 )
+from provenmf.results.evidence import ASSUMES, Evidence
 
 WIDTH = 80
 DEEP = " " * 10
@@ -25,12 +26,19 @@ OF_NO_PARTS = {"projections", "fingerprint", "definition", "Eckart-Young"}
 
 
 def verdict(certificate: Certificate) -> str:
-    """How good the fit is against the best possible, then what is known of the parts."""
-    return " ".join(statements(certificate))
+    """Return which components are real and how far off they are, as far as that was examined."""
+    return " ".join(headline(certificate))
+
+
+def headline(certificate: Certificate) -> list[str]:
+    """Return the verdict point by point: the evidence, or all statements where there is none."""
+    if certificate.evidence is None:
+        return statements(certificate)
+    return [*certificate.evidence.sentences(), *fit_sentences(certificate)[:1]]
 
 
 def statements(certificate: Certificate) -> list[str]:
-    """The verdict point by point, each of a sentence or a few."""
+    """Return what is known of the factorized matrix: fit, then theory, each a sentence or a few."""
     sentences = fit_sentences(certificate)
     sentences += [check.in_words for check in certificate.checks if check.in_words]
     if not any(check.in_words and check.theorem not in OF_NO_PARTS for check in certificate.checks):
@@ -73,6 +81,10 @@ def printed(certificate: Certificate) -> str:
     """The certificate as text: verdict, conditions, and the three kinds of numbers."""
     lines = [f"Certificate of {certificate.method}", ""]
     lines += wrap(certificate.verdict, WIDTH, initial_indent="  ", subsequent_indent="  ")
+    if certificate.evidence is not None:
+        behind = " ".join(statements(certificate)[1:])
+        lines += ["", *wrap(behind, WIDTH, initial_indent="  ", subsequent_indent="  ")]
+        lines += ["", *_evidence_lines(certificate.evidence)]
     if not certificate.recomputed:
         lines += ["", f"  {FROM_FILE}"]
     if certificate.checks:
@@ -102,6 +114,16 @@ def _number_lines(name: str, value: str, meaning: str) -> list[str]:
         f"    {name:40} {value}",
         *wrap(meaning, WIDTH, initial_indent=DEEP, subsequent_indent=DEEP),
     ]
+
+
+def _evidence_lines(evidence: Evidence) -> list[str]:
+    """Return a line for each component: judgement, error probability, distance of the halves."""
+    lines = [f"  {evidence.noun:12}{'judgement':20}{'error probability':>18}  halves differ by"]
+    for number, word in enumerate(evidence.judgements, 1):
+        probability = evidence.error_probabilities[number - 1]
+        apart = in_digits(evidence.distances[number - 1])
+        lines.append(f"  {number:<12}{word:20}{probability:>18.2g}  {apart} {evidence.measure}")
+    return [*lines, *wrap(f"if {ASSUMES}", WIDTH, initial_indent=DEEP, subsequent_indent=DEEP)]
 
 
 def _check_lines(check: Check) -> list[str]:
