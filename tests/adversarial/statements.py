@@ -399,13 +399,40 @@ def unique(case, check):
     if check.status == "unknown" or k == 1:
         return None
     if check.status == "holds":
-        return case.rigid or "at most" in check.note
+        return case.rigid and pair_freedom(case) == 0
     return not case.rigid
+
+
+def pair_freedom(case):
+    """The largest |t| for which I + t e_i e_jᵀ gives another factorization, exactly."""
+    peaks = [Fraction(2) ** int(np.frexp(row.max())[1]) for row in case.components]
+    components = [
+        [value / peak for value in row]
+        for row, peak in zip(exact.exact(case.components), peaks, strict=True)
+    ]
+    weights = [
+        [value * peak for value, peak in zip(row, peaks, strict=True)]
+        for row in exact.exact(case.weights)
+    ]
+    most = Fraction(0)
+    for i, j in permutations(range(len(components)), 2):
+        # column j of W gains t times column i, component i loses t times component j
+        down = [row[j] / row[i] for row in weights if row[i] > 0]
+        up = [a / b for a, b in zip(components[i], components[j], strict=True) if b > 0]
+        most = max(most, min(down, default=Fraction(0)), min(up, default=Fraction(0)))
+    return most
+
+
+@statement(BOUNDS, "nearby_fit_mixing")
+def nearby_mixing(case, value):
+    return 0 < value < case.certificate.bounds["other_fit_mixing"]
 
 
 @statement(BOUNDS, "other_fit_mixing")
 def mixing(case, value):
-    """No random change of the parts below the distance is a factorization."""
+    """No change of one part by another, and no random one, lies between the two distances."""
+    if pair_freedom(case) > Fraction(case.certificate.bounds.get("nearby_fit_mixing", 0.0)):
+        return False
     k = len(case.components)
     peaks = 2.0 ** np.frexp(case.components.max(axis=1))[1]
     components = case.components / peaks[:, None]
@@ -416,9 +443,13 @@ def mixing(case, value):
         np.fill_diagonal(change, 0)
         change *= 0.999 * value * rng.random() / np.linalg.norm(change)
         transition = np.eye(k) + change
-        if (weights @ transition >= 0).all() and (
-            np.linalg.solve(transition, components) >= 0
-        ).all():
+        size = np.linalg.norm(change)
+        near = size <= case.certificate.bounds.get("nearby_fit_mixing", 0.0)
+        if (
+            not near
+            and (weights @ transition >= 0).all()
+            and (np.linalg.solve(transition, components) >= 0).all()
+        ):
             return False
     return 0 < value < 1
 
@@ -657,12 +688,35 @@ def divergence_value(case, value):
 @statement(BOUNDS, "weight_amplification")
 def weight_movement(case, value):
     """Weights that differ by v belong to rows that differ by at least ‖v‖/value."""
+    if value == 0:
+        return len(case.components) == 1 and case.constraint == "simplex"
     return Fraction(1) / Fraction(value) <= least_stretch(case)
 
 
-@statement(MEASURES, "smallest_stretch")
-def smallest_stretch(case, value):
-    return Fraction(value) <= least_stretch(case)
+@statement(MEASURES, "component_amplification")
+def amplification(case, value):
+    """Row j is at least 1/value_j away from the span, or the affine hull, of the other rows."""
+    return all(
+        v == 0 or Fraction(1) / Fraction(v) <= away_from_others(case, j)
+        for j, v in enumerate(value)
+    )
+
+
+def away_from_others(case, j):
+    """Distance of component j to a combination of the others that seems to be the nearest."""
+    simplex = case.constraint == "simplex"
+    parts = exact.exact(case.components)
+    others = parts[:j] + parts[j + 1 :]
+    origin = others[0] if simplex and others else [Fraction(0)] * len(parts[j])
+    edges = [exact.minus(row, origin) for row in (others[1:] if simplex else others)]
+    away = exact.minus(parts[j], origin)
+    if edges:
+        seen = np.array([[float(v) for v in row] for row in edges])
+        sizes = np.maximum(np.abs(seen).max(axis=1, keepdims=True), 1e-300)
+        best = np.linalg.lstsq((seen / sizes).T, np.array([float(v) for v in away]), rcond=None)[0]
+        found = exact.exact([best / sizes[:, 0]])[0]
+        away = exact.minus(away, exact.combination(found, edges))
+    return exact.root_above(_squared(away))
 
 
 def least_stretch(case):

@@ -31,7 +31,7 @@ from provenmf.linalg.norms import (
     squared_residual_rows,
 )
 from provenmf.linalg.products import product, transposed_product
-from provenmf.linalg.spectral import gram_of_columns
+from provenmf.linalg.spectral import GRAM_COLUMNS, gram_of_columns
 from provenmf.linalg.storage import as_dense
 from provenmf.results import Factorization
 
@@ -166,6 +166,7 @@ class Fit:
     least_squares : whether weights come from least squares under this constraint.
     products : whether one pass should bring the products with the factors and the Gram matrix too;
         without them it is faster, and a certificate that needs them makes another pass.
+    full : whether the certificate may take longer than the fit, see `affords`.
     """
 
     def __init__(
@@ -177,12 +178,37 @@ class Fit:
         rows: Rows | None = None,
         least_squares: bool = True,
         products: bool = True,
+        full: bool = True,
     ) -> None:
+        self.full = full
         self.given, self.factorization = blocks, factorization
         self._rows = blocks.place(factorization.weights) if rows is None else rows
         on_simplex = constraint == "simplex" and all(self._rows.each(_on_simplex))
         self.constraint: Constraint = "simplex" if on_simplex else "nonnegative"
         self.least_squares, self._products = least_squares, products
+
+    def affords(self, seconds: float) -> bool:
+        """Return whether a statement that takes about `seconds` belongs in this certificate.
+
+        A full certificate affords everything, another one what takes at most as long as the fit,
+        or 50 ms. Both times are estimated from sizes and never measured, so that the same data
+        have the same certificate on every machine.
+        """
+        return self.full or seconds <= max(0.05, self._fit_seconds)
+
+    @property
+    def _fit_seconds(self) -> float:
+        """Estimate what the fit took on one core: passes over the data with a few products."""
+        passes = len(self.factorization.trace) + 2
+        return 2e-9 * self.given.stored_entries * passes * (1 + self.n_components / 5)
+
+    @property
+    def _rank_bound_seconds(self) -> float:
+        """Estimate what the smaller Gram matrix and the proof of its leading sum take."""
+        n, d = self.given.shape
+        in_a_row = self.given.stored_entries / max(n, 1)
+        gram = 1e-10 * n * in_a_row**2 if d <= n else 1e-10 * n**2 * in_a_row
+        return gram * (10 if self.given.is_sparse else 1) + 2e-10 * min(n, d, GRAM_COLUMNS) ** 3
 
     @computed_once
     def _pass(self) -> tuple[float, Measurement]:
@@ -195,7 +221,7 @@ class Fit:
 
     def _measured(self, unit: float, products: bool) -> Measurement:
         blocks = self._blocks_in(unit)
-        gram = products and gram_is_formed(blocks)
+        gram = products and gram_is_formed(blocks) and self.affords(self._rank_bound_seconds)
         components = self._components_in(unit)
         return measure(blocks, self.weight_rows, components, products=products, gram=gram)
 
@@ -368,6 +394,10 @@ class Fit:
     @computed_once
     def rank_bound(self) -> RankBound:
         """The least relative error of any product of this rank, or why it is unknown."""
+        if not self.affords(self._rank_bound_seconds):
+            return RankBound(
+                None, 'left out of a fit, for it takes longer: certify="full" tries it'
+            )
         return least_relative_error(self.blocks, self.n_components, self.squared_norm, self.gram)
 
     @property

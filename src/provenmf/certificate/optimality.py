@@ -32,7 +32,7 @@ def certify(fit: Fit) -> Certificate:
     checks = nonnegativity(fit)
     lower = fit.rank_bound.relative_error
     if lower is None:
-        note = f"{fit.rank_bound.reason}: the singular values were not computed"
+        note = fit.rank_bound.reason
         check = Check("distance to the best rank-k error", "Eckart-Young", "unknown", note=note)
         return Certificate(fit.method, checks=(*checks, check), measures=measures)
     bounds = {

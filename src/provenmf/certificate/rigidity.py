@@ -86,8 +86,8 @@ EPS = float(np.finfo(np.float64).eps)
 # Entries that a linear program is given at once; more are added where its answer violates them.
 AT_ONCE = 1500
 ROUNDS = 40
-# What one linear program may take.
-SECONDS = 10.0
+# Pivots of one linear program; a limit in seconds would make answers depend on the machine.
+PIVOTS = 20_000
 # Entries times squared unknowns beyond which each unknown gets no linear program of its own.
 FARKAS_SIZE = 250_000
 # What a linear program calls zero.
@@ -167,12 +167,12 @@ class Search:
     reason: str = ""
 
 
-def search(entries: Entries, allowed: Indices) -> Search:
+def search(entries: Entries, allowed: Indices, *, sharpen: bool = True) -> Search:
     """Find y that isolates the factorization, or T that none of the `allowed` entries forbids.
 
     max Σ (C t)_e subject to C t ≥ 0, |t| ≤ 1 over a part of the entries; its optimum is 0 where
     they isolate, and y = 1 + its multipliers. Otherwise its t is tried on all entries, and those
-    that it violates join.
+    that it violates join. `sharpen` looks for a larger distance with two programs an unknown.
     """
     chosen = _first_choice(entries, allowed)
     for _ in range(ROUNDS):
@@ -185,14 +185,14 @@ def search(entries: Entries, allowed: Indices) -> Search:
             b_ub=np.zeros(matrix.shape[0]),
             bounds=(-1, 1),
             method="highs",
-            options={"time_limit": SECONDS},
+            options={"maxiter": PIVOTS},
         )
         if program.status != 0:
-            return Search(reason="the linear program was not solved in time")
+            return Search(reason=f"a linear program was not solved in {PIVOTS} pivots")
         multipliers = np.maximum(1 - program.ineqlin.marginals, 0.0)
         found = from_stiemke(entries, chosen, matrix, multipliers)
         if found is not None:
-            return Search(isolation=_sharper(entries, chosen, found))
+            return Search(isolation=_sharper(entries, chosen, found) if sharpen else found)
         direction = entries.transition(program.x)
         if np.abs(direction).max() <= NEGLIGIBLE:
             return Search(reason="rigid within rounding only")

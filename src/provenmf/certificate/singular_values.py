@@ -1,16 +1,32 @@
-"""Upper bounds, proved, of the sum of the k largest eigenvalues of a Gram matrix.
+"""Prove bounds on singular values: sums of the largest, the smallest, and what follows from them.
 
-Residuals of eigenvectors prove that some eigenvalues were found, not that they are the leading
-ones. By duality (Ky Fan), for any τ and any Z ⪰ 0
+*The k largest.* Residuals of eigenvectors prove that some eigenvalues were found, not that they are
+the leading ones. By duality (Ky Fan), for any τ and any Z ⪰ 0 of rank k
 
-    τI − G + Z ⪰ 0   implies   Σ_{i≤k} λ_i(G)  ≤  kτ + tr Z,
+    τI − G + Z ⪰ 0   implies   Σ_{i≤k} λ_i(G)  ≤  kτ + tr Z   and   λ_{k+1}(G) ≤ τ,
 
-with equality for τ = λ_k and Z = V(Θ − λ_k)Vᵀ of the leading eigenpairs. Vectors found by any
-method, good or bad, may stand in for them; what is proved is the left side, by a Cholesky factor.
-The one computed of M is that of M + E with |E| ≤ γ_{d+1} |R|ᵀ|R|, in any order of operations
-(Higham 2002, Theorem 10.3; γ_m = mu/(1 − mu), u the unit roundoff), so ‖E‖ ≤ γ_{d+1} ‖R‖_F² and
-‖R‖_F² ≤ tr M/(1 − γ_{d+1}). The smallest eigenvalue is then at least −γ_{d+1} tr M/(1 − γ_{d+1})
-(Rump 2006, Verification of positive definiteness). No constant here is a matter of experience.
+with equality for Z = V(Θ − τ)Vᵀ of the leading eigenpairs and λ_{k+1} ≤ τ ≤ λ_k. Vectors found by
+any method, good or bad, may stand in for them; what is proved is the left side, by a Cholesky
+factor. The one computed of M is that of M + E with |E| ≤ γ_{d+1} |R|ᵀ|R|, in any order of
+operations (Higham 2002, Theorem 10.3; γ_m = mu/(1 − mu), u the unit roundoff), so
+‖E‖ ≤ γ_{d+1} ‖R‖_F² and ‖R‖_F² ≤ tr M/(1 − γ_{d+1}). The smallest eigenvalue is then at least
+−γ_{d+1} tr M/(1 − γ_{d+1}) (Rump 2006, Verification of positive definiteness).
+
+*The least error of rank k* (Eckart & Young 1936) is ‖X‖² − Σ_{i≤k} σ_i², squared, on the smaller of
+XᵀX and XXᵀ. Where neither is small enough, rows are shared out among parts X_1, X_2, …: a product
+of rank k has rank k at most on the rows of each part, so that the least squared errors of the parts
+add up to a lower bound. It is less than the best one: each part may choose its own k directions.
+
+*The smallest.* Let A = D B with D a diagonal of powers of two. If B M = I − E with ‖E‖ < 1, then
+N = M (I − E)⁻¹ is a right inverse of B, and N D⁻¹ one of A. For all v and any S with ‖vS‖ ≥ ‖v‖
+
+    ‖v‖ ≤ ‖vS‖ = ‖vA N D⁻¹S‖ ≤ ‖vA‖ ‖N D⁻¹S‖.
+
+N D⁻¹ = M D⁻¹ + M E (I − E)⁻¹ D⁻¹ = M D⁻¹ + M D⁻¹ F (I − F)⁻¹ with F = D E D⁻¹ gives two bounds of
+the norm; the first is better where the rows of A differ in length, the second where A is nearly
+singular. M may come from anywhere; sums of m terms are off by γ_m |B||M| (Higham 2002, 3.5).
+
+No constant here is a matter of experience.
 """
 
 from __future__ import annotations
@@ -41,7 +57,7 @@ ATTEMPTS = 5
 
 
 def leading_sum_at_most(gram: Floats, k: int) -> float | None:
-    """A number that Σ_{i≤k} λ_i(gram) does not exceed; None if none could be proved.
+    """Return a number that Σ_{i≤k} λ_i(gram) does not exceed; None if none could be proved.
 
     `gram` is symmetric and positive semidefinite up to its own rounding, and is taken as exact.
     """
@@ -66,7 +82,7 @@ def leading_sum_at_most(gram: Floats, k: int) -> float | None:
 
 
 def _leading_pairs(gram: Floats, k: int) -> tuple[Floats, Floats, float]:
-    """Leading eigenpairs as well as they can be had, and the largest residual length."""
+    """Return approximate leading eigenpairs and the largest residual length."""
     if len(gram) <= DENSE_SIZE or 4 * k > len(gram):
         values, vectors = dense_eigenpairs(gram, k)
         residual = np.linalg.norm(gram @ vectors - vectors * values, axis=0)
@@ -76,7 +92,7 @@ def _leading_pairs(gram: Floats, k: int) -> tuple[Floats, Floats, float]:
 
 
 def _least_shift(difference: Floats, tau: float, k: int, lifted: float) -> float | None:
-    """A τ for which τI + Z − G ⪰ 0 is proved, if τI + (Z − G) as rounded has a Cholesky factor.
+    """Return a τ for which τI + Z − G ⪰ 0 is proved, if it has a Cholesky factor as rounded.
 
     Only the lower triangle counts. Off by rounding are Z by γ_{k+1} tr Z, `lifted` being tr Z, the
     `difference` by u ‖Z − G‖_F and the diagonal once more: all in the Frobenius norm of a triangle,
@@ -95,7 +111,7 @@ def _least_shift(difference: Floats, tau: float, k: int, lifted: float) -> float
 
 
 def tail_at_least(squared_norm: float, gram: Floats, k: int, inner_length: int) -> float | None:
-    """A number that ‖X‖² − Σ_{i≤k} σ_i² does not fall below; None if none could be proved.
+    """Return a number that ‖X‖² − Σ_{i≤k} σ_i² does not fall below; None if none could be proved.
 
     `gram` is XᵀX or XXᵀ as computed from products of m = `inner_length` terms. Its entries are off
     by at most γ_m (|X|ᵀ|X|)_ij in any order of summation (Higham 2002, Section 3.5), hence the
@@ -113,26 +129,22 @@ def tail_at_least(squared_norm: float, gram: Floats, k: int, inner_length: int) 
     return max(squared_norm - leading - rounding, 0.0)
 
 
-# Lower bounds, proved, of the smallest singular value of a matrix with independent rows.
-#
-# Let A = D B with D a diagonal of powers of two. If B M = I − E with ‖E‖ = e < 1, then
-# N = M (I − E)⁻¹ is a right inverse of B, and N D⁻¹ one of A. For all v and any S with ‖vS‖ ≥ ‖v‖
-#
-#     ‖v‖ ≤ ‖vS‖ = ‖vA N D⁻¹S‖ ≤ ‖vA‖ ‖N D⁻¹S‖.
-#
-# N D⁻¹ = M D⁻¹ + M E (I − E)⁻¹ D⁻¹ = M D⁻¹ + M D⁻¹ F (I − F)⁻¹ with F = D E D⁻¹ gives two bounds of
-# the norm; the first is better where the rows of A differ in length, the second where A is nearly
-# singular. M may come from anywhere; sums of m terms are off by γ_m |B||M| (Higham 2002, 3.5).
+@dataclass(frozen=True, eq=False)
+class Amplification:
+    """Bounds of ‖v‖ and of each |v_j| for all v with ‖vA‖ ≤ 1."""
+
+    all_weights: float
+    by_component: Floats
 
 
-def least_stretch(rows: Floats, *, of_differences: bool = False) -> float:
-    """A number that ‖vA‖/‖v‖ does not fall below, A being `rows`; 0 if none can be proved.
+def amplification_of(rows: Floats, *, of_differences: bool = False) -> Amplification | None:
+    """Bound ‖v‖ and |v_j| over ‖vA‖ ≤ 1, A being `rows`; None if nothing can be proved.
 
     With `of_differences` only for v that sum to zero. Such a v is (q, −Σq), vA = qB' with the rows
-    of B' those of A minus its last, and ‖v‖ = ‖q [I, 1]‖: S = [I, 1].
+    of B' those of A minus its last, and v = q [I, −1]: S = [I, 1] up to signs.
     """
     if not np.isfinite(rows).all():
-        return 0.0
+        return None
     if of_differences:
         apart = rows[:-1] - rows[-1]  # each entry off by u times itself
         lost = EPS * float(np.linalg.norm(apart))
@@ -141,14 +153,23 @@ def least_stretch(rows: Floats, *, of_differences: bool = False) -> float:
         apart, lost, spread = rows, 0.0, np.eye(len(rows))
     sizes = np.abs(apart).max(axis=1, initial=0.0)
     if len(apart) == 0 or len(apart) > apart.shape[1] or not sizes.min() > 0:
-        return 0.0
+        return None
     scale = power_of_two(sizes)
-    norm = _right_inverse_at_most(apart / scale[:, None], scale, spread)
-    return 0.0 if norm is None else max(1 / norm - lost, 0.0) * (1 - 8 * EPS)
+    found = _right_inverse(apart / scale[:, None], scale, spread)
+    if found is None or not found.all_weights * lost < 1:
+        return None
+    grown = (1 + 16 * EPS) / (1 - found.all_weights * lost)
+    return Amplification(found.all_weights * grown, found.by_component * grown)
+
+
+def least_stretch(rows: Floats) -> float:
+    """Return a number that ‖vA‖/‖v‖ does not fall below, A being `rows`; 0 if none is proved."""
+    found = amplification_of(rows)
+    return 0.0 if found is None else (1 - 8 * EPS) / found.all_weights
 
 
 def has_independent_rows(rows: Floats, rank: int) -> bool:
-    """Whether at least `rank` of the rows are independent for certain."""
+    """Return whether at least `rank` of the rows are independent for certain."""
     if rank == 0:
         return True
     if min(rows.shape) < rank:
@@ -158,8 +179,8 @@ def has_independent_rows(rows: Floats, rank: int) -> bool:
     return least_stretch(rows) > 0
 
 
-def _right_inverse_at_most(rows: Floats, scale: Floats, spread: Floats) -> float | None:
-    """‖N D⁻¹S‖ at the most for B = `rows`, D = `scale`, S = `spread`; None if none is proved."""
+def _right_inverse(rows: Floats, scale: Floats, spread: Floats) -> Amplification | None:
+    """Bound ‖N D⁻¹S‖ and its columns, B = `rows`, D = `scale`, S = `spread`; None if it fails."""
     k, d = rows.shape
     basis, triangle = qr(rows.T, mode="economic", check_finite=False)
     if not np.diag(triangle).all():
@@ -178,25 +199,24 @@ def _right_inverse_at_most(rows: Floats, scale: Floats, spread: Floats) -> float
     leading = leading_sum_at_most(wide.T @ wide if d > wide.shape[1] else wide @ wide.T, 1)
     if leading is None:
         return None
-    rounding = (d + k + 2) * EPS * size * float(np.linalg.norm(shrunk))
-    length = math.sqrt(leading + 2 * (d + k) * EPS * float(np.linalg.norm(wide)) ** 2) + rounding
-    more = size * float(np.linalg.norm(shrunk)) * missing / (1 - missing)
+    rounding = (d + k + 2) * EPS * size
+    norm = math.sqrt(leading + 2 * (d + k) * EPS * float(np.linalg.norm(wide)) ** 2)
+    norm += rounding * float(np.linalg.norm(shrunk))
     turned = missing * float(scale.max()) * unit
-    if turned < 0.5:
-        more = min(more, length * float(np.linalg.norm(spread)) * turned / (1 - turned))
-    return float((length + more) * (1 + (k * d + 16) * EPS) * unit)
+
+    def corrected(length: Floats, shrunk_size: Floats, spread_size: Floats) -> Floats:
+        more = size * shrunk_size * missing / (1 - missing)
+        if turned < 0.5:
+            more = np.minimum(more, norm * spread_size * turned / (1 - turned))
+        return np.asarray((length + more) * (1 + (k * d + 16) * EPS) * unit)
+
+    whole = corrected(np.asarray(norm), *(np.asarray(np.linalg.norm(m)) for m in (shrunk, spread)))
+    sizes = [np.linalg.norm(m, axis=0) for m in (shrunk, spread)]
+    columns = np.linalg.norm(wide, axis=0) * (1 + d * EPS) + rounding * sizes[0]
+    return Amplification(float(whole), corrected(columns, *sizes))
 
 
-# No product of rank k comes closer to the data than this (Eckart & Young 1936), proved.
-#
-# The least squared error is ‖X‖² − Σ_{i≤k} σ_i², and the sum is bounded from above with a proof
-# (linalg/leading_sum.py) on the smaller of XᵀX and XXᵀ.
-#
-# Where neither is small enough, rows are shared out among parts X_1, X_2, …: a product of rank k
-# has rank k at most on the rows of each part, so that the least squared errors of the parts add up
-# to a lower bound. It is less than the best one, because each part may choose its own k directions.
-
-PART_ROWS = 1000  # a proof for so many takes a tenth of a second
+PART_ROWS = 1000  # of a part; a proof takes a tenth of a second
 
 
 @dataclass(frozen=True)
@@ -208,7 +228,7 @@ class RankBound:
 
 
 def gram_is_formed(blocks: Blocks) -> bool:
-    """Whether XᵀX is the smaller Gram matrix and small enough to be summed up in a pass."""
+    """Return whether XᵀX is the smaller Gram matrix and small enough to be summed up in a pass."""
     n, d = blocks.shape
     return d <= GRAM_COLUMNS and not (blocks.in_memory and n < d)
 
@@ -216,7 +236,7 @@ def gram_is_formed(blocks: Blocks) -> bool:
 def least_relative_error(
     blocks: Blocks, k: int, squared_norm: float, gram: NDArray[np.float64] | None
 ) -> RankBound:
-    """The bound for data of this squared norm; `gram` is XᵀX where a pass has formed it."""
+    """Bound the error for data of this squared norm; `gram` is XᵀX where a pass has formed it."""
     n, d = blocks.shape
     if squared_norm == 0:
         return RankBound(None, "the data are zero")
@@ -237,7 +257,7 @@ def least_relative_error(
 
 
 def tails_of_parts(block: Block, k: int) -> float:
-    """Sum of the least squared errors of parts of a block; a part without a proof counts as zero.
+    """Add up the least squared errors of parts of a block; one without a proof counts as zero.
 
     Every part takes rows from all over the block: rows that follow each other are often alike, and
     k directions of their own would explain them too well.

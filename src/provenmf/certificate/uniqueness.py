@@ -1,14 +1,16 @@
-"""Whether other nonnegative parts have the same product as the parts that were found.
+"""Decide whether other nonnegative parts have the same product as the parts that were found.
 
-All statements are about the factors W (n, k) and H (k, d) as computed, and about their product WH,
-which is the fit and not the data: where the fit has an error, another product may fit as well.
+All statements are about the factors W (n, k) and H (k, d) as computed and about their product WH.
+The product is the fit, not the data: where the fit has an error, another product may fit as well.
 Zeros are entries that are exactly zero. Up to order and scale of the parts,
 
-- *unique*: WH has no other factorization into k nonnegative parts (guarantees/scattered.py);
+- *unique*: WH has no other factorization into k nonnegative parts (scattered.py);
 - *component j unique*: every such factorization contains it (`components_in_all`);
-- *locally unique*: none is near (guarantees/rigidity.py), with the distance that is proved;
-- where that fails another factorization was computed (guarantees/ambiguity.py);
-- *bands*: how much of a component another factorization can change (guarantees/outer_bands.py).
+- *locally unique*: none is near (rigidity.py), with the distance that is proved;
+- where that fails another factorization was computed (ambiguity.py);
+- *change*: the share of a component that another factorization can replace (bands.py).
+
+A quick certificate leaves out what takes longer than the fit; `_seconds_of` estimates it.
 
 Krone21  Krone & Kubjas 2021, Uniqueness of nonnegative matrix factorizations by rigidity theory
 Huang14  Huang, Sidiropoulos & Swami 2014, Non-negative matrix factorization revisited
@@ -17,14 +19,15 @@ Gillis23 Gillis & Rajkó 2023, Partial identifiability for nonnegative matrix fa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.certificate.ambiguity import Ambiguity, explore
+from provenmf.certificate.bands import change_at_most
 from provenmf.certificate.measurement import Fit
-from provenmf.certificate.outer_bands import change_at_most
 from provenmf.certificate.rigidity import Array, Entries, Isolation, search
 from provenmf.certificate.scattered import fewest_zeros, scattered_scaling
 from provenmf.certificate.singular_values import has_independent_rows
@@ -37,22 +40,20 @@ EVERYWHERE, NEARBY = "no other parts, same product", "no other parts nearby"
 ZEROS = "zeros that scattering needs"
 ABOUT_PARTS = (EVERYWHERE, NEARBY, ZEROS)
 MOST_COMPONENTS = 30
-MOST_IN_A_FIT = 12  # with more components the programs take longer than many a fit
-MOST_BANDS_IN_A_FIT = 6
 MOST_ENTRIES = 5_000_000
-# Entries below this, next to others of size one, would not be exact.
-SMALLEST = 1e-290
+SMALLEST = 1e-290  # entries below this, next to others of size one, would not be exact
+RESOLUTION = 1e-6  # parts proved to move by at most this are called nearly unique
+NOTICEABLE = 1e-3  # degrees that another factorization must turn a part to be shown
+WORTH_SAYING = 0.9  # a bound on the change is mentioned up to this share of a component
 ELSEWHERE = (
     "the weights are on the workers of the cluster, and this needs them here: read "
     "factorization_.weights, then call provenmf.certify"
 )
-# Parts that are proved to move by no more than this are called unique.
-RESOLUTION = 1e-6
-NEARLY = "The parts are unique nearby: small changes of them cannot give the same product."
-# Another factorization is shown only if its parts differ by more than this angle, in degrees.
-NOTICEABLE = 1e-3
-# A bound is not mentioned if it lets more than this share of a component change.
-WORTH_SAYING = 0.9
+LEFT_OUT = 'left out of a fit, where it would take longer than the fit: certify="full" tries it'
+NEARLY = (
+    "The parts are unique nearby: small changes of them cannot give the same product. Another "
+    "product may fit the data as well."
+)
 
 
 @dataclass(frozen=True)
@@ -63,34 +64,27 @@ class Uniqueness:
     in_all: int = 0
     isolation: Isolation | None = None
     ambiguity: Ambiguity | None = None
-    bands: Array | None = None
+    change: Array | None = None
     reason: str = ""
 
 
-def certify(fit: Fit, *, thorough: bool = True) -> Certificate:
-    """Whether the parts are unique, locally unique, or can be moved and how far.
-
-    Without `thorough` only for up to MOST_IN_A_FIT components, and bands for fewer still.
-    """
+def certify(fit: Fit) -> Certificate:
+    """Certify that the parts are unique or locally unique, or show how far they can be moved."""
     weights, components = fit.given_rows, fit.factorization.components
-    if thorough or fit.n_components <= MOST_IN_A_FIT:
-        found = examine(
-            weights, components, bands=thorough or len(components) <= MOST_BANDS_IN_A_FIT
-        )
-    else:
-        note = f"not tried in a fit beyond {MOST_IN_A_FIT} components: provenmf.certify tries it"
-        found = Uniqueness(reason=note)
+    found = examine(weights, components, affords=fit.affords)
     bounds: dict[str, float] = {}
     measures: dict[str, Measure] = {}
     if found.in_all:
         bounds["unique_components"] = float(found.in_all)
     if found.isolation is not None:
         bounds["other_fit_mixing"] = found.isolation.reach
+        if found.isolation.freedom > 0:
+            bounds["nearby_fit_mixing"] = found.isolation.freedom
     if found.ambiguity is not None:
         measures["component_turn_degrees"] = tuple(found.ambiguity.degrees.tolist())
-    if found.bands is not None:
-        bounds["largest_component_change"] = float(found.bands.max())
-        measures["component_change"] = tuple(found.bands.tolist())
+    if found.change is not None:
+        bounds["largest_component_change"] = float(found.change.max())
+        measures["component_change"] = tuple(found.change.tolist())
     checks: tuple[Check, ...] = (_check_everywhere(found, fit.n_components), _check_nearby(found))
     if fit.n_components > 1:
         checks = (*checks, _check_zeros(weights, components))
@@ -101,11 +95,17 @@ def _check_everywhere(found: Uniqueness, k: int) -> Check:
     name, theorem = EVERYWHERE, "Huang14"
     if found.everywhere:
         words = f"The parts are unique: no other {k} nonnegative parts have the same product."
-        return Check(name, theorem, "holds", in_words=words if k > 1 else "")
+        if k == 1:
+            words = "The part is unique: no other nonnegative part has the same product."
+        return Check(name, theorem, "holds", in_words=words)
+    kept = "is" if found.in_all == 1 else "are"
+    words = f"{found.in_all} of the {k} parts {kept} in every nonnegative factorization of the "
+    words = f"{words}same product." if found.in_all else ""
     if found.ambiguity is not None:
-        return Check(name, theorem, "fails", note="another factorization was computed")
+        note = "another factorization was computed"
+        return Check(name, theorem, "fails", note=note, in_words=words)
     note = found.reason or "factors are not seen to be sufficiently scattered"
-    return Check(name, theorem, "unknown", note=note)
+    return Check(name, theorem, "unknown", note=note, in_words=words)
 
 
 def _check_zeros(weights: Rows, components: NDArray[np.floating]) -> Check:
@@ -125,18 +125,20 @@ def _check_zeros(weights: Rows, components: NDArray[np.floating]) -> Check:
 def _check_nearby(found: Uniqueness) -> Check:
     name, theorem = NEARBY, "Krone21"
     if found.isolation is not None:
-        reach = found.isolation.reach
-        least = rounded_down(reach, 2)
-        note = f"any other factorization of the product mixes the parts by at least {least}"
-        if found.isolation.freedom > 0:
-            note += f", or by at most {rounded_up(found.isolation.freedom, 1)}"
+        reach, freedom = found.isolation.reach, found.isolation.freedom
+        note = f"any other parts with this product mix these by at least {rounded_down(reach, 2)}"
+        if freedom > 0:  # entries that are nearly zero: parts may move within their size
+            most = rounded_up(freedom, 1)
+            words = "" if found.everywhere else _nearly(most)
+            note += f", or by at most {most}"
+            return Check(name, theorem, "unknown", note=note, in_words=words)
         words = "" if found.everywhere else NEARLY
         return Check(name, theorem, "holds", reach, 0.0, note=note, direction=">=", in_words=words)
     if found.ambiguity is not None:
         largest = float(found.ambiguity.degrees.max())
         words = (
             "The parts are not unique: others with the same product exist, and one part can turn "
-            f"by at least {rounded_down(largest, 2)} degrees.{_kept(found.bands)}"
+            f"by at least {rounded_down(largest, 2)} degrees.{_kept(found.change)}"
         )
         note = f"with the same product a component was turned by {rounded_down(largest, 3)} degrees"
         return Check(name, theorem, "fails", note=note, in_words=words)
@@ -145,19 +147,41 @@ def _check_nearby(found: Uniqueness) -> Check:
     return Check(name, theorem, "unknown", note=found.reason or "not settled")
 
 
-def _kept(bands: Array | None) -> str:
-    """What stays of the parts whatever the others are; nothing if that may be little."""
-    if bands is None or bands.max() > WORTH_SAYING:
+def _nearly(most: str) -> str:
+    return (
+        "The parts are nearly unique: others nearby with the same product mix each of these with "
+        f"at most {most} of the others. Another product may fit the data as well."
+    )
+
+
+def _kept(change: Array | None) -> str:
+    """Return the share of the parts that no other factorization replaces; empty if it is small."""
+    if change is None or change.max() > WORTH_SAYING:
         return ""
-    kept = rounded_down(100 * (1 - float(bands.max())) * (1 - 1e-12), 2)
+    kept = rounded_down(100 * (1 - float(change.max())) * (1 - 1e-12), 2)
     return f" Each of the others agrees with one of these parts in at least {kept} % of its mass."
 
 
-def examine(weights: Rows, components: NDArray[np.floating], *, bands: bool = True) -> Uniqueness:
-    """All that is established about the factorizations of weights @ components."""
-    reason = _beyond(weights, components)
+def _everything(seconds: float) -> bool:
+    return True
+
+
+def examine(
+    weights: Rows,
+    components: NDArray[np.floating],
+    *,
+    affords: Callable[[float], bool] = _everything,
+) -> Uniqueness:
+    """Establish what can be about the factorizations of weights @ components.
+
+    `affords` says whether a part that takes about so many seconds is wanted.
+    """
+    reason = _obstacle(weights, components)
     if reason:
         return Uniqueness(reason=reason)
+    seconds = _seconds_of(weights.sum(len), *components.shape)
+    if not affords(seconds["rigidity"]):
+        return Uniqueness(reason=LEFT_OUT)
     if not weights.is_here:
         return Uniqueness(reason=ELSEWHERE)
     entries = Entries(weights.array(), components)
@@ -170,30 +194,48 @@ def examine(weights: Rows, components: NDArray[np.floating], *, bands: bool = Tr
         return Uniqueness(reason="entries differ by more than 290 orders of magnitude")
     if not all(has_independent_rows(f, entries.k) for f in (entries.weights.T, entries.components)):
         return Uniqueness(reason="weights or components are not seen to be independent")
-    found = _settled(entries)
-    changed = change_at_most(entries) if bands and not found.everywhere else None
-    return found if changed is None or changed.max() >= 1 else replace(found, bands=changed)
+    found = _settled(
+        entries, sharpen=affords(seconds["farkas"]), moves=affords(seconds["ambiguity"])
+    )
+    wanted = affords(seconds["bands"]) and not found.everywhere
+    change = change_at_most(entries) if wanted else None
+    return found if change is None or change.max() >= 1 else replace(found, change=change)
 
 
-def _settled(entries: Entries) -> Uniqueness:
-    """Unique, locally unique or not, of factors of full rank."""
+def _seconds_of(n: int, k: int, d: int) -> dict[str, float]:
+    """Estimate what each part takes on one core, from the sizes.
+
+    Fitted to 200 × 30 up to 100 000 × 50 with 3 to 10 components; linear programs dominate.
+    """
+    programs = 2 * k * (k - 1)
+    return {
+        "rigidity": 5e-3 + 1e-6 * (n + d) * k + 3e-4 * k**2,
+        "farkas": 5e-3 * programs,
+        "ambiguity": 0.05 + 1.5e-4 * d + 3e-6 * n,
+        "bands": programs * (2.5e-3 + 1e-5 * min(d, 400)),
+    }
+
+
+def _settled(entries: Entries, *, sharpen: bool, moves: bool) -> Uniqueness:
+    """Decide between unique, locally unique and neither, for factors of full rank."""
     in_all = components_in_all(entries)
     everywhere = in_all == entries.k
     everywhere = everywhere or scattered_scaling(entries.factors) is not None
-    found = search(entries, entries.zeros)
+    found = search(entries, entries.zeros, sharpen=sharpen)
     if found.isolation is not None or everywhere:
         return Uniqueness(everywhere, entries.k if everywhere else in_all, found.isolation)
-    ambiguity = explore(entries) if found.direction is not None else None
+    ambiguity = explore(entries) if moves and found.direction is not None else None
     if ambiguity is not None and ambiguity.degrees.max() >= NOTICEABLE:
         return Uniqueness(in_all=in_all, ambiguity=ambiguity)
-    almost = search(entries, entries.up_to(RESOLUTION)).isolation
+    almost = search(entries, entries.up_to(RESOLUTION), sharpen=sharpen).isolation
     if almost is not None and almost.freedom <= RESOLUTION:
         return Uniqueness(in_all=in_all, isolation=almost)
-    return Uniqueness(in_all=in_all, reason=found.reason or "parts may move; not seen how")
+    how = "not seen how" if moves else f"how far is {LEFT_OUT}"
+    return Uniqueness(in_all=in_all, reason=found.reason or f"parts may move; {how}")
 
 
-def _beyond(weights: Rows, components: NDArray[np.floating]) -> str:
-    """Why nothing can be said; empty if something can."""
+def _obstacle(weights: Rows, components: NDArray[np.floating]) -> str:
+    """Return why nothing can be said; empty if something can."""
     k = len(components)
     size, infinite, negative, used = weights.sum(_counted)
     if infinite or not np.isfinite(components).all():
@@ -208,14 +250,14 @@ def _beyond(weights: Rows, components: NDArray[np.floating]) -> str:
 
 
 def _counted(weights: NDArray[np.floating]) -> tuple[int, int, int, NDArray[np.int64]]:
-    """How many entries there are, not finite, negative, and of each column not zero."""
+    """Count the entries, those not finite, those negative, and those of each column not zero."""
     infinite = int(np.count_nonzero(~np.isfinite(weights)))
     negative = int(np.count_nonzero(weights < 0))
     return weights.size, infinite, negative, np.count_nonzero(weights, axis=0)
 
 
 def components_in_all(entries: Entries) -> int:
-    """How many components every factorization of the product contains, up to scale.
+    """Count the components that every factorization of the product contains, up to scale.
 
     Gillis23 calls for a selective window and a zero region of full rank. Some row of W has a weight
     on component j only, so that H_j is a row of the product and a sum of parts; the columns where

@@ -67,7 +67,7 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     _parameter_constraints: ClassVar[dict[str, object]] = {
         "n_components": [AT_LEAST_ONE, StrOptions({"auto"}), None],
         "random_state": ["random_state"],
-        "certify": ["boolean"],
+        "certify": ["boolean", StrOptions({"full"})],
         "verbose": ["verbose"],
         "callback": [callable, None],
         "on_interrupt": [StrOptions({"raise", "return"})],
@@ -79,7 +79,7 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         cls.__doc__ = completed(cls.__doc__ or "")
 
     n_components: int | str | None
-    certify: bool
+    certify: bool | str
     on_interrupt: OnInterrupt
 
     @property
@@ -186,7 +186,7 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         wanted = self.n_components
         k = int(wanted) if isinstance(wanted, Integral) else min(MOST_COMPONENTS, *blocks.shape)
         gathered = self._gathered_bytes(blocks)
-        check_memory(type(self).__name__, blocks, k, gathered=gathered, certify=self.certify)
+        check_memory(type(self).__name__, blocks, k, gathered=gathered, certify=bool(self.certify))
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Find the weights of rows for the components found by `fit`.
@@ -281,7 +281,8 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             column_names=self._column_names(),
             notes=(*self._number_note(len(solution.components)), *solution.notes),
         )
-        fit = self._measured(blocks, factorization, rows, products=self.certify)
+        full = self.certify == "full"
+        fit = self._measured(blocks, factorization, rows, products=bool(self.certify), full=full)
         known: dict[str, Any] = {"weights": weights, "fingerprint": fit.fingerprint}
         if self.certify:
             with pressed.dispensable() if pressed else nullcontext():
@@ -313,21 +314,22 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         rows: Rows | None = None,
         *,
         products: bool = True,
+        full: bool = False,
     ) -> Fit:
         """The fit as certificates see it; `rows` are its weights where the rows are."""
-        least_squares = self._weights_are_least_squares
         return Fit(
             blocks,
             factorization,
             self._constraint,
             rows=rows,
-            least_squares=least_squares,
+            least_squares=self._weights_are_least_squares,
             products=products,
+            full=full,
         )
 
-    def _statements(self, fit: Fit, *, thorough: bool = False) -> Certificate:
-        """All that can be said: the method's theory, and what needs none."""
-        return self._certify(fit).join(any_method.certify(fit, thorough=thorough))
+    def _statements(self, fit: Fit) -> Certificate:
+        """Certify what the method's theory says, and what needs none."""
+        return self._certify(fit).join(any_method.certify(fit))
 
     def _warn_if_cut_short(self) -> None:
         """As scikit-learn does: tell who asked for convergence that it was not reached."""

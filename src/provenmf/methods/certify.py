@@ -63,9 +63,9 @@ def certify(X: Any, factorization: Factorization | Answer) -> Certificate:
     blocks = estimator._blocks(X, reset=True)
     _check_factors(factorization, blocks.shape)
     bare = replace(factorization, trace=Trace(), certificate=None)
-    fit = estimator._measured(blocks, bare)
+    fit = estimator._measured(blocks, bare, full=True)
     recognized = _same_data(fit, factorization.fingerprint)
-    certificate: Certificate = estimator._statements(fit, thorough=True).join(recognized)
+    certificate: Certificate = estimator._statements(fit).join(recognized)
     return certificate
 
 

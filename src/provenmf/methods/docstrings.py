@@ -12,8 +12,9 @@ import re
 SHARED = {
     "random_state": """int, RandomState instance or None, default=None
         Random seed; the same seed gives the same result.""",
-    "certify": """bool, default=True
-        Whether to compute the certificate. It takes a few more passes over the data.""",
+    "certify": """bool or "full", default=True
+        Whether to compute the certificate. True leaves out what takes longer than the fit (and
+        than 50 ms), by the sizes of the data; "full" leaves out nothing.""",
     "verbose": """int, default=0
         1 writes a line for each iteration to the logger "provenmf". Its output goes to standard
         error unless the program has set up logging.""",

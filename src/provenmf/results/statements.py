@@ -17,7 +17,8 @@ MEASURED = {
     "of the longest row",
     "typical_separability_residual": "median distance of a row to the mixtures of the anchors, as "
     "a share of the longest row",
-    "smallest_stretch": "how far a row moves, at least, when its weights move by a length of 1",
+    "component_amplification": "by how much the least-squares weight of each component moves, at "
+    "most, when a row moves by a length of 1",
     "smallest_singular_value": "smallest singular value of the components",
     "anchor_margin": "distance of an anchor to the mixtures of all other rows, at least",
     "scaled_anchor_margin": "distance of an anchor to the mixtures of all other rows, at "
@@ -77,7 +78,8 @@ MEASURED = {
 PROVED = {
     "relative_error_lower_bound": "the relative error of any factorization of this rank is at "
     "least",
-    "weight_amplification": "a row that moves by a length of 1 moves its weights by at most",
+    "weight_amplification": "a row that moves by a length of 1 moves its least-squares weights by "
+    "at most",
     "relative_error_gap": "any other factorization of this rank lowers the relative error by at "
     "most",
     "relative_error": "the relative error is at most",
@@ -94,8 +96,11 @@ PROVED = {
     "divided by its sum, by more than",
     "largest_component_change": "each of any other nonnegative parts with the same "
     "product differs from one of these in a share of its mass of at most",
-    "other_fit_mixing": "any other nonnegative parts with the same product are "
-    "mixtures of these; the root of the sum of squares of the shares mixed in is at least",
+    "nearby_fit_mixing": "other nonnegative parts nearby with the same product are mixtures of "
+    "these; the root of the sum of squares of the shares mixed in is at most",
+    "other_fit_mixing": "any other nonnegative parts with the same product, unless they are "
+    "nearby, are mixtures of these; the root of the sum of squares of the shares mixed in is at "
+    "least",
     "unique_components": "number of components that every nonnegative factorization of the "
     "same product contains",
     "largest_hull_distance": "the distance of every row to the mixtures of the anchors is at most",

@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from provenmf.certificate.singular_values import has_independent_rows, least_stretch
+from provenmf.certificate.singular_values import (
+    amplification_of,
+    has_independent_rows,
+    least_stretch,
+)
 
 
 def smallest(rows, of_differences):
@@ -21,7 +25,8 @@ def test_bound_is_safe_and_tight(seed, scale, of_differences):
     rng = np.random.default_rng(seed)
     k = int(rng.integers(2, 6))
     rows = rng.standard_normal((k, k + int(rng.integers(0, 20))))
-    found = least_stretch(scale * rows, of_differences=of_differences) / scale
+    amplified = amplification_of(scale * rows, of_differences=of_differences)
+    found = 1 / amplified.all_weights / scale
     exact = smallest(rows, of_differences)
     assert 0.999999 * exact <= found <= exact * (1 + 1e-12)
 
@@ -54,3 +59,18 @@ def test_independent_rows_are_counted():
     rows = np.vstack([np.eye(3, 5), np.ones((2, 5)), np.eye(3, 5)[0] + np.eye(3, 5)[1]])
     assert has_independent_rows(rows, 0) and has_independent_rows(rows, 4)
     assert not has_independent_rows(rows, 5)
+
+
+@pytest.mark.parametrize("of_differences", [False, True])
+def test_each_weight_has_a_bound_of_its_own(of_differences):
+    """|v_j| over ‖vA‖ ≤ 1 is one over the distance of row j to the span of the others."""
+    rows = np.random.default_rng(0).random((4, 9)) * [[1], [10], [0.1], [1]]
+    found = amplification_of(rows, of_differences=of_differences).by_component
+    for j in range(4):
+        others = np.delete(rows, j, axis=0)
+        origin = others[0] if of_differences else np.zeros(9)
+        edges = (others[1:] if of_differences else others) - origin
+        away = rows[j] - origin
+        away = away - np.linalg.lstsq(edges.T, away, rcond=None)[0] @ edges
+        exact = 1 / np.linalg.norm(away)
+        assert exact <= found[j] * (1 + 1e-12) <= exact * (1 + 1e-9)

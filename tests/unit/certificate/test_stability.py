@@ -51,7 +51,8 @@ def test_dependent_components_have_no_stable_weights(constraint):
     first, second = rng.random((2, 6))
     components = np.array([first, second, (first + second) / 2])
     found = bound_of(rng.random((20, 6)), components, constraint)
-    assert NAME not in found.bounds and found.checks[0].status == "fails"
+    assert NAME not in found.bounds and found.checks[0].status == "unknown"
+    assert "nearly combinations" in found.verdict
 
 
 def test_affine_independence_is_enough_on_the_simplex():
@@ -94,3 +95,28 @@ def test_components_that_nearly_agree_lose_digits_on_the_simplex():
     squared = sum((a - b) ** 2 for a, b in zip(first, second, strict=True)) / 2
     bounds = bound_of(components, components, "simplex").bounds
     assert 1 / Fraction(bounds[NAME]) ** 2 <= squared
+
+
+def test_components_that_repeat_have_no_unique_weights():
+    rows = np.random.default_rng(0).random((5, 4))
+    found = bound_of(rows, rows[[0, 1, 1]], "nonnegative")
+    assert found.checks[0].status == "fails" and "not unique" in found.verdict
+
+
+def test_nothing_is_said_of_weights_that_are_not_the_best():
+    """Weights times a million would hardly move, relative to themselves."""
+    rng = np.random.default_rng(0)
+    rows, components = rng.random((20, 6)), rng.random((3, 6))
+    weights = encode(as_blocks(rows), components)
+    for factor, status in ((1.0, "holds"), (1e6, "unknown"), (0.5, "unknown")):
+        record = Factorization("x", weights * factor, components)
+        check = stability.certify(Fit(as_blocks(rows), record)).checks[0]
+        assert check.status == status
+        assert "stable: most" in check.in_words or status == "holds"
+
+
+def test_rows_without_weights_count_as_unstable():
+    """The median is over all rows, not over those that look good."""
+    rows = np.vstack([np.eye(2, 4)] * 3 + [np.eye(4)[2:]] * 5)
+    found = bound_of(rows, np.eye(2, 4), "nonnegative").checks[0]
+    assert found.status == "unknown"

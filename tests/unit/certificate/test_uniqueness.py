@@ -7,7 +7,7 @@ from provenmf import HALS, SPA, certify, factorize
 from provenmf.certificate import uniqueness
 from provenmf.certificate.measurement import Fit
 from provenmf.certificate.scattered import fewest_zeros
-from provenmf.certificate.uniqueness import EVERYWHERE, MOST_IN_A_FIT, NEARBY, examine
+from provenmf.certificate.uniqueness import EVERYWHERE, NEARBY, examine
 from provenmf.data import LocalRows, as_blocks
 from provenmf.results import Factorization
 
@@ -53,10 +53,12 @@ def test_scale_does_not_matter(scale, dtype):
     if dtype == np.float32:
         scale = scale ** (1 / 5)
     sizes = np.array([scale, 1.0, 1 / scale], dtype=dtype)
-    weights = LocalRows.of((SEPARABLE * sizes).astype(dtype))
-    found = examine(weights, (SPREAD / sizes[:, None]).astype(dtype))
-    plain = examine(LocalRows.of(SEPARABLE), SPREAD)
-    assert found.everywhere and found.isolation == plain.isolation
+    found = examine(
+        LocalRows.of((SEPARABLE * sizes).astype(dtype)), (SPREAD / sizes[:, None]).astype(dtype)
+    )
+    assert (
+        found.everywhere and found.isolation == examine(LocalRows.of(SEPARABLE), SPREAD).isolation
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,6 +82,7 @@ def test_unknown_with_its_reason(weights, components, reason):
 
 
 def test_one_part_is_unique():
+    assert "The part is unique" in certificate_of(np.ones((4, 1)), np.ones((1, 3))).verdict
     assert examine(LocalRows.of(np.ones((4, 1))), np.ones((1, 3))).everywhere
 
 
@@ -101,13 +104,26 @@ def test_more_zeros_never_lose_uniqueness_by_the_order_of_rows():
         assert (again.isolation is None) == (found.isolation is None)
 
 
-def test_many_components_are_examined_by_certify_and_not_in_a_fit():
-    k = MOST_IN_A_FIT + 1
-    X = np.vstack([np.eye(k), np.full((1, k), 1 / k)])
-    result = factorize(X, k, method="spa")
-    in_the_fit = {check.name: check for check in result.certificate.checks}[NEARBY]
-    assert in_the_fit.status == "unknown" and "provenmf.certify" in in_the_fit.note
-    assert {check.name: check.status for check in certify(X, result).checks}[NEARBY] == "holds"
+def test_a_fit_leaves_out_what_takes_longer_than_it():
+    rng = np.random.default_rng(0)
+    weights, components = rng.random((60, 4)), rng.random((4, 12))
+    quick = factorize(weights @ components, 4, method="spa")
+    full = factorize(weights @ components, 4, method="spa", certify="full").certificate
+    in_the_fit = {check.name: check for check in quick.certificate.checks}[NEARBY]
+    assert in_the_fit.status == "unknown" and 'certify="full"' in in_the_fit.note
+    assert {check.name: check.status for check in full.checks}[NEARBY] == "fails"
+    again = certify(weights @ components, quick)
+    assert again.measures == full.measures and again.bounds == full.bounds
+
+
+def test_entries_that_are_nearly_zero_leave_both_numbers():
+    """Other parts exist within 1e-8 of these; the next ones are far."""
+    e = 1e-8
+    weights, components = np.array([[1, e], [e, 1], [1, 1]]), np.array([[1, e], [e, 1]])
+    found = certificate_of(weights, components)
+    assert found.bounds["nearby_fit_mixing"] >= e and found.bounds["other_fit_mixing"] > 0.1
+    assert statuses(found) == ["unknown", "unknown"]
+    assert "nearly unique" in found.verdict and "unique nearby" not in found.verdict
 
 
 def test_zeros_that_scattering_needs_are_a_check():

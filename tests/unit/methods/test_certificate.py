@@ -35,7 +35,7 @@ def statuses(certificate):
 @pytest.mark.parametrize("method", sorted(CATALOGUE))
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_recomputed_certificate_equals_that_of_the_fit(method, data, tmp_path):
-    fitted = make_estimator(method, 3, random_state=0).fit(data)
+    fitted = make_estimator(method, 3, random_state=0, certify="full").fit(data)
     fitted.factorization_.save(tmp_path / "result.npz")
     stored = fitted.certificate_
     again = certify(data, load(tmp_path / "result.npz"))
@@ -108,14 +108,14 @@ def test_a_record_without_fingerprint_is_of_unknown_data(data):
 
 @pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
 def test_the_constraint_on_the_weights_is_remembered(constraint, data):
-    fitted = make_estimator("spa", 3, constraint=constraint).fit(data)
+    fitted = make_estimator("spa", 3, constraint=constraint, certify="full").fit(data)
     again = certify(data, fitted.factorization_)
     assert_same(fitted.certificate_.measures, again.measures)
 
 
 def test_parameters_of_version_0_1_are_read(data):
     """Its SPA called the constraint `weights` and took a random_state."""
-    fitted = make_estimator("spa", 3, constraint="simplex").fit(data)
+    fitted = make_estimator("spa", 3, constraint="simplex", certify="full").fit(data)
     parameters = {"n_components": 3, "weights": "simplex", "random_state": None}
     again = certify(data, replace(fitted.factorization_, parameters=parameters))
     assert_same(fitted.certificate_.measures, again.measures)

@@ -112,7 +112,7 @@ class AlternatingFactorizer(Factorizer):
         max_iter: int = 500,
         tol: float = 1e-4,
         random_state: int | np.random.RandomState | None = None,
-        certify: bool = True,
+        certify: bool | str = True,
         verbose: int = 0,
         callback: Callback | None = None,
         on_interrupt: OnInterrupt = "raise",
@@ -296,15 +296,16 @@ class AlternatingFactorizer(Factorizer):
         rows: Rows | None = None,
         *,
         products: bool = True,
+        full: bool = False,
     ) -> Fit:
         if isinstance(blocks, ObservedBlocks):
-            return ObservedFit(blocks, factorization, products=False)
-        return super()._measured(blocks, factorization, rows, products=products)
+            return ObservedFit(blocks, factorization, products=False, full=full)
+        return super()._measured(blocks, factorization, rows, products=products, full=full)
 
-    def _statements(self, fit: Fit, *, thorough: bool = False) -> Certificate:
+    def _statements(self, fit: Fit) -> Certificate:
         if isinstance(fit, ObservedFit):
-            return observed.certify(fit, self._penalties, thorough=thorough)
-        return super()._statements(fit, thorough=thorough)
+            return observed.certify(fit, self._penalties)
+        return super()._statements(fit)
 
     def _certify(self, fit: Fit) -> Certificate:
         return stationarity.certify(fit, self._penalties)

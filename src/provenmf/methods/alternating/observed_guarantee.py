@@ -79,7 +79,7 @@ class ObservedFit(Fit):
         return RankBound(least.relative_error * share)
 
 
-def certify(fit: ObservedFit, penalties: Penalties, *, thorough: bool = False) -> Certificate:
+def certify(fit: ObservedFit, penalties: Penalties) -> Certificate:
     """Error and first-order conditions over the observed entries, and whether parts are unique."""
     missing = Check(
         "entries that are missing",
@@ -104,7 +104,7 @@ def certify(fit: ObservedFit, penalties: Penalties, *, thorough: bool = False) -
         bounds["relative_error_lower_bound"] = least
         bounds["relative_error_gap"] = max(fit.relative_error - least, 0.0) + fit.error_rounding
     own = Certificate(fit.method, checks, bounds, measures)
-    return conditions.join(own).join(uniqueness.certify(fit, thorough=thorough))
+    return conditions.join(own).join(uniqueness.certify(fit))
 
 
 def first_order(fit: ObservedFit, penalties: Penalties) -> Certificate:

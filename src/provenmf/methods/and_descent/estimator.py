@@ -141,7 +141,7 @@ class AND(Factorizer):
         max_iter: int = 200,
         tol: float = 1e-10,
         random_state: int | np.random.RandomState | None = None,
-        certify: bool = True,
+        certify: bool | str = True,
         verbose: int = 0,
         callback: Callback | None = None,
         on_interrupt: OnInterrupt = "raise",

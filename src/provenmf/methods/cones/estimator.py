@@ -95,7 +95,7 @@ class ConeNMF(Factorizer):
         *,
         first: First = "longest",
         random_state: int | np.random.RandomState | None = None,
-        certify: bool = True,
+        certify: bool | str = True,
         verbose: int = 0,
         callback: Callback | None = None,
         on_interrupt: OnInterrupt = "raise",

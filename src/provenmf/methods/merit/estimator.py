@@ -136,7 +136,7 @@ class MERIT(AnchorFactorizer):
         random_state: int | np.random.RandomState | None = None,
         vertices: bool = False,
         row_errors: ArrayLike | None = None,
-        certify: bool = True,
+        certify: bool | str = True,
         verbose: int = 0,
         callback: Callback | None = None,
         on_interrupt: OnInterrupt = "raise",

@@ -87,7 +87,7 @@ class PoissonNMF(Factorizer):
         max_iter: int = 500,
         tol: float = 1e-6,
         random_state: int | np.random.RandomState | None = None,
-        certify: bool = True,
+        certify: bool | str = True,
         verbose: int = 0,
         callback: Callback | None = None,
         on_interrupt: OnInterrupt = "raise",

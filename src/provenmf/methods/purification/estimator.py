@@ -141,7 +141,7 @@ class Purification(Factorizer):
         max_iter: int = 100,
         tol: float = 1e-6,
         random_state: int | np.random.RandomState | None = None,
-        certify: bool = True,
+        certify: bool | str = True,
         verbose: int = 0,
         callback: Callback | None = None,
         on_interrupt: OnInterrupt = "raise",

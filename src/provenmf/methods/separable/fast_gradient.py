@@ -141,7 +141,7 @@ class FastGradient(Factorizer):
         tol: float = 1e-6,
         memory_limit: float = 8e9,
         random_state: int | np.random.RandomState | None = None,
-        certify: bool = True,
+        certify: bool | str = True,
         verbose: int = 0,
         callback: Callback | None = None,
         on_interrupt: OnInterrupt = "raise",

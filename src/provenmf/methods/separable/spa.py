@@ -107,7 +107,7 @@ class SPA(AnchorFactorizer):
         constraint: Constraint = "nonnegative",
         vertices: bool = False,
         row_errors: ArrayLike | None = None,
-        certify: bool = True,
+        certify: bool | str = True,
         verbose: int = 0,
         callback: Callback | None = None,
         on_interrupt: OnInterrupt = "raise",

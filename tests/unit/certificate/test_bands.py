@@ -1,10 +1,10 @@
-"""Outer bands hold every other factorization, and for two components they are exact."""
+"""Bands hold every other factorization, and for two components they are exact."""
 
 import numpy as np
 import pytest
 
 from provenmf.certificate.ambiguity import other_factors
-from provenmf.certificate.outer_bands import change_at_most
+from provenmf.certificate.bands import change_at_most
 from provenmf.certificate.rigidity import Entries
 from provenmf.certificate.uniqueness import examine
 from provenmf.data import LocalRows
@@ -84,5 +84,8 @@ def test_scale_does_not_matter():
 def test_examine_reports_bands_where_parts_are_not_unique():
     weights, components = two_parts(0)
     found = examine(LocalRows.of(weights), components)
-    assert found.ambiguity is not None and 0 < found.bands.max() < 1
-    assert examine(LocalRows.of(weights), components, bands=False).bands is None
+    assert found.ambiguity is not None and 0 < found.change.max() < 1
+    assert (
+        examine(LocalRows.of(weights), components, affords=lambda seconds: seconds < 0.01).change
+        is None
+    )
