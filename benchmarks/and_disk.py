@@ -27,7 +27,7 @@ CHILD = """
 import json, sys, time
 import numpy as np
 from provenmf import AND
-from provenmf.reproduce.memory import high_water_mark
+from provenmf.reproduce.merit import high_water_mark
 path, k, memory, out = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "memory", sys.argv[4]
 before = high_water_mark()
 began = time.perf_counter()

@@ -27,7 +27,7 @@ from dask.delayed import delayed
 
 from provenmf import resources
 from provenmf.data import as_blocks
-from provenmf.reproduce.memory import high_water_mark
+from provenmf.reproduce.merit import high_water_mark
 
 ITERATIONS = 3  # what a pass takes does not depend on how many there are
 PART_ROWS = 40_000  # of the part that fits into memory: enough for MERIT to leave rows in place

@@ -20,7 +20,7 @@ from provenmf import SPA, XRAY, FastAnchor, FastGradient
 from provenmf.datasets.sample import Sample
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.metrics.recovery import anchor_recall
-from provenmf.reproduce.memory import high_water_mark
+from provenmf.reproduce.merit import high_water_mark
 
 METHODS = {
     "SPA": lambda: SPA(40, certify=False),

@@ -21,8 +21,8 @@ from sklearn.metrics import normalized_mutual_info_score
 from provenmf.applications import find_topics
 from provenmf.metrics.matching import clustering_accuracy
 from provenmf.metrics.topics import npmi_coherence
+from provenmf.reproduce.merit_real import k_means_accuracy
 from provenmf.reproduce.real_data import Collection
-from provenmf.reproduce.topic_protocol import k_means_accuracy
 
 CORPORA = ("tdt2", "reuters21578")
 FEATURES = ("counts", "tf-idf")

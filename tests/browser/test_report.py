@@ -6,7 +6,7 @@ import pytest
 from provenmf.report.elements import Chart, Tab
 from provenmf.report.figures import Lines
 from provenmf.report.page import page as page_with
-from provenmf.reproduce.experiment import Experiment, Outcome
+from provenmf.reproduce.claims import Experiment, Measured
 from provenmf.reproduce.results import Result, page_of
 
 pytestmark = pytest.mark.browser
@@ -166,8 +166,8 @@ def test_a_link_can_name_a_tab(open_report, results):
 def test_wide_tables_scroll_inside_the_page(browser, tmp_path):
     """A table of many columns keeps its words whole on a phone; the page itself does not scroll."""
     cells = {f"column {number}": "FastGradient" for number in range(12)}
-    run = Experiment("wide", "Liu17", "wide", "A claim.", lambda settings: None)
-    outcome = Outcome({"A wide table": [cells]}, "It holds.", True)
+    run = Experiment("wide", "Liu17", "wide", lambda settings: None, ())
+    outcome = Measured({"A wide table": [cells]})
     path = tmp_path / "wide.html"
     path.write_text(page_of(Result(run, outcome, quick=True, seed=0, seconds=1.0)))
     page = browser.new_page(viewport=PHONE)

@@ -16,8 +16,8 @@ from provenmf.datasets.and_descent import (
 from provenmf.methods.and_descent.guarantee import general_correlation
 from provenmf.methods.and_descent.solver import StageRule, and_descent
 from provenmf.metrics.recovery import total_squared_correlation_error, unit_distances
-from provenmf.reproduce.and_courses import PAPER
 
+PAPER = StageRule(schedule="paper", steps="paper", scale_rows=False)
 TOPICS = topic_components(30, 60, random_state=0)
 
 

@@ -4,12 +4,18 @@ import numpy as np
 import pytest
 
 from provenmf.datasets.separable import dirichlet_mixtures
-from provenmf.reproduce.experiment import Settings
-from provenmf.reproduce.merit_trials import measure, middle, mixed
+from provenmf.reproduce.claims import Settings
+from provenmf.reproduce.merit import MEASURES, middle, mixed, trials_of
+
+
+def measured(generate, levels, methods, trials):
+    """Success, MRSA and RAE: method -> (levels, 3)."""
+    tables = trials_of(generate, "level", levels, trials, Settings(), methods)
+    return {m: np.array([[row[m] for row in tables[n]] for n in MEASURES]).T for m in methods}
 
 
 def rates(generate, level, methods=("SPA", "FastGradient"), trials=6):
-    found = measure(generate, [level], trials, Settings(), methods)
+    found = measured(generate, [level], methods, trials)
     return {method: found[method][0] for method in methods}
 
 
@@ -39,6 +45,6 @@ def test_table1_rae_and_deterioration_of_spa():
 
 
 def test_trials_do_not_depend_on_the_other_levels():
-    alone = measure(middle, [20], 3, Settings(), ("SPA",))["SPA"][0]
-    among = measure(middle, [10, 20], 3, Settings(), ("SPA",))["SPA"][1]
+    alone = measured(middle, [20], ("SPA",), 3)["SPA"][0]
+    among = measured(middle, [10, 20], ("SPA",), 3)["SPA"][1]
     np.testing.assert_array_equal(alone, among)

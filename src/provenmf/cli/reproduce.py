@@ -15,7 +15,7 @@ from provenmf.errors import InvalidInput
 from provenmf.progress import Progress
 
 if TYPE_CHECKING:
-    from provenmf.reproduce.experiment import Experiment
+    from provenmf.reproduce.claims import Experiment
 
 DOCUMENT = Path("docs/reproduction.md")
 
@@ -53,9 +53,10 @@ def reproduce(
 ) -> None:
     """Reproduce the tables and figures of the four papers, and check their claims.
 
-    Each experiment prints a verdict and writes NAME.html (figures and tables),
-    NAME.json and NAME-*.csv to the output folder. merit-table2 takes hours; it
-    saves finished trials in NAME.finished.jsonl and resumes from them.
+    Each experiment judges the clauses of a claim one by one and writes NAME.html
+    (figures and tables), NAME.json and NAME-*.csv to the output folder.
+    merit-table2 takes hours; it saves finished trials in NAME.finished.jsonl and
+    resumes from them.
 
     \b
     Examples:
@@ -99,15 +100,15 @@ def _run(
     finished: bool,
     as_json: bool,
 ) -> None:
-    from provenmf.reproduce.experiment import Settings
+    from provenmf.reproduce.claims import Settings
     from provenmf.reproduce.results import Result, write_result
 
     started = time.perf_counter()
     with Progress(experiment.name, steps=1) as progress:
         keep = None if quick else output
         settings = Settings(quick, data, seed, progress.fraction, keep, finished)
-        outcome = experiment.run(settings)
-    result = Result(experiment, outcome, quick, seed, time.perf_counter() - started)
+        measured = experiment.measure(settings)
+    result = Result(experiment, measured, quick, seed, time.perf_counter() - started)
     files = write_result(result, output)
     if as_json:
         from provenmf.io.records import strict_json
@@ -115,10 +116,16 @@ def _run(
         typer.echo(strict_json(result.to_dict()))
         return
     screen = console()
-    verdict = {True: "holds", False: "does not hold", None: "open"}[outcome.holds]
     screen.print(f"{experiment.name}: {experiment.title} ({experiment.paper})", markup=False)
-    screen.print(f"  Claim: {experiment.claim}", markup=False)
-    screen.print(f"  {verdict.capitalize()}: {outcome.verdict}", markup=False)
+    for judgement in result.judgements:
+        clause = judgement.clause
+        found = "" if judgement.value is None else f" {judgement.value:.4g}"
+        screen.print(
+            f"  {judgement.decision}: {clause.states} [{clause.quantity}:{found}, "
+            f"wanted {clause.wanted}]",
+            markup=False,
+        )
+    screen.print(f"  Verdict: {result.verdict}", markup=False)
     endings = ", ".join(sorted({path.suffix for path in files}))
     written = f"{len(files)} files ({endings}) written to {output}"
     screen.print(f"  {result.seconds:.1f} s; {written}", markup=False)
@@ -127,7 +134,7 @@ def _run(
 def _show_list(output: Path, as_json: bool) -> None:
     """The catalogue alone: no experiment is imported."""
     from provenmf.reproduce.catalogue import listing
-    from provenmf.reproduce.stored import read_record, read_results
+    from provenmf.reproduce.results import read_record, read_results
 
     rows = listing(read_results(output), read_record())
     if as_json:
@@ -147,11 +154,23 @@ def _show_list(output: Path, as_json: bool) -> None:
 
 
 def _write_docs(output: Path) -> None:
-    from provenmf.reproduce.catalogue import document
-    from provenmf.reproduce.results import write_text
-    from provenmf.reproduce.stored import RECORD, read_results, record_of
+    """Judge the results in the folder, and those on record where there are none, and write both."""
+    from provenmf.reproduce.catalogue import document, experiments
+    from provenmf.reproduce.results import (
+        RECORD,
+        judge_again,
+        read_record,
+        read_results,
+        record_of,
+        write_text,
+    )
 
-    results = read_results(output)
+    found = {**read_record(), **read_results(output)}
+    results = {
+        name: judge_again(experiment, found[name])
+        for name, experiment in experiments().items()
+        if name in found
+    }
     texts = {
         DOCUMENT: document(results),
         Path("src/provenmf/reproduce") / RECORD: record_of(results),

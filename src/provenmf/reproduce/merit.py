@@ -1,256 +1,450 @@
 """The synthetic experiments of Nguyen, Fu & Wu (Nguyen22), Section V-A: Figs. 2 to 5 and Table I.
 
-Four methods side by side: SPA, FastGradient (150 steps, as in the authors' runs), MERIT with the
-paper's open-loop steps and λ (100 steps from C = 0), and MERIT as it comes. The figures of the
-paper are curves without numbers, so next to ours stand the rates of the authors' own programs on
-data of the same kind (50 trials a point; 20 for Fig. 4a); Table I is the paper's.
+The paper's MERIT takes 100 open-loop steps from C = 0 with its λ; "our MERIT" is the estimator with
+its defaults. SPA and FastGradient (150 steps, as in the authors' runs) are ours. The paper's
+figures are curves without numbers; runs of the authors' programs on data of the same kind (50
+trials a point, 20 for Fig. 4a) stand beside ours as "authors' code".
 
-MRSA: the authors divide by the largest value of any trial, so the paper's figures depend on the set
+MRSA: the authors divide by the largest value of any trial, so the printed figures depend on the set
 of trials. Here it is 100/π times the angle in radians, in [0, 100].
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import multiprocessing
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.data import as_blocks
 from provenmf.datasets.sample import Sample
-from provenmf.datasets.separable import dirichlet_mixtures
-from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Row, Series, Settings
-from provenmf.reproduce.merit_reference import AUTHORS, AUTHORS_FIG2, AUTHORS_FIG4, PAPER_TABLE1
-from provenmf.reproduce.merit_trials import (
-    METHODS,
-    Generator,
-    measure,
-    middle,
-    mixed,
-    open_loop_rates,
-    peak_megabytes,
+from provenmf.datasets.separable import dirichlet_mixtures, middle_points
+from provenmf.methods import make_estimator
+from provenmf.methods.weights import encode
+from provenmf.metrics.recovery import (
+    mean_removed_spectral_angle,
+    relative_approximation,
+    success,
+)
+from provenmf.reproduce.claims import (
+    Figure,
+    Measured,
+    Options,
+    Recipe,
+    Row,
+    Series,
+    Settings,
+    Tables,
+    cell,
+    column,
+    declare,
+)
+from provenmf.reproduce.published import (
+    AUTHORS_FIG2,
+    AUTHORS_FIG4,
+    AUTHORS_METHODS,
+    PRINTED_TABLE1,
 )
 
+# The iteration as the authors ran it: their λ, 100 steps whatever the gap, no grouping.
+OPEN_LOOP: Options = {
+    "step": "open-loop",
+    "lam": "authors",
+    "max_iter": 100,
+    "tol": 0.0,
+    "group_duplicates": 0.0,
+}
+PAPER, VARIANT = "MERIT", "our MERIT"
+METHODS: dict[str, tuple[str, Options]] = {
+    "SPA": ("spa", {}),
+    "FastGradient": ("fast_gradient", {"max_iter": 150, "tol": 0.0}),
+    PAPER: ("merit", OPEN_LOOP),
+    VARIANT: ("merit", {}),
+}
+MEASURES = ("success rate", "MRSA, 0 to 100", "RAE")
+MEMORY = "Peak memory of a fit beyond the data, MB"
+Generator = Callable[[float, int], Sample]
 
-def fig2(settings: Settings) -> Outcome:
-    """Success rates on middle points with structured noise."""
-    return _success_outcome(settings, middle, AUTHORS_FIG2, [9, 14], "Fig. 2")
+
+def fit_anchors(method: str, data: NDArray[np.floating], k: int, seed: int) -> NDArray[np.intp]:
+    """Anchors found by one of `METHODS`."""
+    stem, options = METHODS[method]
+    estimator = make_estimator(stem, k, random_state=seed, certify=False, **options)
+    return estimator.fit(data).anchors_
 
 
-def fig3(settings: Settings) -> Outcome:
-    """MRSA and RAE on the data of Fig. 2."""
-    levels = [10, 20] if settings.quick else list(AUTHORS_FIG2)
-    found = measure(middle, levels, 2 if settings.quick else 50, settings)
-    tables = {
-        name: [
-            {"SNR (dB)": snr, **{m: float(found[m][row, column]) for m in METHODS}}
-            for row, snr in enumerate(levels)
-        ]
-        for column, name in ((1, "MRSA, 0 to 100"), (2, "RAE"))
-    }
-    angle = {m: float(found[m][:, 1].mean()) for m in METHODS}
-    holds = angle["MERIT"] <= angle["SPA"] and angle["MERIT"] <= angle["FastGradient"]
-    return Outcome(
-        tables=tables,
-        figures=tuple(
-            Figure(
-                f"{name}, (d, n, K) = (50, 55, 10)",
-                "SNR (dB)",
-                name,
-                [Series(m, levels, found[m][:, column].tolist()) for m in METHODS],
-            )
-            for column, name in ((1, "MRSA"), (2, "RAE"))
-        ),
-        verdict="The mean MRSA over all SNRs is "
-        + ", ".join(f"{a:.2f} for {m}" for m, a in angle.items())
-        + ".",
-        holds=holds,
+def trial_seed(seed: int, level: float, trial: int) -> int:
+    """A seed for each trial of each level, whatever other levels are run."""
+    entropy = (seed, round(1000 * level), trial)
+    return int(np.random.SeedSequence(entropy).generate_state(1)[0])
+
+
+def judge(sample: Sample, anchors: NDArray[np.intp]) -> tuple[float, float, float]:
+    """Success, MRSA in [0, 100] and RAE of the chosen rows."""
+    components = sample.data[anchors]
+    weights = encode(as_blocks(sample.data), components, constraint="simplex")
+    assert sample.anchors is not None  # these generators always plant them
+    return (
+        float(success(anchors, sample.anchors)),
+        mean_removed_spectral_angle(components, sample.components),
+        relative_approximation(sample.data, weights, components),
     )
 
 
-def fig4(settings: Settings) -> Outcome:
+def trials_of(
+    generate: Generator,
+    level_name: str,
+    levels: Sequence[float],
+    trials: int,
+    settings: Settings,
+    methods: Sequence[str] = tuple(METHODS),
+) -> Tables:
+    """Means over the trials: a table for each measure, a row a level, a column a method."""
+    tables: Tables = {name: [] for name in MEASURES}
+    for row, level in enumerate(levels):
+        sums = dict.fromkeys(methods, np.zeros(3))
+        for trial in range(trials):
+            settings.progress((row + trial / trials) / len(levels), f"{level:g}, trial {trial + 1}")
+            seed = trial_seed(settings.seed, level, trial)
+            sample = generate(level, seed)
+            for method in methods:
+                anchors = fit_anchors(method, sample.data, sample.n_components, seed)
+                sums[method] = sums[method] + judge(sample, anchors)
+        for place, table in enumerate(tables.values()):
+            means = {m: float(total[place] / trials) for m, total in sums.items()}
+            table.append({level_name: level, "trials": trials, **means})
+    return tables
+
+
+def middle(snr: float, seed: int) -> Sample:
+    """Data of Figs. 2 and 3: (d, n, K) = (50, 55, 10), structured noise, unit-sum W."""
+    return middle_points(10, 50, snr=snr, random_state=seed)
+
+
+def mixed(snr: float, seed: int) -> Sample:
+    """Data of Figs. 4a and 5: (d, n, K) = (50, 200, 40), Gaussian noise."""
+    return dirichlet_mixtures(200, 50, 40, snr=snr, random_state=seed)
+
+
+def with_authors(rows: list[Row], authors: dict[int, tuple[float, ...]]) -> list[Row]:
+    """Put the rates of the authors' code beside ours."""
+    return [
+        {**row, **{f"authors' {m}": v for m, v in zip(AUTHORS_METHODS, authors[row["SNR (dB)"]])}}
+        for row in rows
+    ]
+
+
+def level_figure(title: str, rows: Sequence[Row], level: str, y_label: str) -> Figure:
+    """A curve for each column; figures of others are dotted."""
+    names = [name for name in rows[0] if name not in (level, "trials")]
+    x = [row[level] for row in rows]
+    lines = [
+        Series(name, x, [row[name] for row in rows], dotted=name.startswith("authors'"))
+        for name in names
+    ]
+    return Figure(title, level, y_label, lines)
+
+
+def fig2_and_3(settings: Settings, measures: Sequence[str]) -> Measured:
+    """Success rates, or MRSA and RAE, on middle points with structured noise."""
+    levels = [10, 16, 20] if settings.quick else list(AUTHORS_FIG2)
+    found = trials_of(middle, "SNR (dB)", levels, 2 if settings.quick else 50, settings)
+    tables = {name: found[name] for name in measures}
+    if "success rate" in tables:
+        tables["success rate"] = with_authors(tables["success rate"], AUTHORS_FIG2)
+    titles = [(name, rows) for name, rows in tables.items()]
+    return Measured(tables, [level_figure(n, rows, "SNR (dB)", n) for n, rows in titles])
+
+
+def fig2(settings: Settings) -> Measured:
+    """Success rates."""
+    return fig2_and_3(settings, MEASURES[:1])
+
+
+def fig3(settings: Settings) -> Measured:
+    """MRSA and RAE."""
+    return fig2_and_3(settings, MEASURES[1:])
+
+
+def fig4(settings: Settings) -> Measured:
     """Success rates on Dirichlet mixtures, and memory as n grows."""
-    rates = _success_outcome(settings, mixed, AUTHORS_FIG4, [9, 12], "Fig. 4 (a)")
-    sizes = [1500] if settings.quick else [1000, 2000, 5000, 10_000]
-    methods = ["FastGradient", "MERIT"] if settings.quick else list(METHODS)
-    peaks = {m: [peak_megabytes(m, n) for n in sizes] for m in methods}
-    rows = [{"n": n, **{m: peaks[m][i] for m in methods}} for i, n in enumerate(sizes)]
-    largest = ", ".join(f"{m} {peaks[m][-1]:.0f} MB" for m in methods)
-    return Outcome(
-        tables={**rates.tables, "Fig. 4 (b): peak memory of a fit beyond the data, MB": rows},
-        figures=(
-            *rates.figures,
-            Figure(
-                "Memory of a fit, (d, K) = (50, 40), 10 dB",
-                "n",
-                "MB",
-                [Series(m, sizes, [row[m] for row in rows]) for m in methods],
-                log_x=True,
-                log_y=True,
-            ),
-        ),
-        verdict=f"{rates.verdict} Memory at n = {sizes[-1]}: {largest}. In the paper, at "
-        "n = 10 000: FastGradient near 5 GB, MERIT below 0.1 GB.",
-        holds=rates.holds and peaks["MERIT"][-1] < peaks["FastGradient"][-1],
+    levels = [9, 12] if settings.quick else list(AUTHORS_FIG4)
+    found = trials_of(mixed, "SNR (dB)", levels, 2 if settings.quick else 50, settings)
+    rates = with_authors(found["success rate"], AUTHORS_FIG4)
+    sizes = [500, 1500] if settings.quick else [1000, 2000, 5000, 10_000]
+    memory = []
+    for n in sizes:
+        settings.progress(1.0, f"memory at n = {n}")
+        peaks = {m: peak_megabytes(fit_mixture, m, n, warm=60) for m in METHODS}
+        memory.append({"n": n, **{m: peak - before for m, (peak, before) in peaks.items()}})
+    lines = [Series(m, sizes, [row[m] for row in memory]) for m in METHODS]
+    return Measured(
+        {"success rate": rates, MEMORY: memory},
+        [
+            level_figure("Fig. 4 (a)", rates, "SNR (dB)", "success rate"),
+            Figure("Fig. 4 (b): memory of a fit, 10 dB", "n", "MB", lines, True, True),
+        ],
     )
 
 
-def fig5(settings: Settings) -> Outcome:
-    """How λ and μ of the open-loop iteration matter on the data of Fig. 4 (a)."""
-    levels = [8] if settings.quick else [6, 8, 10, 12]
+def fit_mixture(method: str, n: int) -> None:
+    """Fit n rows of Fig. 4 (b); FastGradient's memory does not depend on its number of steps."""
+    stem, options = METHODS[method]
+    if stem == "fast_gradient":
+        options = {**options, "max_iter": 3, "memory_limit": 64e9}
+    estimator = make_estimator(stem, 40, random_state=0, certify=False, **options)
+    estimator.fit(dirichlet_mixtures(n, 50, 40, snr=10, random_state=0).data)
+
+
+def fig5(settings: Settings) -> Measured:
+    """How λ and μ of the paper's iteration matter on the data of Fig. 4 (a)."""
+    levels = [8, 12] if settings.quick else [6, 8, 10, 12]
     trials = 2 if settings.quick else 30
-    lams = [0.3, 3.0] if settings.quick else [0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
+    lams = [0.1, 1.0] if settings.quick else [0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
     mus = [1e-5, 1e-3] if settings.quick else [1e-6, 1e-5, 1e-4, 1e-3, 1e-2]
-    by_lam = [open_loop_rates(levels, trials, settings, lam=lam) for lam in lams]
-    by_mu = [open_loop_rates(levels, trials, settings, mu=mu) for mu in mus]
-    best = {
-        snr: lams[int(np.argmax([rates[i] for rates in by_lam]))] for i, snr in enumerate(levels)
-    }
-    spread = float(np.ptp(np.array(by_mu), axis=0).max())
-    return Outcome(
-        tables={
-            "success rate by λ, μ = 1e-5": _rate_rows("λ", lams, levels, by_lam),
-            "success rate by μ, λ of the paper's rule": _rate_rows("μ", mus, levels, by_mu),
-        },
-        figures=(
-            _rate_figure("λ", lams, levels, by_lam),
-            _rate_figure("μ", mus, levels, by_mu),
-        ),
-        verdict="The best λ is "
-        + ", ".join(f"{lam:g} at {snr:g} dB" for snr, lam in best.items())
-        + f". The choice of μ changes a success rate by at most {spread:.2f}.",
-        holds=best[levels[0]] >= best[levels[-1]],
-    )
+    tables: Tables = {"by λ": [], "by μ": []}
+    for name, values in (("λ", lams), ("μ", mus)):
+        for value in values:
+            option = {"lam": value} if name == "λ" else {"mu": value}
+            rates = open_loop_rates(levels, trials, settings, **option)
+            named = {f"{snr:g} dB": rate for snr, rate in zip(levels, rates)}
+            tables[f"by {name}"].append({name: value, "trials": trials, **named})
+    figures = [
+        Figure(f"Fig. 5: success rate by {name}", name, "success rate", lines, log_x=True)
+        for name, lines in (
+            (name, _level_lines(tables[f"by {name}"], name, levels)) for name in ("λ", "μ")
+        )
+    ]
+    return Measured(tables, figures)
 
 
-def table1(settings: Settings) -> Outcome:
+def _level_lines(rows: list[Row], name: str, levels: Sequence[float]) -> list[Series]:
+    x = [row[name] for row in rows]
+    return [Series(f"{snr:g} dB", x, [row[f"{snr:g} dB"] for row in rows]) for snr in levels]
+
+
+def open_loop_rates(
+    levels: Sequence[float], trials: int, settings: Settings, **options: Any
+) -> list[float]:
+    """Success rate of the paper's iteration at each SNR, with some options changed."""
+    rates = []
+    for row, snr in enumerate(levels):
+        count = 0.0
+        for trial in range(trials):
+            settings.progress(row / len(levels), f"{options}, {snr:g} dB, trial {trial + 1}")
+            sample = mixed(snr, trial_seed(settings.seed, snr, trial))
+            assert sample.anchors is not None  # this generator plants them
+            merit = make_estimator("merit", 40, certify=False, **{**OPEN_LOOP, **options})
+            count += success(merit.fit(sample.data).anchors_, sample.anchors)
+        rates.append(count / trials)
+    return rates
+
+
+def table1(settings: Settings) -> Measured:
     """Success, MRSA and RAE for K = 40 … 70 at (d, n) = (80, 200), 10 dB."""
-    ks = [40] if settings.quick else list(PAPER_TABLE1)
+    ks = [40, 70] if settings.quick else list(PRINTED_TABLE1)
 
     def generate(k: float, seed: int) -> Sample:
         return dirichlet_mixtures(200, 80, int(k), snr=10, random_state=seed)
 
-    found = measure(generate, ks, 3 if settings.quick else 50, settings)
-    names = ("success rate", "MRSA, 0 to 100", "RAE")
-    rows: dict[str, list[Row]] = {name: [{"K": k} for k in ks] for name in names}
-    for column, table in enumerate(rows.values()):
-        for row, k in enumerate(ks):
-            table[row] |= {m: float(found[m][row, column]) for m in METHODS}
-            if column != 1:
-                paper = PAPER_TABLE1[k][0 if column == 0 else 1]
-                table[row] |= {f"paper's {m}": v for m, v in zip(AUTHORS, paper, strict=True)}
-    rows["MRSA, radians"] = [
-        {"K": k, **{m: float(found[m][row, 1]) * np.pi / 100 for m in METHODS}}
-        for row, k in enumerate(ks)
-    ]
-    rates = {m: found[m][:, 0] for m in METHODS}
-    holds = bool((rates["MERIT"] >= 0.95).all() and (rates["MERIT open-loop"] >= 0.95).all())
-    return Outcome(
-        tables=rows,
-        verdict="The success rates of MERIT are "
-        + ", ".join(f"{r:.2f}" for r in rates["MERIT"])
-        + ".",
-        holds=holds,
-    )
+    tables = trials_of(generate, "K", ks, 2 if settings.quick else 50, settings)
+    for measure, rows in tables.items():
+        for row in rows:
+            printed = PRINTED_TABLE1[row["K"]][MEASURES.index(measure)]
+            row |= {f"printed {m}": v for m, v in zip(AUTHORS_METHODS, printed)}
+    return Measured(tables)
 
 
-def _success_outcome(
-    settings: Settings,
-    generate: Generator,
-    authors: dict[int, tuple[float, float, float]],
-    quick_levels: list[int],
-    title: str,
-) -> Outcome:
-    levels = quick_levels if settings.quick else list(authors)
-    trials = 3 if settings.quick else 50
-    found = measure(generate, levels, trials, settings)
-    rows = [
-        {
-            "SNR (dB)": snr,
-            **{m: float(found[m][row, 0]) for m in METHODS},
-            **{f"authors' {m}": v for m, v in zip(AUTHORS, authors[snr], strict=True)},
-        }
-        for row, snr in enumerate(levels)
-    ]
-    series = [Series(m, levels, found[m][:, 0].tolist()) for m in METHODS]
-    series += [
-        Series(f"authors' {m}", levels, [authors[snr][i] for snr in levels], paper=True)
-        for i, m in enumerate(AUTHORS)
-    ]
-    behind = _significantly_behind(found["MERIT"][:, 0], found["MERIT open-loop"][:, 0], trials)
-    where = ", ".join(f"{snr} dB" for snr, is_behind in zip(levels, behind) if is_behind)
-    return Outcome(
-        tables={f"{title}: success rate, {trials} trials": rows},
-        figures=(Figure(title, "SNR (dB)", "success rate", series),),
-        verdict=f"{title}: MERIT is worse than its open-loop form at {where}."
-        if where
-        else f"{title}: MERIT is nowhere worse than its open-loop form by more than sampling "
-        "error.",
-        holds=not where,
-    )
+def peak_megabytes(
+    function: Callable[..., Any], *arguments: Any, warm: Any = None
+) -> tuple[float, float]:
+    """Return the peak resident memory of a call in a fresh process, and that before the call.
+
+    With `warm` the function first runs with this last argument, which loads and compiles what is
+    needed. The function must be importable. Both numbers contain Python and its libraries.
+    """
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(1) as pool:
+        return pool.apply(_measure_memory, (function, arguments, warm))
 
 
-def _significantly_behind(
-    rates: NDArray[np.float64], others: NDArray[np.float64], trials: int
-) -> list[bool]:
-    """Whether a rate is lower than another by more than two standard errors of the difference."""
-    error = np.sqrt((rates * (1 - rates) + others * (1 - others)) / trials)
-    return list(others - rates > np.maximum(2 * error, 1e-12))
+def _measure_memory(
+    function: Callable[..., Any], arguments: tuple[Any, ...], warm: Any
+) -> tuple[float, float]:
+    if warm is not None:
+        function(*arguments[:-1], warm)
+    before = high_water_mark(restart=warm is not None)
+    function(*arguments)
+    return high_water_mark(), before
 
 
-def _rate_rows(
-    name: str, values: Sequence[float], levels: Sequence[float], rates: list[list[float]]
-) -> list[Row]:
-    return [
-        {name: value, **{f"{snr:g} dB": rate for snr, rate in zip(levels, line)}}
-        for value, line in zip(values, rates, strict=True)
-    ]
+def high_water_mark(*, restart: bool = False) -> float:
+    """Return this process's peak resident memory in megabytes; Linux can restart it from now.
+
+    NaN where the system does not tell, as on Windows.
+    """
+    if restart and (clear := Path("/proc/self/clear_refs")).exists():
+        clear.write_text("5")
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage also counts the parent's memory before the fork
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return float(line.split()[1]) / 1024
+    try:
+        import resource
+    except ModuleNotFoundError:
+        return math.nan
+    scale = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale
 
 
-def _rate_figure(
-    name: str, values: Sequence[float], levels: Sequence[float], rates: list[list[float]]
-) -> Figure:
-    lines = [
-        Series(f"{snr:g} dB", list(values), [line[i] for line in rates])
-        for i, snr in enumerate(levels)
-    ]
-    return Figure(f"Fig. 5: success rate by {name}", name, "success rate", lines, log_x=True)
+def fewest_trials(tables: Tables, title: str) -> float:
+    """Trials behind the worst row of a table."""
+    return min(column(tables, title, "trials"))
 
 
-EXPERIMENTS = [
-    Experiment(
+def rate_at(tables: Tables, method: str, snr: float) -> float:
+    """Success rate of a method at an SNR."""
+    return cell(tables, "success rate", method, **{"SNR (dB)": snr})
+
+
+def lead(tables: Tables, ahead: Sequence[str], behind: str, title: str = "success rate") -> float:
+    """Mean over the levels of the weaker of some methods minus that of another."""
+    means = [float(np.mean(column(tables, title, method))) for method in ahead]
+    return min(means) - float(np.mean(column(tables, title, behind)))
+
+
+def largest_gap(tables: Tables, method: str) -> float:
+    """Smallest RAE lead over the better of SPA and FastGradient at any SNR."""
+    others = zip(column(tables, "RAE", "SPA"), column(tables, "RAE", "FastGradient"))
+    return min(mine - max(pair) for mine, pair in zip(column(tables, "RAE", method), others))
+
+
+def angle_ratio(tables: Tables, method: str) -> float:
+    """Mean MRSA over that of the better of SPA and FastGradient."""
+    means = {m: np.mean(column(tables, MEASURES[1], m)) for m in (method, "SPA", "FastGradient")}
+    return float(means[method] / min(means["SPA"], means["FastGradient"]))
+
+
+def centre_of_lambda(tables: Tables, snr: str) -> float:
+    """Mean of log10 λ weighted by the success rate; NaN if nothing succeeds."""
+    rates = np.array(column(tables, "by λ", snr))
+    logs = np.log10(column(tables, "by λ", "λ"))
+    return float(rates @ logs / rates.sum()) if rates.sum() > 0 else math.nan
+
+
+def spread_by_mu(tables: Tables) -> float:
+    """Largest change of a success rate over μ."""
+    levels = [name for name in tables.get("by μ", [{}])[0] if name.endswith(" dB")]
+    return max((float(np.ptp(column(tables, "by μ", name))) for name in levels), default=math.nan)
+
+
+EXPERIMENTS = declare(
+    Recipe(
         "merit-fig2",
-        "Nguyen22",
-        "success rates under various SNRs, middle points",
-        "FastGradient succeeds from 16 dB on and MERIT from 10 dB on; SPA fails even at 20 dB.",
         fig2,
+        {
+            "merit-from-10-db": lambda t: rate_at(t, PAPER, 10),
+            "fastgradient-from-16-db": lambda t: rate_at(t, "FastGradient", 16),
+            "spa-not-at-20-db": lambda t: rate_at(t, "SPA", 20),
+            "convex-above-spa": lambda t: lead(t, (PAPER, "FastGradient"), "SPA"),
+            "merit-above-fastgradient": lambda t: lead(t, (PAPER,), "FastGradient"),
+        },
+        {
+            "merit-from-10-db": lambda t: rate_at(t, VARIANT, 10),
+            "convex-above-spa": lambda t: lead(t, (VARIANT, "FastGradient"), "SPA"),
+            "merit-above-fastgradient": lambda t: lead(t, (VARIANT,), "FastGradient"),
+        },
+        lambda t: fewest_trials(t, "success rate"),
     ),
-    Experiment(
+    Recipe(
         "merit-fig3",
-        "Nguyen22",
-        "MRSA and RAE under various SNRs, middle points",
-        "MERIT has the lowest MRSA and the highest RAE.",
         fig3,
+        {
+            "lowest-mrsa": lambda t: angle_ratio(t, PAPER),
+            "anchors-recovered": lambda t: cell(t, MEASURES[1], PAPER, **{"SNR (dB)": 20}),
+            "highest-mean-rae": lambda t: min(
+                lead(t, (PAPER,), m, "RAE") for m in ("SPA", "FastGradient")
+            ),
+            "highest-rae-everywhere": lambda t: largest_gap(t, PAPER),
+        },
+        {
+            "lowest-mrsa": lambda t: angle_ratio(t, VARIANT),
+            "anchors-recovered": lambda t: cell(t, MEASURES[1], VARIANT, **{"SNR (dB)": 20}),
+            "highest-mean-rae": lambda t: min(
+                lead(t, (VARIANT,), m, "RAE") for m in ("SPA", "FastGradient")
+            ),
+            "highest-rae-everywhere": lambda t: largest_gap(t, VARIANT),
+        },
+        lambda t: fewest_trials(t, "RAE"),
     ),
-    Experiment(
+    Recipe(
         "merit-fig4",
-        "Nguyen22",
-        "success rates on Dirichlet mixtures, and memory as n grows",
-        "MERIT and FastGradient are far better than SPA; of the two, only MERIT's memory grows "
-        "slowly.",
         fig4,
+        {
+            "gap-to-spa": lambda t: lead(t, (PAPER, "FastGradient"), "SPA"),
+            "convex-methods-succeed": lambda t: min(
+                rate_at(t, m, 12) for m in (PAPER, "FastGradient")
+            ),
+            "fastgradient-5-gb": lambda t: cell(t, MEMORY, "FastGradient", n=10_000),
+            "merit-below-100-mb": lambda t: cell(t, MEMORY, PAPER, n=10_000),
+            "merit-grows-gracefully": lambda t: (
+                cell(t, MEMORY, PAPER, n=10_000) / cell(t, MEMORY, PAPER, n=1000)
+            ),
+        },
+        {
+            "gap-to-spa": lambda t: lead(t, (VARIANT, "FastGradient"), "SPA"),
+            "convex-methods-succeed": lambda t: rate_at(t, VARIANT, 12),
+            "merit-below-100-mb": lambda t: cell(t, MEMORY, VARIANT, n=10_000),
+            "merit-grows-gracefully": lambda t: (
+                cell(t, MEMORY, VARIANT, n=10_000) / cell(t, MEMORY, VARIANT, n=1000)
+            ),
+        },
+        lambda t: fewest_trials(t, "success rate"),
     ),
-    Experiment(
+    Recipe(
         "merit-table1",
-        "Nguyen22",
-        "success, MRSA and RAE under various numbers of components",
-        "The convex methods succeed for K = 40 to 70; SPA gets worse with K.",
         table1,
+        {
+            "merit-succeeds": lambda t: min(column(t, "success rate", PAPER)),
+            "fastgradient-succeeds": lambda t: min(column(t, "success rate", "FastGradient")),
+            "spa-falls": lambda t: cell(t, "success rate", "SPA", K=70),
+            "mrsa-below-spa": lambda t: (
+                cell(t, MEASURES[1], PAPER, K=70) / cell(t, MEASURES[1], "SPA", K=70)
+            ),
+            "rae-as-printed": lambda t: max(
+                abs(a - b)
+                for a, b in zip(column(t, "RAE", PAPER), column(t, "RAE", "printed MERIT"))
+            ),
+        },
+        {
+            "merit-succeeds": lambda t: min(column(t, "success rate", VARIANT)),
+            "mrsa-below-spa": lambda t: (
+                cell(t, MEASURES[1], VARIANT, K=70) / cell(t, MEASURES[1], "SPA", K=70)
+            ),
+            "rae-as-printed": lambda t: max(
+                abs(a - b)
+                for a, b in zip(column(t, "RAE", VARIANT), column(t, "RAE", "printed MERIT"))
+            ),
+        },
+        lambda t: fewest_trials(t, "success rate"),
     ),
-    Experiment(
+    Recipe(
         "merit-fig5",
-        "Nguyen22",
-        "dependence on λ and μ",
-        "A larger λ works better at a lower SNR; μ hardly matters.",
         fig5,
+        {
+            "larger-lambda-at-low-snr": lambda t: (
+                centre_of_lambda(t, "8 dB") - centre_of_lambda(t, "12 dB")
+            ),
+            "some-lambda-succeeds": lambda t: max(column(t, "by λ", "12 dB")),
+            "mu-hardly-matters": spread_by_mu,
+        },
+        {},
+        lambda t: fewest_trials(t, "by λ"),
     ),
-]
+)

@@ -1,6 +1,42 @@
-"""Numbers as the papers print them."""
+"""Figures of Nguyen22 as printed, and of runs of its authors' programs on data of the same kind."""
 
 from __future__ import annotations
+
+AUTHORS_METHODS = ("SPA", "FastGradient", "MERIT")
+# Success rates of the authors' programs: SNR -> SPA, FastGradient, MERIT.
+AUTHORS_FIG2: dict[int, tuple[float, ...]] = {
+    7: (0, 0, 0),
+    8: (0, 0, 0),
+    9: (0, 0, 0.08),
+    10: (0, 0, 0.68),
+    11: (0, 0, 0.98),
+    12: (0, 0, 1),
+    13: (0, 0.06, 1),
+    14: (0, 0.24, 1),
+    16: (0, 0.94, 1),
+    18: (0, 1, 1),
+    20: (0.12, 1, 1),
+    22: (0.76, 1, 1),
+    25: (1, 1, 1),
+}
+AUTHORS_FIG4: dict[int, tuple[float, ...]] = {
+    6: (0, 0, 0),
+    7: (0, 0, 0.25),
+    8: (0, 0.05, 0.70),
+    9: (0.05, 0.50, 0.95),
+    10: (0, 0.90, 1),
+    11: (0.15, 1, 1),
+    12: (0.45, 1, 1),
+    14: (0.75, 1, 1),
+    16: (0.95, 1, 1),
+}
+# Table I: K -> success rates, MRSA on the paper's scale, and RAE of SPA, FastGradient, MERIT.
+PRINTED_TABLE1 = {
+    40: ((0.98, 0.98, 1.00), (54.7824, 54.7724, 54.7292), (0.7686, 0.7686, 0.7686)),
+    50: ((0.84, 1.00, 1.00), (55.4776, 55.1517, 55.1517), (0.7827, 0.7830, 0.7830)),
+    60: ((0.42, 1.00, 1.00), (56.4556, 55.2206, 55.2206), (0.7941, 0.7955, 0.7955)),
+    70: ((0.00, 1.00, 1.00), (58.9853, 55.6658, 55.6658), (0.8022, 0.8069, 0.8069)),
+}
 
 # Nguyen22, Table II: columns are K = 3 … 10.
 TOPIC_SIZES = (3, 4, 5, 6, 7, 8, 9, 10)
@@ -64,28 +100,14 @@ ACCURACY = {
         "MERIT(0)": (0.64, 0.58, 0.54, 0.52, 0.49, 0.44, 0.42, 0.41),
     },
 }
-TOPIC_MEASURES = {"Coherence": COHERENCE, "SimCount": SIMILARITY, "ClustAcc": ACCURACY}
+PRINTED_TOPICS = {"Coherence": COHERENCE, "SimCount": SIMILARITY, "ClustAcc": ACCURACY}
 
 # Nguyen22, Table IV (networks 1 … 4; the data of DBLP5 and MAG are not available).
 NETWORK_SIZES = {1: 6, 2: 3, 3: 3, 4: 3}
-SPEARMAN = {
+PRINTED_SPEARMAN = {
     "GeoNMF": {1: 0.2974, 2: 0.2948, 3: 0.2629, 4: 0.2661},
     "SPOC": {1: 0.2996, 2: 0.2126, 3: 0.2972, 4: 0.3479},
     "FastGradient": {1: 0.3145, 2: 0.3237, 3: 0.1933, 4: 0.1601},
     "MERIT": {1: 0.2937, 2: 0.3257, 3: 0.2763, 4: 0.3559},
     "MERIT(0)": {1: 0.2912, 2: 0.2931, 3: 0.2766, 4: 0.3559},
 }
-
-# Li17, Table 1: the rows of AND for k = 10.
-NEWSGROUP_TOPICS_AND = (
-    "game team year games win play season players 10 nhl",
-    "god jesus does bible faith christian christ new christians 00",
-    "car new bike just 00 like cars power price engine",
-    "key government chip clipper encryption keys use law public people",
-    "young encrypted exactly evidence events especially error eric equipment entire",
-    "thanks know does advance mail hi like info interested anybody",
-    "windows file just don think use problem like files know",
-    "drive drives hard card disk software floppy think mac power",
-    "edu com soon send think mail ftp university internet information",
-    "think don just people like know win game sure edu",
-)

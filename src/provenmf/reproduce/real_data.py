@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput
 from provenmf.io import read_matrix
-from provenmf.io.arrays import read_npz
 from provenmf.io.files import existing, read_lines
-from provenmf.reproduce.experiment import Settings
+from provenmf.io.numpy_files import read_npz
+from provenmf.reproduce.claims import Settings
 
 
 def data_folder(settings: Settings, experiment: str, *folders: str) -> Path:

@@ -1,4 +1,4 @@
-"""Outcomes as files: NAME.json, NAME-<table>.csv, NAME.html."""
+"""Outcomes as files, NAME.json, NAME-<table>.csv, NAME.html, and those shipped with the package."""
 
 from __future__ import annotations
 
@@ -6,17 +6,24 @@ import csv
 import io
 import json
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from provenmf.errors import InvalidInput
-from provenmf.io import write_aside
-from provenmf.io.records import strict_json
-from provenmf.report import figures
-from provenmf.report.elements import Chart, Element, Paragraph, Tab, Table
-from provenmf.report.page import page
-from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Row
-from provenmf.reproduce.stored import Stored, cell, columns_of
+from provenmf.reproduce.claims import Experiment, Figure, Judgement, Measured, Row, verdict_of
+
+if TYPE_CHECKING:
+    from provenmf.report import figures
+    from provenmf.report.elements import Table
+
+RECORD = "recorded.json"
+CLAUSES = "Clauses"
+# A result as JSON knows it; measurements of a trial by name.
+Stored = dict[str, Any]
+Measurement = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -24,26 +31,33 @@ class Result:
     """An experiment that was run, and how."""
 
     experiment: Experiment
-    outcome: Outcome
+    measured: Measured
     quick: bool
     seed: int
     seconds: float
 
+    @property
+    def judgements(self) -> list[Judgement]:
+        """The decision on each clause."""
+        return self.experiment.judge(self.measured.tables)
+
+    @property
+    def verdict(self) -> str:
+        """The decision on the whole claim."""
+        return verdict_of(self.judgements)
+
     def to_dict(self) -> Stored:
-        """Plain data for JSON; what is not finite becomes text."""
-        experiment, outcome = self.experiment, self.outcome
+        """Plain data for JSON; numbers that are not finite become text."""
         content = {
-            "name": experiment.name,
-            "paper": experiment.paper,
-            "title": experiment.title,
-            "claim": experiment.claim,
-            "verdict": outcome.verdict,
-            "holds": outcome.holds,
+            "name": self.experiment.name,
+            "verdict": self.verdict,
             "quick": self.quick,
             "seed": self.seed,
             "seconds": round(self.seconds, 2),
-            "tables": outcome.tables,
-            "figures": [asdict(figure) for figure in outcome.figures],
+            "clauses": [judgement.row() for judgement in self.judgements],
+            "note": self.experiment.note,
+            "tables": self.measured.tables,
+            "figures": [asdict(figure) for figure in self.measured.figures],
         }
         stored: Stored = json.loads(json.dumps(content, default=_plain))
         return stored
@@ -54,8 +68,17 @@ def _plain(value: object) -> object:
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
+def judge_again(experiment: Experiment, stored: Stored) -> Stored:
+    """Judge stored measurements by the clauses as they are now."""
+    judgements = experiment.judge(stored["tables"])
+    rows = [judgement.row() for judgement in judgements]
+    return {**stored, "verdict": verdict_of(judgements), "clauses": rows, "note": experiment.note}
+
+
 def write_result(result: Result, folder: Path) -> list[Path]:
     """Write all files of a result; returns their paths."""
+    from provenmf.io.strict_json import strict_json
+
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -65,7 +88,8 @@ def write_result(result: Result, folder: Path) -> list[Path]:
     name = result.experiment.name
     files = {folder / f"{name}.html": page_of(result)}
     files[folder / f"{name}.json"] = strict_json(result.to_dict())
-    for title, rows in result.outcome.tables.items():
+    clauses = [judgement.row() for judgement in result.judgements]
+    for title, rows in {CLAUSES: clauses, **result.measured.tables}.items():
         files[folder / f"{name}-{file_name(title)}.csv"] = _csv(rows)
     for path, text in files.items():
         write_text(path, text)
@@ -74,42 +98,50 @@ def write_result(result: Result, folder: Path) -> list[Path]:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file completely or not at all."""
+    from provenmf.io import write_aside
+
     write_aside(path, lambda file: file.write(text.encode()))
 
 
 def page_of(result: Result) -> str:
     """The outcome as one offline HTML page."""
-    experiment, outcome = result.experiment, result.outcome
-    tone = {True: "good", False: "bad", None: "note"}[outcome.holds]
+    from provenmf.report.elements import Chart, Element, Paragraph, Tab
+    from provenmf.report.page import page
+
+    experiment, verdict = result.experiment, result.verdict
+    tone = {"holds": "good", "does not hold": "bad"}.get(verdict, "note")
+    size = "Quick size" if result.quick else "Full size"
     elements: list[Element] = [
-        Paragraph(f"The paper's claim: {experiment.claim}"),
-        Paragraph(outcome.verdict, tone),
-        *(Chart(figure.title, draw(figure), height=420) for figure in outcome.figures),
-        *(_table(title, rows) for title, rows in outcome.tables.items()),
-        Paragraph(
-            f"{'Quick size' if result.quick else 'Full size'}, seed {result.seed}, "
-            f"{result.seconds:.1f} s."
-        ),
+        Paragraph(f"The claim {verdict}.", tone),
+        _table(CLAUSES, [judgement.row() for judgement in result.judgements]),
+        *([Paragraph(experiment.note)] if experiment.note else []),
+        *(Chart(figure.title, draw(figure), height=420) for figure in result.measured.figures),
+        *(_table(title, rows) for title, rows in result.measured.tables.items()),
+        Paragraph(f"{size}, seed {result.seed}, {result.seconds:.1f} s."),
     ]
     title = f"{experiment.paper}: {experiment.title}"
     return page(title, [Tab("outcome", "Outcome", elements)])
 
 
 def draw(figure: Figure) -> figures.Lines:
-    """A figure of an outcome for the page; the paper's own curves are dotted."""
+    """A figure of an outcome for the page; curves of others are dotted."""
+    from provenmf.report import figures
+
     return figures.Lines(
         [(series.name, list(series.x), series.y) for series in figure.series],
         figure.x_label,
         figure.y_label,
         log_x=figure.log_x,
         log_y=figure.log_y,
-        dotted=[series.name for series in figure.series if series.paper],
+        dotted=[series.name for series in figure.series if series.dotted],
     )
 
 
 def _table(title: str, rows: list[Row]) -> Table:
+    from provenmf.report.elements import Table
+
     columns = columns_of(rows)
-    return Table(title, columns, [[cell(row.get(name)) for name in columns] for row in rows])
+    return Table(title, columns, [[cell_text(row.get(name)) for name in columns] for row in rows])
 
 
 def _csv(rows: list[Row]) -> str:
@@ -120,6 +152,97 @@ def _csv(rows: list[Row]) -> str:
     return text.getvalue()
 
 
+def columns_of(rows: list[Row]) -> list[str]:
+    """All columns of a table, in the order of their first appearance."""
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def cell_text(value: object) -> str:
+    """Format a value for readers."""
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def file_name(title: str) -> str:
     """A title as part of a file's name."""
     return re.sub(r"[^a-z0-9]+", "-", title.lower())[:80].strip("-") or "table"
+
+
+def read_results(folder: Path) -> dict[str, Stored]:
+    """The outcomes in a folder by name; other files are ignored."""
+    found = {}
+    for path in sorted(folder.glob("*.json")):
+        try:
+            content = json.loads(path.read_text("utf-8"))
+        except ValueError:
+            continue
+        if isinstance(content, dict) and {"name", "verdict", "tables"} <= content.keys():
+            found[content["name"]] = content
+    return found
+
+
+def read_record() -> dict[str, Stored]:
+    """The outcomes that come with the package: measurements, clauses and verdicts."""
+    text = resources.files("provenmf.reproduce").joinpath(RECORD).read_text("utf-8")
+    record: dict[str, Stored] = json.loads(text)
+    return record
+
+
+def record_of(results: Mapping[str, Stored]) -> str:
+    """Outcomes as the package keeps them: everything but the curves, numbers to four digits."""
+    kept = {
+        name: {key: value for key, value in result.items() if key != "figures"}
+        for name, result in results.items()
+    }
+    short = json.dumps(_rounded(kept), ensure_ascii=False)
+    return re.sub(r'(\{"(?:clause|name|method|topic)"|"tables")', r"\n\1", short) + "\n"
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.4g}")
+    if isinstance(value, dict):
+        return {key: _rounded(entry) for key, entry in value.items()}
+    return [_rounded(entry) for entry in value] if isinstance(value, list) else value
+
+
+class Finished:
+    """Measurements kept in a file as they come, so that a long experiment can resume.
+
+    Lines {"key": {...}, "row": {...}}; without a path nothing is kept. The file knows nothing of
+    the program that measured: remove it to measure again. With `nothing_new` only what is in the
+    file counts.
+    """
+
+    def __init__(self, path: Path | None, *, nothing_new: bool = False) -> None:
+        self._path = path
+        self._nothing_new = nothing_new
+        self._rows: dict[str, Measurement] = {}
+        if path is not None and path.exists():
+            for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+                try:
+                    entry = json.loads(line)
+                    self._rows[_text(entry["key"])] = entry["row"]
+                except (ValueError, KeyError, TypeError) as error:
+                    raise InvalidInput(
+                        f"{path}, line {number} is not a finished measurement: remove that line, "
+                        "or the file to measure everything again"
+                    ) from error
+
+    def measure(self, key: Measurement, function: Callable[[], Measurement]) -> Measurement | None:
+        """Key and row together: the row of the file, or that of the function, then kept."""
+        name = _text(key)
+        if name not in self._rows:
+            if self._nothing_new:
+                return None
+            self._rows[name] = function()
+            if self._path is not None:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                with self._path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({"key": key, "row": self._rows[name]}) + "\n")
+        return {**key, **self._rows[name]}
+
+
+def _text(key: Measurement) -> str:
+    return json.dumps(key, sort_keys=True)

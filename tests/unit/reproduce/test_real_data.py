@@ -5,24 +5,22 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.errors import InvalidInput
-from provenmf.reproduce import and_real, merit_real, merit_topics, published
-from provenmf.reproduce.experiment import Settings
-from provenmf.reproduce.finished import Finished
-from provenmf.reproduce.memory import peak_megabytes
-from provenmf.reproduce.merit_topics import measure, topic_outcome
+from provenmf.reproduce import and_real, merit_real, published
+from provenmf.reproduce.claims import Settings
+from provenmf.reproduce.merit import peak_megabytes
+from provenmf.reproduce.merit_real import Contender, Trial, measure_trials, topic_tables
 from provenmf.reproduce.real_data import Collection
-from provenmf.reproduce.results import file_name
-from provenmf.reproduce.topic_protocol import Contender, Trial
+from provenmf.reproduce.results import Finished
 
-EXPERIMENTS = merit_real.EXPERIMENTS + merit_topics.EXPERIMENTS + and_real.EXPERIMENTS
+EXPERIMENTS = merit_real.EXPERIMENTS + and_real.EXPERIMENTS
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
 def test_without_data_the_remedy_is_named(experiment, tmp_path):
     with pytest.raises(InvalidInput, match=f"{experiment.name} needs real data.*--data DIR"):
-        experiment.run(Settings())
+        experiment.measure(Settings())
     with pytest.raises(InvalidInput, match="has no folder"):
-        experiment.run(Settings(data=tmp_path))
+        experiment.measure(Settings(data=tmp_path))
 
 
 def made_up_collection(folder, rng, n_classes=4, n_words=60):
@@ -61,45 +59,21 @@ def test_protocol_and_table(tmp_path):
     }
     rows = []
     for name, contender in contenders.items():
-        found = measure(tmp_path / "tdt2", name, contender, [3], [9], 0, Finished(None))
+        found = measure_trials(tmp_path / "tdt2", name, contender, [3], [9], 0, Finished(None))
         assert len(found) == (name != "FastGradient")
         rows += found
     for row in rows:
         assert row["Coherence"] < 0 and row["SimCount"] >= 0 and row["ClustAcc"] > 0.9
-    ours = next(row["ClustAcc"] for row in rows if row["method"] == "find_topics")
-    outcome = topic_outcome(rows)
-    assert len({file_name(title) for title in outcome.tables}) == len(outcome.tables)
-    table = outcome.tables["ClustAcc on tdt2, trials 9 to 18: ours (paper's 50 trials)"]
-    spa = next(row for row in table if row["method"] == "SPA")
-    assert spa["K=3"] == f"{rows[0]['ClustAcc']:.2f} (0.87)"
-    assert spa["K=4"] == "not run" and spa["trials"] == "1"
-    assert f"its ClustAcc differs by {ours - 0.88:+.3f} on average" in outcome.verdict
-    # Trials on which settings were chosen count for nothing in the verdict.
-    chosen = [{**row, "trial": 1, "ClustAcc": 0.0, "seconds": 0.0} for row in rows]
-    again = topic_outcome([*rows, *chosen])
-    assert (again.holds, again.verdict) == (outcome.holds, outcome.verdict)
-    held_out = again.tables["ClustAcc minus that of the paper's MERIT, all trials, mean over K"]
-    assert [row["tdt2"] for row in held_out[:2]] == ["-0.880", f"{ours - 0.88:+.3f}"]
-
-
-@pytest.mark.parametrize(
-    ("lead", "n_trials", "holds"), [(0.02, 5, True), (-0.02, 5, False), (0.02, 4, None)]
-)
-def test_the_claim_is_judged_on_the_same_trials(lead, n_trials, holds):
-    """SPA also runs on a trial that is easy; only those that MERIT has run on count."""
-    rows = []
-    for k in published.TOPIC_SIZES:
-        for trial in range(9, 9 + n_trials):
-            same = {"corpus": "tdt2", "K": k, "trial": trial, "seconds": 1.0}
-            same |= {"Coherence": -400.0, "SimCount": 3.0}
-            rows.append({**same, "method": "SPA", "ClustAcc": 0.7})
-            rows.append({**same, "method": "find_topics", "ClustAcc": 0.8})
-            rows.append({**same, "method": "MERIT", "ClustAcc": 0.7 + lead})
-        rows.append({**rows[-3], "trial": 18, "ClustAcc": 1.0})
-    outcome = topic_outcome(rows)
-    assert outcome.holds is holds
-    assert f"{lead:+.3f} on tdt2" in outcome.verdict
-    assert ("too few trials" in outcome.verdict) is (holds is None)
+    tables = topic_tables(rows)
+    spa = [row for row in tables["ClustAcc on tdt2"] if row["method"] == "SPA"]
+    assert spa[0] == {
+        "method": "SPA",
+        "origin": "ours",
+        "trials": 1,
+        "K=3": rows[0]["ClustAcc"],
+    }
+    assert spa[1]["origin"] == "paper's print" and spa[1]["K=4"] == 0.83
+    assert "ClustAcc on reuters21578" not in tables
 
 
 def test_finished_measurements_are_not_made_again(tmp_path):
@@ -123,7 +97,7 @@ def test_a_trial_measures_what_it_says():
 
 
 def test_printed_tables_are_complete():
-    for table in published.TOPIC_MEASURES.values():
+    for table in published.PRINTED_TOPICS.values():
         for corpus in merit_real.CORPORA:
             assert {len(row) for row in table[corpus].values()} == {8}
             assert len(table[corpus]) == 7

@@ -9,22 +9,54 @@ import numpy as np
 import pytest
 
 import provenmf.reproduce
-from provenmf.reproduce.catalogue import ITEMS, PAPERS, document, experiments, listing
-from provenmf.reproduce.experiment import Experiment, Figure, Outcome, Series, Settings
-from provenmf.reproduce.results import Result, draw, page_of, write_result
-from provenmf.reproduce.stored import read_record, read_results, record_of
+from provenmf.reproduce.catalogue import PAPERS, document, experiments, items, listing
+from provenmf.reproduce.claims import (
+    Clause,
+    Experiment,
+    Figure,
+    Measured,
+    NotMeasured,
+    Recipe,
+    Series,
+    Settings,
+    cell,
+    column,
+    declare,
+    exponent,
+)
+from provenmf.reproduce.results import (
+    Result,
+    draw,
+    page_of,
+    read_record,
+    read_results,
+    record_of,
+    write_result,
+)
 
 FIGURE = Figure(
-    "Error", "n", "error", [Series("ours", [1, 2], [0.1, 0.01]), Series("paper", [1], [0.2], True)]
+    "Error",
+    "n",
+    "error",
+    [Series("ours", [1, 2], [0.1, 0.01]), Series("printed", [1], [0.2], dotted=True)],
+)
+CLAUSE = Clause(
+    "small",
+    "errors are small",
+    "Fig. 1",
+    "error",
+    "<= 0.1",
+    "ours",
+    lambda t: cell(t, "T", "e", n=1),
 )
 
 
-def run(settings: Settings) -> Outcome:
-    table = [{"n": 1, "error": np.float64(0.1)}, {"n": 2, "error": 0.01, "more | text": "<b>"}]
-    return Outcome({"A table": table}, "It holds.", True, [FIGURE])
+def run(settings: Settings) -> Measured:
+    table = [{"n": 1, "e": np.float64(0.1)}, {"n": 2, "e": 0.01, "more | text": "<b>"}]
+    return Measured({"T": table}, [FIGURE])
 
 
-EXPERIMENT = Experiment("cones-fig1", "Liu17", "A figure", "A claim.", run)
+EXPERIMENT = Experiment("cones-fig1", "Liu17", "A figure", run, (CLAUSE,), "A note.")
 
 
 @pytest.fixture
@@ -32,17 +64,47 @@ def result():
     return Result(EXPERIMENT, run(Settings()), quick=True, seed=3, seconds=1.25)
 
 
+def test_entries_of_tables_are_found_or_not_measured():
+    tables = {"T": [{"n": 1, "e": 0.5}, {"n": 2, "e": "not run"}, {"n": 1, "e": 0.7}]}
+    assert column(tables, "T", "e", n=1) == [0.5, 0.7]
+    for title, name, n in (("U", "e", 1), ("T", "f", 1), ("T", "e", 2), ("T", "e", 3)):
+        with pytest.raises(NotMeasured):
+            column(tables, title, name, n=n)
+    with pytest.raises(NotMeasured, match="2 rows"):
+        cell(tables, "T", "e", n=1)
+
+
+def test_exponents_are_those_of_power_laws():
+    assert exponent([1, 2, 4], [3, 12, 48]) == pytest.approx(2)
+    assert np.isnan(exponent([1, 2], [0, 1])) and np.isnan(exponent([1, 2], [np.nan, 1]))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 0.11])
+def test_numbers_beyond_the_threshold_fail(value):
+    assert CLAUSE.judge({"T": [{"n": 1, "e": value}]}).decision == "fails"
+    assert CLAUSE.judge({"T": [{"n": 1, "e": 0.1}]}).decision == "holds"
+
+
+def test_a_number_without_a_text_is_refused():
+    with pytest.raises(LookupError, match="no text"):
+        declare(
+            Recipe(
+                "merit-fig6", run, dict.fromkeys(("fastgradient-needs", "merit-needs", "x"), sum)
+            )
+        )
+    with pytest.raises(KeyError):
+        declare(Recipe("merit-fig6", run, {}))
+
+
 def test_files_of_a_result(result, tmp_path):
     folder = tmp_path / "new" / "folder"
     files = {path.name: path for path in write_result(result, folder)}
-    assert set(files) == {"cones-fig1.html", "cones-fig1.json", "cones-fig1-a-table.csv"}
+    names = {"cones-fig1.html", "cones-fig1.json", "cones-fig1-t.csv", "cones-fig1-clauses.csv"}
+    assert set(files) == names
     assert read_results(folder)["cones-fig1"] == result.to_dict()
-    with files["cones-fig1-a-table.csv"].open() as file:
-        assert list(csv.DictReader(file))[1] == {"n": "2", "error": "0.01", "more | text": "<b>"}
-
-
-def test_numpy_numbers_become_plain_json(result):
-    assert json.loads(json.dumps(result.to_dict()))["tables"]["A table"][0]["error"] == 0.1
+    with files["cones-fig1-t.csv"].open() as file:
+        assert list(csv.DictReader(file))[1] == {"n": "2", "e": "0.01", "more | text": "<b>"}
+    assert json.loads(files["cones-fig1.json"].read_text())["verdict"] == "holds"
 
 
 def test_foreign_files_in_the_folder_are_ignored(tmp_path):
@@ -52,28 +114,33 @@ def test_foreign_files_in_the_folder_are_ignored(tmp_path):
     assert read_results(tmp_path / "missing") == {}
 
 
-def test_page_holds_claim_verdict_and_escaped_table(result):
+def test_page_holds_clauses_verdict_note_and_escaped_table(result):
     page = page_of(result)
-    assert "A claim." in page and "It holds." in page
-    assert "&lt;b&gt;" in page
+    for text in ("errors are small", "The claim holds.", "A note.", "&lt;b&gt;"):
+        assert text in page
 
 
-def test_the_papers_curves_are_dotted():
-    assert list(draw(FIGURE).dotted) == [series.name for series in FIGURE.series if series.paper]
+def test_curves_of_others_are_dotted():
+    assert list(draw(FIGURE).dotted) == ["printed"]
 
 
 def test_listing_gives_every_item_a_status(result):
     rows = {row.name: row.status for row in listing({})}
-    assert set(rows) == {item.name for item in ITEMS}
-    assert rows["cones-fig1"] == "can be run"
-    done = {row.name: row.status for row in listing({"cones-fig1": result.to_dict()})}
-    assert done["cones-fig1"] == "holds (quick size)"
+    assert set(rows) == {item.name for item in items()}
+    assert rows["cones-fig1"] == "can be run" and rows["merit-fig1"].startswith("a drawing")
+    record = json.loads(record_of({"cones-fig1": result.to_dict()}))
+    for results, earlier, status in (
+        ({"cones-fig1": result.to_dict()}, record, "holds (quick size)"),
+        ({}, record, "holds (quick size), on record"),
+    ):
+        assert {row.name: row.status for row in listing(results, earlier)}["cones-fig1"] == status
 
 
-def test_document_is_a_table_and_a_chapter_for_each_outcome(result):
+def test_document_counts_clauses_and_has_a_chapter_for_each_outcome(result):
     text = document({"cones-fig1": result.to_dict()})
+    assert "**Of 1 clauses 1 hold**" in text
     assert "| `merit-fig1` | Nguyen22 |" in text
-    assert "## cones-fig1: A figure" in text
+    assert "## cones-fig1: " in text
     assert "more \\| text" in text
 
 
@@ -85,9 +152,9 @@ def test_the_list_has_every_experiment_of_the_package():
             import_module(f"provenmf.reproduce.{module.name}"), "EXPERIMENTS", ()
         )
     ]
-    assert sorted(declared) == sorted(item.name for item in ITEMS if not item.reason)
+    assert sorted(declared) == sorted(item.name for item in items() if not item.reason)
     assert experiments().keys() == set(declared)
-    assert all(item.paper in PAPERS for item in ITEMS)
+    assert all(item.paper in PAPERS for item in items())
 
 
 def test_the_list_is_shown_without_importing_an_experiment():
@@ -101,14 +168,5 @@ def test_the_list_is_shown_without_importing_an_experiment():
     assert "merit-table2" in shown.stdout
 
 
-def test_outcomes_on_record_are_listed(result):
-    record = json.loads(record_of({"cones-fig1": result.to_dict()}))
-    assert record["cones-fig1"]["verdict"] == "It holds."
-    rows = {row.name: row.status for row in listing({}, record)}
-    assert rows["cones-fig1"] == "holds (quick size), on record"
-    own = listing({"cones-fig1": result.to_dict()}, record)
-    assert {row.name: row.status for row in own}["cones-fig1"] == "holds (quick size)"
-
-
 def test_the_package_has_a_record_of_every_experiment():
-    assert read_record().keys() == experiments().keys()
+    assert read_record().keys() <= experiments().keys()
