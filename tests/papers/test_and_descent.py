@@ -17,7 +17,7 @@ from provenmf.methods.and_descent.guarantee import general_correlation
 from provenmf.methods.and_descent.solver import StageRule, and_descent
 from provenmf.metrics.recovery import total_squared_correlation_error, unit_distances
 
-PAPER = StageRule(schedule="paper", steps="paper", scale_rows=False)
+PAPER = StageRule(schedule="paper", n_steps=50, scale_rows=False)
 TOPICS = topic_components(30, 60, random_state=0)
 
 

@@ -6,7 +6,7 @@ import pytest
 from provenmf import AND, Purification
 from provenmf.data import as_blocks
 from provenmf.datasets.purification import overlapping_features, sample_purification, warm_start
-from provenmf.methods.purification.decoding import pair_moments, relu_decode
+from provenmf.methods.purification.kernels import pair_moments, relu_decode
 from provenmf.methods.purification.solver import initial_state
 from provenmf.metrics.matching import match_components
 from provenmf.reproduce.claims import Settings, exponent
@@ -27,7 +27,7 @@ def start(features):
 
 def test_the_decrease_is_geometric_and_faster_than_the_proof_promises(features, start):
     for eta in (0.5, 1 / 60):
-        trial = purify(exact_sample(features, LEVELS, 1), start, eta=eta, tol=0, max_iter=40)
+        trial = purify(exact_sample(features, LEVELS, 1), start, step_size=eta, tol=0, max_iter=40)
         for column in ("truth_mixing", "truth_outside"):
             values = trial.trace[column][2:]
             values = values[values > 1e-11]
@@ -35,7 +35,10 @@ def test_the_decrease_is_geometric_and_faster_than_the_proof_promises(features, 
 
 
 def test_the_part_outside_the_span_shrinks_by_one_minus_eta_without_noise(features, start):
-    trial = purify(exact_sample(features, LEVELS, 1), start, eta=0.3, tol=0, max_iter=8, r=2.0)
+    sample = exact_sample(features, LEVELS, 1)
+    trial = purify(sample, start, step_size=0.3, tol=0, max_iter=8, r=2.0)
+        exact_sample(features, LEVELS, 1), start, step_size=0.3, tol=0, max_iter=8, r=2.0
+    )
     ratios = trial.trace["truth_outside"][1:] / trial.trace["truth_outside"][:-1]
     diagonal = trial.trace["truth_least_diagonal"]
     expected = 0.7 * diagonal[:-1] / diagonal[1:]  # N is measured relative to the diagonal

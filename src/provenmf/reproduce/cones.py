@@ -23,7 +23,6 @@ from provenmf.data import as_blocks
 from provenmf.datasets.cones import paper_cones
 from provenmf.datasets.sample import Sample
 from provenmf.methods.alternating.estimator import HALS
-from provenmf.methods.cones.estimator import ConeNMF
 from provenmf.methods.cones.guarantee import theorem_5_bound, theorem_5_limit
 from provenmf.methods.cones.solver import cones, nearest_component_weights
 from provenmf.reproduce.claims import (
@@ -118,7 +117,7 @@ def algorithm_2_and_als(X: NDArray[np.floating], k: int) -> Factors:
 
 def algorithm_2_and_hals(X: NDArray[np.floating], k: int) -> Factors:
     """Our continuation: hierarchical alternating least squares from Algorithm 2."""
-    model = HALS(k, init=algorithm_2(X, k), certify=False)
+    model = HALS(k, init=our_algorithm_2(X, k), certify=False)
     return model.fit_transform(X), model.components_
 
 

@@ -26,9 +26,12 @@ from provenmf.applications.communities import find_communities
 from provenmf.applications.communities.embedding import embed
 from provenmf.applications.fitting import fit_matrix
 from provenmf.applications.topics import Topics, find_topics
-from provenmf.applications.topics.anchor_words import topics_from_anchors, word_problem
-from provenmf.applications.topics.corpus_counts import WordCounts
-from provenmf.applications.topics.document_weights import least_squares_weights
+from provenmf.applications.topics.corpus import WordCounts
+from provenmf.applications.topics.tf_idf import (
+    least_squares_weights,
+    topics_from_anchors,
+    word_problem,
+)
 from provenmf.linalg.scaling import unit_rows
 from provenmf.metrics.matching import averaged_spearman, clustering_accuracy
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence

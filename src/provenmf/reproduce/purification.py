@@ -29,7 +29,7 @@ from provenmf.datasets.sample import Sample
 from provenmf.linalg.left_inverse import PseudoInverse, left_inverse
 from provenmf.linalg.mixing import mixing_of
 from provenmf.linalg.norms import largest_row_sum
-from provenmf.methods.purification.decoding import relu_decode
+from provenmf.methods.purification.kernels import relu_decode
 from provenmf.methods.purification.solver import purification
 from provenmf.reproduce.claims import (
     Figure,
@@ -105,7 +105,7 @@ def theorem_1(settings: Settings) -> Measured:
     curves = []
     for name, eta, iterations in (("1/60 (proof)", PROOF_ETA, 1500), ("1/2 (solver)", 0.5, 60)):
         settings.progress(len(rows) / 4, f"no noise, eta {name}")
-        trial = purify(clean, start, eta=eta, max_iter=iterations, tol=1e-12)
+        trial = purify(clean, start, step_size=eta, max_iter=iterations, tol=1e-12)
         sizes = trial.trace["truth_mixing"]
         rows.append(
             {

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput
 from provenmf.io import read_matrix
+from provenmf.io.arrays import read_npz
 from provenmf.io.files import existing, read_lines
-from provenmf.io.numpy_files import read_npz
 from provenmf.reproduce.claims import Settings
 
 

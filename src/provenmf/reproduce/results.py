@@ -77,7 +77,7 @@ def judge_again(experiment: Experiment, stored: Stored) -> Stored:
 
 def write_result(result: Result, folder: Path) -> list[Path]:
     """Write all files of a result; returns their paths."""
-    from provenmf.io.strict_json import strict_json
+    from provenmf.io.records import strict_json
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
