@@ -37,8 +37,6 @@ def test_the_decrease_is_geometric_and_faster_than_the_proof_promises(features, 
 def test_the_part_outside_the_span_shrinks_by_one_minus_eta_without_noise(features, start):
     sample = exact_sample(features, LEVELS, 1)
     trial = purify(sample, start, step_size=0.3, tol=0, max_iter=8, r=2.0)
-        exact_sample(features, LEVELS, 1), start, step_size=0.3, tol=0, max_iter=8, r=2.0
-    )
     ratios = trial.trace["truth_outside"][1:] / trial.trace["truth_outside"][:-1]
     diagonal = trial.trace["truth_least_diagonal"]
     expected = 0.7 * diagonal[:-1] / diagonal[1:]  # N is measured relative to the diagonal
