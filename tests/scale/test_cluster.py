@@ -37,11 +37,11 @@ def client():
         yield client
 
 
-def make(method, **options):
+def make(method, k=3, **options):
     """A few iterations show whether a pass over chunks is a pass over rows."""
     if "max_iter" in estimator_class(method)().get_params():
         options["max_iter"] = 4
-    return make_estimator(method, 3, random_state=0, **options)
+    return make_estimator(method, k, random_state=0, **options)
 
 
 def data():
@@ -135,18 +135,13 @@ def test_a_fit_on_a_cluster_is_the_fit_in_memory(client, method):
 
 @pytest.mark.parametrize("method", ["hals", "anls"])
 def test_weights_stay_on_the_workers(client, method, monkeypatch):
-    """They come once, at the end; with a checkpoint, when it is written."""
-    brought, array = [], WorkerRows.array
-
-    def counted(parts, *arguments):
-        found = array(parts, *arguments)
-        brought.append(found.shape)
-        return found
-
-    monkeypatch.setattr(WorkerRows, "array", counted)
+    """They come at the end; with a checkpoint, when it is written."""
     options = {"init": "spa", "coarse": False, "l2_weights": 1e-3, "l2_components": 1e-3}
-    far = make(method, certify=False, **options).fit(chunked(data()))
-    assert [shape for shape in brought if len(shape) == 2] == [(60, 3)]
+    far, shapes = make(method, certify=False, **options), all_that_comes(monkeypatch)
+    before = []
+    far._remember = lambda *given: before.extend(shapes) or type(far)._remember(far, *given)
+    far.fit(chunked(data()))
+    assert before and not [s for s in before if s[0] in (7, 20, 30) and s[1:] == (3,)]
     monkeypatch.undo()
     assert_same_fit(make(method, certify=False, **options).fit(data()), far)
 
@@ -184,14 +179,15 @@ def test_a_certificate_leaves_large_weights_on_the_workers(
     """All statements are those of memory, and no array (rows, components) comes for them."""
     monkeypatch.setattr("provenmf.methods.memory.LEFT_ON_WORKERS", 0)
     monkeypatch.setattr("provenmf.certificate.uniqueness.MOST_ENTRIES", 0)
-    monkeypatch.setattr("provenmf.methods.and_descent.guarantee.AT_ONCE", 2)
-    X, (near, far) = scale * data(), (make(method, **options) for _ in range(2))
+    X, (near, far) = scale * data(), (make(method, 4, **options) for _ in range(2))
     shapes = all_that_comes(monkeypatch)
     far._remember = partial(remembered, far, shapes)
     far.fit(with_empty_chunks(X))
     assert not far.factorization_.weights_are_here
     chunks = {27, 33}
-    assert not [shape for shape in shapes if len(shape) > 1 and shape[0] in chunks and shape[1] > 2]
+    assert not [
+        shape for shape in shapes if len(shape) > 1 and shape[0] in chunks and shape[1] == 4
+    ]
     monkeypatch.undo()
     monkeypatch.setattr("provenmf.certificate.uniqueness.MOST_ENTRIES", 0)
     assert_same_certificate(near.fit(X).certificate_, far.certificate_)

@@ -177,7 +177,9 @@ class DaskBlocks(Blocks):
         if self._client is None:
             return super().place(values)
         tasks = [delayed(_value, pure=False)(some) for some in self._slices(values)]
-        return self._rows(self._futures(tasks))
+        placed = self._rows(self._futures(tasks))
+        placed.whole = values
+        return placed
 
     def map_reduce(self, function: Callable[..., Any], *by_row: ByRow) -> Any:
         """Add up what `function` returns for each chunk; neighbors are added where they are."""
@@ -257,6 +259,10 @@ class WorkerRows(Rows):
     futures : lists of parts, one list for each task of a pass.
     ranges : rows of each chunk.
     run : chunks of a task.
+
+    Attributes
+    ----------
+    whole : all parts as one array, once they have been transferred.
     """
 
     def __init__(
@@ -264,12 +270,12 @@ class WorkerRows(Rows):
     ) -> None:
         self._client, self.futures, self._ranges, self._run = client, futures, ranges, run
         self.n_rows = ranges[-1][1]
-        self._whole: NDArray[Any] | None = None
+        self.whole: NDArray[Any] | None = None
 
     @property
     def is_here(self) -> bool:  # type: ignore[override]
         """Whether the parts have been transferred to this process."""
-        return self._whole is not None
+        return self.whole is not None
 
     def __len__(self) -> int:
         return len(self._ranges)
@@ -299,10 +305,10 @@ class WorkerRows(Rows):
         """Transfer the parts, one list after the other."""
         if function is not None:
             return self.map(function).array()
-        if self._whole is None:
+        if self.whole is None:
             lists = (_gathered(self._client, [future])[0] for future in self.futures)
-            self._whole = joined(self.n_rows, (part for some in lists for part in some))
-        return self._whole
+            self.whole = joined(self.n_rows, (part for some in lists for part in some))
+        return self.whole
 
     def as_dask(self, columns: int, dtype: np.dtype[Any]) -> Any:
         """Return the rows as a Dask array in the chunks of the matrix."""
