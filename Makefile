@@ -73,8 +73,9 @@ wheel: | $(BIN)/python
 fuzz: $(STAMP)test
 	$(THREADS) $(BIN)/python tests/adversarial/fuzz.py --seconds $(FUZZ_SECONDS) --first $(FUZZ_FIRST)
 
+BENCHMARKS := $(subst /,.,$(basename $(wildcard benchmarks/speed/*.py benchmarks/recovery/*.py benchmarks/scale/*.py)))
 bench: $(STAMP)test
-	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script --quick || exit 1; done
+	for script in $(BENCHMARKS); do echo "== $$script"; $(BIN)/python -m $$script --quick || exit 1; done
 
 docs: $(STAMP)docs
 	$(BIN)/mkdocs build --strict

@@ -30,7 +30,7 @@ from provenmf.results.certificate import Measure, finite_or_none
 
 @dataclass(frozen=True)
 class Settings:
-    """Thresholds of the advice; `benchmarks/diagnose.py` shows how often it is right."""
+    """Thresholds of the advice; `benchmarks/recovery/diagnose.py` shows how often it is right."""
 
     wide: int = 5  # times more columns than rows: the data may have to be transposed
     # A model explains data nearly as well as any product of its rank up to this factor, and this

@@ -31,7 +31,7 @@ ASK_RANK = "`provenmf rank` (choose_rank in Python) shows the evidence for each 
 
 @dataclass(frozen=True)
 class Settings:
-    """Thresholds of this file; the experiments are in `benchmarks/automatic_number.py`."""
+    """Thresholds of this file; the experiments are in `benchmarks/recovery/automatic_number.py`."""
 
     clear_drop: float = 2.0  # experiment: noise alone shows smaller drops
     rounding_drop: float = 1e4  # nothing but rounding is left after a larger drop

@@ -98,7 +98,7 @@ def test_a_number_that_a_clear_suggestion_contradicts_is_refused_with_the_range(
 
 
 def test_a_last_component_no_larger_than_noise_is_refused():
-    rng = np.random.default_rng([3, 2, 1001])  # a case of benchmarks/automatic_number.py
+    rng = np.random.default_rng([3, 2, 1001])  # a case of benchmarks/recovery/automatic_number.py
     k = int(rng.integers(2, 8))
     X = paper_cones(150, n_components=k, n_columns=40, random_state=rng).data
     X = np.maximum(X + 0.03 * np.sqrt(np.mean(X**2)) * rng.standard_normal(X.shape), 0)
@@ -107,7 +107,7 @@ def test_a_last_component_no_larger_than_noise_is_refused():
 
 
 def test_counts_leave_more_than_random_signs_and_are_settled():
-    rng = np.random.default_rng([1, 1, 1003])  # a case of benchmarks/automatic_number.py
+    rng = np.random.default_rng([1, 1, 1003])  # a case of benchmarks/recovery/automatic_number.py
     k = int(rng.integers(2, 8))
     mean = rng.gamma(0.5, size=(150, k)) @ rng.gamma(0.5, size=(k, 40))
     X = rng.poisson(mean / mean.mean() / 0.003**2).astype(float)

@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-from rank_oracles import bi_cross_validation_number, consensus_number
-from rank_problems import generated, real
+from benchmarks.peers.rank_rules import bi_cross_validation_number, consensus_number
+from benchmarks.recovery.rank_problems import generated, real
 
 from provenmf import choose_rank
 

@@ -1,6 +1,7 @@
 """Methods on a matrix on disk, by blocks in one process and by chunks on a Dask cluster.
 
-    python benchmarks/larger_than_memory.py [--gigabytes 10] [--columns 1000] [--where disk cluster]
+    python -m benchmarks.scale.larger_than_memory [--gigabytes 10] [--columns 1000]
+        [--where disk cluster]
 
 The matrix (single precision) is written in blocks and removed at the end. For each method: seconds
 of wall and processor time, passes, how fast they read beside reading the file once with nothing to
@@ -19,7 +20,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from clusters import METHODS, Traffic, cluster, fitted, used, work_so_far
+from benchmarks.scale.workers import METHODS, Traffic, cluster, fitted, used, work_so_far
 
 import dask.array as da  # isort: skip  (after the threads are set)
 import numpy as np

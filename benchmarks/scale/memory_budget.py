@@ -5,8 +5,8 @@ fit runs in a process of its own, certificate included. Its peak is what the ker
 Linux only; ru_maxrss would include the memory of the process that started it). A budget that is too
 small must be refused before the fit starts. Topics run on counts in a file of sparse rows.
 
-    python benchmarks/memory_budget.py --quick
-    python benchmarks/memory_budget.py --megabytes 1000 --budgets 600MB 1GB
+    python -m benchmarks.scale.memory_budget --quick
+    python -m benchmarks.scale.memory_budget --megabytes 1000 --budgets 600MB 1GB
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Fits that are killed at random moments and go on from their checkpoint: do the factors agree?
 
-    python benchmarks/faults.py [--runs 2] [--kills 2] [--methods hals merit …]
+    python tests/adversarial/faults.py [--runs 2] [--kills 2] [--methods hals merit …]
 
 Each run forks a process that fits with a checkpoint after every iteration, sends it SIGKILL at a
 random moment of the time that such a process takes when it is left alone, and starts it again,

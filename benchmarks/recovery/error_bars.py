@@ -1,6 +1,7 @@
 """How often 95 % intervals hold the truth, on data drawn from the model.
 
-    python benchmarks/error_bars.py [topics memberships endmembers corners components] [--draws 200]
+    python -m benchmarks.recovery.error_bars [--draws 200]
+        [topics memberships endmembers corners components]
 
 Every draw has a truth of its own. Entries are counted by their size, since small ones cannot be
 missed from below: an interval that begins at zero is one-sided. Wanted are 92 to 98 %. With 200

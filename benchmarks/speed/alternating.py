@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from matrices import planted, text
+from benchmarks.speed.matrices import planted, text
 from sklearn.decomposition import NMF, MiniBatchNMF
 from sklearn.exceptions import ConvergenceWarning
 

@@ -1,6 +1,6 @@
 """A cost model of passes on a Dask cluster, fitted to small runs and checked on one left out.
 
-    python benchmarks/cost_model.py [--methods spa hals …]
+    python -m benchmarks.scale.cost_model [--methods spa hals …]
 
 Processor seconds hardly depend on what else a machine does, so the model speaks of them:
 
@@ -21,7 +21,7 @@ import argparse
 import time
 from typing import NamedTuple
 
-from clusters import METHODS, cluster, fitted, matrix, used, work_so_far
+from benchmarks.scale.workers import METHODS, cluster, fitted, matrix, used, work_so_far
 
 import numpy as np  # isort: skip  (after the threads are set)
 from distributed import Client, wait

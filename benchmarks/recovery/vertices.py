@@ -1,6 +1,6 @@
 """Components behind anchors: errors of five ways to average rows, against noise.
 
-    python benchmarks/vertices.py [--quick]
+    python -m benchmarks.recovery.vertices [--quick]
 
 Rows mix k = 5 vertices in 30 columns with weights that sum to one, plus white noise; the error is
 the mean distance of matched components as a share of their mean length, in medians over the seeds.
@@ -21,8 +21,7 @@ import argparse
 import time
 
 import numpy as np
-from scipy.spatial import KDTree
-from sklearn.cluster import KMeans
+from benchmarks.peers.vertices import centres, pruned, successive
 
 from provenmf import SPA, XRAY, FastAnchor
 from provenmf.metrics.matching import best_assignment
@@ -50,33 +49,6 @@ def noisy_rows(kind, n, noise, seed):
     return weights @ vertices + noise * rng.standard_normal((len(weights), COLUMNS)), vertices
 
 
-def successive(rows, average=1):
-    """SPA whose components are means of the rows farthest along each direction; 1 is SPA itself."""
-    left, found = rows.copy(), []
-    for _ in range(K):
-        lengths = np.einsum("ij,ij->i", left, left)
-        direction = left[lengths.argmax()]
-        farthest = np.argsort(-(left @ direction))[:average]
-        found.append(rows[farthest].mean(axis=0))
-        basis = np.linalg.qr(np.array(found).T)[0]
-        left = rows - rows @ basis @ basis.T
-    return np.array(found)
-
-
-def centres(rows, number):
-    return KMeans(number, n_init=1, random_state=0).fit(rows).cluster_centers_
-
-
-def pruned(rows, share):
-    # Neighbours are compared in the span of the signal, as SPACL does.
-    points = rows @ np.linalg.svd(rows, full_matrices=False)[2][:K].T
-    lengths = np.linalg.norm(points, axis=1)
-    outer = np.flatnonzero(lengths > np.quantile(lengths, 0.9))
-    alone = KDTree(points).query(points[outer], k=11)[0][:, 1:].mean(axis=1)
-    dropped = outer[alone > np.quantile(alone, 1 - share)]
-    return np.delete(rows, dropped, axis=0)
-
-
 def ours(method, **options):
     def run(rows, noise):
         if options.get("told"):
@@ -95,9 +67,9 @@ METHODS = {
     "v., noise": ours(FastAnchor, told=True),
     "FastAnchor v.": ours(FastAnchor, vertices=True),
     "XRAY v.": ours(XRAY, vertices=True),
-    "smoothed SPA": lambda rows, _: [successive(rows, m) for m in (5, 10, 20, 50, 100)],
-    "SVS": lambda rows, _: [successive(centres(rows, m * K)) for m in (2, 5, 10, 20)],
-    "pruning": lambda rows, _: [successive(pruned(rows, s)) for s in (0.1, 0.25, 0.5, 0.75)],
+    "smoothed SPA": lambda rows, _: [successive(rows, K, m) for m in (5, 10, 20, 50, 100)],
+    "SVS": lambda rows, _: [successive(centres(rows, m * K), K) for m in (2, 5, 10, 20)],
+    "pruning": lambda rows, _: [successive(pruned(rows, K, s), K) for s in (0.1, 0.25, 0.5, 0.75)],
 }
 
 

@@ -5,10 +5,10 @@ Dirichlet(0.1), about 80 words a document, three exclusive words of probability 
 Every run is a process of its own, so that the peak of its memory is its own; seconds are those of
 the processor. Peers are optional: what is not installed is left out.
 
-    python benchmarks/topic_recovery.py                                  a few minutes
-    python benchmarks/topic_recovery.py --documents 5000 20000 200000 --seeds 11 12 13 14 15
-    python benchmarks/topic_recovery.py --kind correlated --methods find_topics tomotopy
-    python benchmarks/topic_recovery.py --numbers 40                     hit rate of the number
+    python -m benchmarks.recovery.topics                                  a few minutes
+    python -m benchmarks.recovery.topics --documents 5000 20000 200000 --seeds 11 12 13 14 15
+    python -m benchmarks.recovery.topics --kind correlated --methods find_topics tomotopy
+    python -m benchmarks.recovery.topics --numbers 40                     hit rate of the number
 """
 
 from __future__ import annotations

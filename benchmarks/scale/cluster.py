@@ -1,6 +1,7 @@
 """Methods in memory, on one worker and on two: wall time, processor time, traffic of the client.
 
-    python benchmarks/cluster.py [--rows 200000] [--columns 100] [--rank 10] [--methods spa hals …]
+    python -m benchmarks.scale.cluster [--rows 200000] [--columns 100] [--rank 10]
+        [--methods spa hals …]
 
 The same rows at four places, one after the other: persisted on a cluster of one process, and on
 one of two, an array of this process (one thread), and two processes without Dask. Only one place is
@@ -26,7 +27,17 @@ from contextlib import closing
 from functools import partial
 from typing import Any, NamedTuple
 
-from clusters import METHODS, Halves, Traffic, Work, cluster, fitted, matrix, used, work_so_far
+from benchmarks.scale.workers import (
+    METHODS,
+    Halves,
+    Traffic,
+    Work,
+    cluster,
+    fitted,
+    matrix,
+    used,
+    work_so_far,
+)
 from distributed import Client, wait
 
 

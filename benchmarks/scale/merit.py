@@ -1,8 +1,8 @@
 """MERIT as n grows: anchors found, seconds, peak memory, duality gap.
 
-    python benchmarks/merit_scale.py [--quick] [--sizes 1000,10000] [--seeds 10]
+    python -m benchmarks.scale.merit [--quick] [--sizes 1000,10000] [--seeds 10]
         [--methods SPA,open-loop,MERIT] [--largest-open-loop 10000] [--certify]
-    python benchmarks/merit_scale.py --disk DIR --sizes 10000000 --seeds 1
+    python -m benchmarks.scale.merit --disk DIR --sizes 10000000 --seeds 1
         --components 10 --snr 20 --max-iter 3 --methods MERIT
 
 (d, K) = (50, 40), Dirichlet(1) weights, SNR 10 dB unless said. With --disk the rows are written to
@@ -128,7 +128,7 @@ def peak_megabytes() -> float:
 
 
 def in_fresh_process(job: Job) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--one", json.dumps(job)]
+    command = [sys.executable, "-m", "benchmarks.scale.merit", "--one", json.dumps(job)]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return json.loads(output.splitlines()[-1])
 

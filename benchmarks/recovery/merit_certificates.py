@@ -1,6 +1,6 @@
 """From which SNR on each certificate of MERIT holds, and that none of them certifies a wrong row.
 
-    python benchmarks/merit_certificates.py [--quick] [--trials 10] [--data DIR]
+    python -m benchmarks.recovery.merit_certificates [--quick] [--trials 10] [--data DIR]
 
 Synthetic data: Table I's setting (n, d, K) = (200, 80, 40), Gaussian noise; Fig. 2's structured
 noise; and bounded noise, every row moved by exactly delta, middle rows outwards. Columns:

@@ -9,9 +9,9 @@ processor time of one fit, after a fit to a small corpus that compiles what need
     floor          relative error, and what no factorization of this rank can be below
     certificate    number of statements that were proved for this fit
 
-    python benchmarks/compare.py --data DIR          BBC News and 20 newsgroups from a folder
-    python benchmarks/compare.py --sets news20       20 newsgroups, fetched by scikit-learn
-    python benchmarks/compare.py --quick             a small generated corpus
+    python -m benchmarks.recovery.corpora --data DIR     BBC News and 20 newsgroups from a folder
+    python -m benchmarks.recovery.corpora --sets news20  20 newsgroups, fetched by scikit-learn
+    python -m benchmarks.recovery.corpora --quick        a small generated corpus
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from benchmarks.peers.topic_models import MODELS, Found, Task
 from numpy.typing import NDArray
 from sklearn.metrics import normalized_mutual_info_score
-from topic_models import MODELS, Found, Task
 
 from provenmf.applications import count_words
 from provenmf.datasets.corpora import topic_corpus

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from rank_problems import real, smaller
+from benchmarks.recovery.rank_problems import real, smaller
 from scipy.io import wavfile
 from scipy.signal import stft
 from sklearn.decomposition import NMF

@@ -14,7 +14,7 @@ import warnings
 from collections import Counter
 
 import numpy as np
-from rank_problems import COLUMNS, ROWS, with_noise
+from benchmarks.recovery.rank_problems import COLUMNS, ROWS, with_noise
 
 from provenmf.advice.number import agreed_number, rank_evidence, settled_number
 from provenmf.data import as_blocks

@@ -7,9 +7,9 @@ the most frequent words of the model are no stop words), and what it found is co
 truth. Memory is the sum over the command and the processes that it starts, looked at five times a
 second; seconds of the processor include theirs.
 
-    python benchmarks/million_documents.py --quick            20 000 documents, a minute
-    python benchmarks/million_documents.py --documents 100000
-    python benchmarks/million_documents.py --folder /tmp/corpus --keep
+    python -m benchmarks.scale.million_documents --quick            20 000 documents, a minute
+    python -m benchmarks.scale.million_documents --documents 100000
+    python -m benchmarks.scale.million_documents --folder /tmp/corpus --keep
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from matrices import planted
+from benchmarks.speed.matrices import planted
 
 from provenmf import HALS
 from provenmf.datasets.cubes import mixed_cube

@@ -6,7 +6,8 @@ the other half is to be predicted: the mean log probability of a word, with 1/10
 frequencies mixed in. For labelled corpora also accuracy, normalised mutual information of the
 largest weights with the classes, and NPMI of ten top words, in the whole corpus.
 
-    python benchmarks/held_out_words.py --data DIR [--corpora bbc_news news20 nips] [--models ours]
+    python -m benchmarks.recovery.held_out_words --data DIR
+        [--corpora bbc_news news20 nips] [--models ours]
 
 DIR/NAME/counts.npz and, for classes, DIR/NAME/labels.npz; of TDT2 and Reuters a trial of ten
 classes (docs/data.md). tomotopy is optional.
