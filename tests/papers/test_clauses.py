@@ -10,7 +10,7 @@ import itertools
 import pytest
 
 from provenmf.reproduce.catalogue import experiments
-from provenmf.reproduce.claims import verdict_of
+from provenmf.reproduce.claims import swapped, verdict_of
 from provenmf.reproduce.results import judge_again, read_record
 
 EXPERIMENTS = experiments()
@@ -39,7 +39,7 @@ def signed_and():
 
 def schemes():
     constants = [line(f"constant {c}", 0.3, late=1.0) for c in ("0.1", "0.0001")]
-    return [line("decreasing", 1e-8), line(ADAPTIVE, 1e-8), *constants]
+    return [line(AND, 1e-8), line(ADAPTIVE, 1e-8), *constants]
 
 
 def levels(values, **columns):
@@ -259,7 +259,7 @@ MUTANTS = {
         ],
     },
     "and-fig2": {
-        "decreasing-falls": [("Thresholds on CTM", {"method": "decreasing"}, "error / start", 0.1)],
+        "decreasing-falls": [("Thresholds on CTM", {"method": AND}, "error / start", 0.1)],
         "constant-stops": [("Thresholds on DIR", {"method": "constant 0.1"}, "late factor", 0.9)],
         "constant-stays-far": [
             ("Thresholds on DIR", {"method": "constant 0.0001"}, "error / start", 1e-7)
@@ -515,6 +515,18 @@ NONSENSE = {
 def test_nonsense_does_not_hold(case):
     name, edits = NONSENSE[case]
     assert verdict_of(EXPERIMENTS[name].judge(forged(GOOD[name], edits))) != "holds"
+
+
+def test_numbers_of_the_variant_are_those_of_its_rows_and_columns():
+    tables = {"T": [{"method": "a", "x": 1}, {"method": "b", "x": 2}], "U": [{"a": 3, "b": 4}]}
+    assert swapped(tables, {"a": "b"}) == {"T": [{"method": "a", "x": 2}], "U": [{"a": 4}]}
+    shown = {
+        j.clause.name: j.variant
+        for j in EXPERIMENTS["merit-fig2"].judge(
+            forged(GOOD["merit-fig2"], [("success rate", {DB: 10}, "our MERIT", 0.3)])
+        )
+    }
+    assert shown["merit-from-10-db"] == 0.3 and shown["spa-not-at-20-db"] is None
 
 
 @pytest.mark.parametrize("column", ["our MERIT", ADAPTIVE])

@@ -323,7 +323,7 @@ def thresholds_and_noise(settings: Settings) -> Measured:
     seed = settings.seed
     start = standard_start(components, seed)
     schemes: dict[str, Method] = {
-        "decreasing": paper_stages,
+        PAPER: paper_stages,
         "constant 0.1": partial(paper_stages, alpha=0.1, decay=1.0),
         "constant 0.0001": partial(paper_stages, alpha=0.0001, decay=1.0),
         VARIANT: adaptive_stages,
@@ -436,14 +436,13 @@ EXPERIMENTS = declare(
                 for m in ("HALS", "ANLS")
             ),
         },
-        {"and-converges": lambda t: worst(t, ALL, "error / start", method=VARIANT)},
-        None,
+        variant={PAPER: VARIANT},
     ),
     Recipe(
         "and-fig2",
         thresholds_and_noise,
         {
-            "decreasing-falls": lambda t: worst(t, SCHEMES, "error / start", method="decreasing"),
+            "decreasing-falls": lambda t: worst(t, SCHEMES, "error / start", method=PAPER),
             "constant-stops": lambda t: min(
                 cell(t, title, "late factor", method=f"constant {c}")
                 for title in SCHEMES
@@ -462,14 +461,7 @@ EXPERIMENTS = declare(
             ),
             "noise-level-decides": lambda t: abs(noise_exponent(PAPER, t) - 1),
         },
-        {
-            "decreasing-falls": lambda t: worst(t, SCHEMES, "error / start", method=VARIANT),
-            "noise-first-drops": lambda t: max(
-                column(t, "Noise on CTM", "error / start", method=VARIANT)
-            ),
-            "noise-level-decides": lambda t: abs(noise_exponent(VARIANT, t) - 1),
-        },
-        None,
+        variant={PAPER: VARIANT},
     ),
     Recipe(
         "and-fig3",
@@ -483,13 +475,7 @@ EXPERIMENTS = declare(
                 t, ("Starts, out-of-span",), "error / start", method=PAPER
             ),
         },
-        {
-            "in-span": lambda t: worst(t, ("Starts, in-span",), "error / start", method=VARIANT),
-            "out-of-span": lambda t: worst(
-                t, ("Starts, out-of-span",), "error / start", method=VARIANT
-            ),
-        },
-        None,
+        variant={PAPER: VARIANT},
     ),
     Recipe(
         "and-fig4",
@@ -503,14 +489,6 @@ EXPERIMENTS = declare(
                 t, "Sparsity", "relative error", method=PAPER, α=80
             ),
         },
-        {
-            "converges-to-20": lambda t: max(
-                cell(t, "Sparsity", "error / start", method=VARIANT, α=a) for a in (1, 20)
-            ),
-            "small-error-at-80": lambda t: cell(
-                t, "Sparsity", "relative error", method=VARIANT, α=80
-            ),
-        },
-        None,
+        variant={PAPER: VARIANT},
     ),
 )

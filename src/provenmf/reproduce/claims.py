@@ -49,6 +49,27 @@ def cell(tables: Tables, title: str, name: str, **where: Any) -> float:
     return values[0]
 
 
+def swapped(tables: Tables, names: Mapping[str, str]) -> Tables:
+    """Return tables in which other methods stand in the place of those named.
+
+    Both columns and rows belong to methods: entries of columns called `old` are those of `new`, and
+    rows with an entry `old` are left out in favor of those with the entry `new`.
+    """
+    back = {new: old for old, new in names.items()}
+    return {
+        title: [
+            {
+                back.get(key, key): back.get(entry, entry) if isinstance(entry, str) else entry
+                for key, entry in row.items()
+                if key not in names
+            }
+            for row in rows
+            if not any(isinstance(entry, str) and entry in names for entry in row.values())
+        ]
+        for title, rows in tables.items()
+    }
+
+
 def exponent(x: Sequence[float], y: Sequence[float]) -> float:
     """Return p of y ∝ x^p by least squares on logarithms; NaN unless all numbers are positive."""
     points = np.array([x, y], dtype=float)
@@ -78,8 +99,8 @@ class Clause:
         Tables to the number, for the paper's method with the paper's settings.
     printed, authors : float or str, optional
         The same number in the paper's print, and in runs of the authors' code.
-    variant : callable, optional
-        The number of our own variant; shown, never compared.
+    variant : mapping, optional
+        Our variant of each method of the paper; its number is shown, never compared.
     trials : callable, optional
         Number of trials behind the number; fewer than `fewest` leave the clause open.
     fewest : int
@@ -94,7 +115,7 @@ class Clause:
     value: Number
     printed: float | str | None = None
     authors: float | str | None = None
-    variant: Number | None = None
+    variant: Mapping[str, str] | None = None
     trials: Number | None = None
     fewest: int = 0
 
@@ -118,7 +139,7 @@ class Clause:
 
     def _variant(self, tables: Tables) -> float | None:
         try:
-            return None if self.variant is None else self.variant(tables)
+            return None if self.variant is None else self.value(swapped(tables, self.variant))
         except NotMeasured:
             return None
 
@@ -242,12 +263,15 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The code of an experiment: how to measure it, and the numbers of its clauses by name."""
+    """The code of an experiment: how to measure it, and the numbers of its clauses by name.
+
+    `variant` names our variant of each method or column of the paper.
+    """
 
     name: str
     measure: Callable[[Settings], Measured]
     values: Mapping[str, Number]
-    variants: Mapping[str, Number] = field(default_factory=dict)
+    variant: Mapping[str, str] = field(default_factory=dict)
     trials: Number | None = None
 
 
@@ -266,17 +290,18 @@ def declare(*recipes: Recipe) -> tuple[Experiment, ...]:
         clauses = []
         for entry in text["clauses"]:
             given = dict(entry)
+            shown = given.pop("variant", False)
             chance = not given.pop("deterministic", False) and recipe.trials is not None
             clauses.append(
                 Clause(
                     **given,
                     value=recipe.values[entry["name"]],
-                    variant=recipe.variants.get(entry["name"]),
+                    variant=recipe.variant if shown else None,
                     trials=recipe.trials if chance else None,
                     fewest=text.get("trials", 0) if chance else 0,
                 )
             )
-        extra = (recipe.values.keys() | recipe.variants.keys()) - {c.name for c in clauses}
+        extra = recipe.values.keys() - {c.name for c in clauses}
         if extra:
             raise LookupError(f"{recipe.name}: no text in claims.toml for {sorted(extra)}")
         experiments.append(

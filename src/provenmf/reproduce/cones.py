@@ -249,11 +249,8 @@ EXPERIMENTS = declare(
             "better-for-large-n": lambda t: ratio_of("Alg2+Als", "Mult", t, least=LARGE),
             "outperforms-mult": lambda t: ratio_of("Alg2+Als", "Mult", t),
         },
-        {
-            "better-for-large-n": lambda t: ratio_of("our Alg2+HALS", "Mult", t, least=LARGE),
-            "outperforms-mult": lambda t: ratio_of("our Alg2+HALS", "Mult", t),
-        },
-        runs_of,
+        variant={"Alg2+Als": "our Alg2+HALS", "Alg2": "our Alg2"},
+        trials=runs_of,
     ),
     Recipe(
         "cones-table1",
@@ -262,10 +259,6 @@ EXPERIMENTS = declare(
             "alg2-als-like-mult": lambda t: ratio_of("Alg2+Als", "Mult", t, title="Seconds"),
             "alg2-faster-than-mult": lambda t: ratio_of("Alg2", "Mult", t, title="Seconds"),
         },
-        {
-            "alg2-als-like-mult": lambda t: ratio_of("our Alg2+HALS", "Mult", t, title="Seconds"),
-            "alg2-faster-than-mult": lambda t: ratio_of("our Alg2", "Mult", t, title="Seconds"),
-        },
-        None,
+        variant={"Alg2+Als": "our Alg2+HALS", "Alg2": "our Alg2"},
     ),
 )

@@ -355,12 +355,8 @@ EXPERIMENTS = declare(
             "convex-above-spa": lambda t: lead(t, (PAPER, "FastGradient"), "SPA"),
             "merit-above-fastgradient": lambda t: lead(t, (PAPER,), "FastGradient"),
         },
-        {
-            "merit-from-10-db": lambda t: rate_at(t, VARIANT, 10),
-            "convex-above-spa": lambda t: lead(t, (VARIANT, "FastGradient"), "SPA"),
-            "merit-above-fastgradient": lambda t: lead(t, (VARIANT,), "FastGradient"),
-        },
-        lambda t: fewest_trials(t, "success rate"),
+        variant={PAPER: VARIANT},
+        trials=lambda t: fewest_trials(t, "success rate"),
     ),
     Recipe(
         "merit-fig3",
@@ -373,15 +369,8 @@ EXPERIMENTS = declare(
             ),
             "highest-rae-everywhere": lambda t: largest_gap(t, PAPER),
         },
-        {
-            "lowest-mrsa": lambda t: angle_ratio(t, VARIANT),
-            "anchors-recovered": lambda t: cell(t, MEASURES[1], VARIANT, **{"SNR (dB)": 20}),
-            "highest-mean-rae": lambda t: min(
-                lead(t, (VARIANT,), m, "RAE") for m in ("SPA", "FastGradient")
-            ),
-            "highest-rae-everywhere": lambda t: largest_gap(t, VARIANT),
-        },
-        lambda t: fewest_trials(t, "RAE"),
+        variant={PAPER: VARIANT},
+        trials=lambda t: fewest_trials(t, "RAE"),
     ),
     Recipe(
         "merit-fig4",
@@ -397,15 +386,8 @@ EXPERIMENTS = declare(
                 cell(t, MEMORY, PAPER, n=10_000) / cell(t, MEMORY, PAPER, n=1000)
             ),
         },
-        {
-            "gap-to-spa": lambda t: lead(t, (VARIANT, "FastGradient"), "SPA"),
-            "convex-methods-succeed": lambda t: rate_at(t, VARIANT, 12),
-            "merit-below-100-mb": lambda t: cell(t, MEMORY, VARIANT, n=10_000),
-            "merit-grows-gracefully": lambda t: (
-                cell(t, MEMORY, VARIANT, n=10_000) / cell(t, MEMORY, VARIANT, n=1000)
-            ),
-        },
-        lambda t: fewest_trials(t, "success rate"),
+        variant={PAPER: VARIANT},
+        trials=lambda t: fewest_trials(t, "success rate"),
     ),
     Recipe(
         "merit-table1",
@@ -422,17 +404,8 @@ EXPERIMENTS = declare(
                 for a, b in zip(column(t, "RAE", PAPER), column(t, "RAE", "printed MERIT"))
             ),
         },
-        {
-            "merit-succeeds": lambda t: min(column(t, "success rate", VARIANT)),
-            "mrsa-below-spa": lambda t: (
-                cell(t, MEASURES[1], VARIANT, K=70) / cell(t, MEASURES[1], "SPA", K=70)
-            ),
-            "rae-as-printed": lambda t: max(
-                abs(a - b)
-                for a, b in zip(column(t, "RAE", VARIANT), column(t, "RAE", "printed MERIT"))
-            ),
-        },
-        lambda t: fewest_trials(t, "success rate"),
+        variant={PAPER: VARIANT},
+        trials=lambda t: fewest_trials(t, "success rate"),
     ),
     Recipe(
         "merit-fig5",
@@ -444,7 +417,6 @@ EXPERIMENTS = declare(
             "some-lambda-succeeds": lambda t: max(column(t, "by λ", "12 dB")),
             "mu-hardly-matters": spread_by_mu,
         },
-        {},
-        lambda t: fewest_trials(t, "by λ"),
+        trials=lambda t: fewest_trials(t, "by λ"),
     ),
 )

@@ -422,7 +422,6 @@ MEMORY_VALUES: dict[str, Number] = {
     "fastgradient-needs": partial(at_largest, "four n × n matrices MB"),
     "merit-needs": lambda t: max(column(t, "Peak memory", "MERIT MB")),
 }
-MEMORY_VARIANTS = {"merit-needs": lambda t: max(column(t, "Peak memory", "our MERIT MB"))}
 EXPERIMENTS = declare(
     Recipe(
         "merit-table2",
@@ -437,8 +436,7 @@ EXPERIMENTS = declare(
             "top-two-on-reuters": share_in_two,
             "penalty-helps": lead_over_zero,
         },
-        {},
-        trials_of,
+        trials=trials_of,
     ),
     Recipe(
         "merit-table4",
@@ -455,9 +453,7 @@ EXPERIMENTS = declare(
                 - max(cell(t, "SRC", m, network="DBLP2") for m in ("GeoNMF", "SPOC"))
             ),
         },
-        {},
-        None,
     ),
-    Recipe("merit-fig6", topic_memory, MEMORY_VALUES, MEMORY_VARIANTS, None),
-    Recipe("merit-fig7", community_memory, MEMORY_VALUES, MEMORY_VARIANTS, None),
+    Recipe("merit-fig6", topic_memory, MEMORY_VALUES, variant={"MERIT MB": "our MERIT MB"}),
+    Recipe("merit-fig7", community_memory, MEMORY_VALUES, variant={"MERIT MB": "our MERIT MB"}),
 )
