@@ -1,36 +1,55 @@
 """The command `provenmf`, also as `python -m provenmf`."""
 
-import _thread
-import contextlib
 import os
+import signal
 import sys
-import threading
 
+INTERRUPTED = "Interrupted before there was an answer; nothing was written.\n"
 LATER = 0.1  # seconds until a lost Ctrl-C is repeated
 
 
 def main() -> None:
-    """Run the command; Ctrl-C while libraries are still being loaded ends it with one line too."""
+    """Run the command; Ctrl-C at any time ends it with one line."""
+    ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if ours:  # libraries that are being loaded turn Ctrl-C into errors of their own
+        signal.signal(signal.SIGINT, stop_at_once)
     sys.unraisablehook = interrupt_again
     open_closed_streams()
     try:
         from provenmf.cli.main import main as run
+        from provenmf.cli.messages import open_streams
 
+        open_streams()
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         run()
     except KeyboardInterrupt:
-        print("Interrupted before there was an answer; nothing was written.", file=sys.stderr)
+        sys.stderr.write(INTERRUPTED)
         sys.exit(130)
+    finally:
+        if ours:  # nothing is left to do but to end
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def stop_at_once(*_: object) -> None:
+    """End with one line, and without the farewells of half-loaded libraries."""
+    try:
+        os.write(2, INTERRUPTED.encode())
+    finally:
+        os._exit(130)
 
 
 def open_closed_streams() -> None:
-    """Nothing in the place of standard streams that the caller has closed.
+    """Put nothing in the place of standard streams that the caller has closed.
 
     Otherwise the next file that is opened takes the place of one, and libraries write into it.
     """
-    with contextlib.suppress(OSError):
+    try:
         while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
             pass
         os.close(descriptor)
+    except OSError:
+        pass
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))
@@ -42,6 +61,9 @@ def interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
     Later, because Python drops what is raised in here too.
     """
     if issubclass(lost.exc_type, KeyboardInterrupt):
+        import _thread
+        import threading
+
         again = threading.Timer(LATER, _thread.interrupt_main)
         again.daemon = True
         again.start()

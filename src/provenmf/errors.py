@@ -17,6 +17,8 @@ Naming = Callable[[str, str | None], str]
 
 _PLACEHOLDER = re.compile(r"\{(argument|:\w+)(?:=([^}]*))?\}")
 _UNSAID = object()
+# A message longer than this is cut in its middle; a value in it is cut much earlier.
+LONGEST_MESSAGE, LONGEST_VALUE = 500, 80
 # Frames of these packages are not the user's line.
 _NOT_THE_USER = ("provenmf", "sklearn", "joblib")
 
@@ -24,6 +26,17 @@ _NOT_THE_USER = ("provenmf", "sklearn", "joblib")
 def as_in_python(argument: str, value: str | None) -> str:
     """The argument, or the setting `argument=value`."""
     return argument if value is None else f"{argument}={value}"
+
+
+def printable(text: str) -> str:
+    """Replace characters that could steer a terminal; line ends stay."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def shortened(text: str, length: int = LONGEST_MESSAGE) -> str:
+    """Cut a text in its middle, so that its beginning and end, the remedy, stay."""
+    end = length // 3
+    return text if len(text) <= length else f"{text[: length - end - 3]} … {text[-end:]}"
 
 
 class Message(Exception):
@@ -77,8 +90,9 @@ class Message(Exception):
 
             text = _PLACEHOLDER.sub(named, text)
             if self._has_value:
-                text = f"{naming(own, repr(self.value))} {text}"
-        return f"{self.place}: {text}" if self.place else text
+                value = " ".join(repr(self.value).split())
+                text = f"{naming(own, shortened(value, LONGEST_VALUE))} {text}"
+        return shortened(printable(f"{self.place}: {text}" if self.place else text))
 
     def __str__(self) -> str:
         return self.sentence()

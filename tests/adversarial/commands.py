@@ -48,20 +48,20 @@ ANALYSES = ("fit", "topics", "communities", "unmix", "parts")
 MORE = {
     "fit": [
         ["--key", "X"],
-        ["--known", "m.npy"],
-        ["--known", "damaged.npz"],
+        ["--fixed-components", "m.npy"],
+        ["--fixed-components", "damaged.npz"],
     ],
-    "topics": [["--reduce-to", "1"], ["--by", "id"], ["--by", "no"], ["--resamples", "10"]],
+    "topics": [["--reduce-to", "1"], ["--by", "id"], ["--by", "no"], ["--n-resamples", "10"]],
     "unmix": [["--maps", "maps.tif"], ["--maps", "maps.hdr"], ["--maps", "cube.hdr"]],
     "communities": [["--truth", "m.npy"], ["--truth", "damaged.npz"]],
     "rank": [["--ranks", "1-3"], ["--ranks", "²"], ["--ranks", "9-1"], ["-o", "page.html"]],
 }
 USUAL = {"rank": ["--repeats=2"], "parts": ["--shape=2x3"]}
-MORE |= {"unmix": [*MORE["unmix"], ["--resamples", "10"], ["--shape", "²x3"]]}
-FOLDERS = [["--csv", "tables"], ["--frame", "frames"], ["--checkpoint", "kept"]]
-FOLDERS += [["--checkpoint", "damaged"], ["--checkpoint", "m.npy"], ["--csv", "damaged"]]
+MORE |= {"unmix": [*MORE["unmix"], ["--n-resamples", "10"], ["--shape", "²x3"]]}
+FOLDERS = [["--tables", "tables"], ["--checkpoint", "kept"]]
+FOLDERS += [["--checkpoint", "damaged"], ["--checkpoint", "m.npy"], ["--tables", "damaged"]]
 LABELS = ["1=a", "2=Sport", "0=a", "²=a", "1=", "a", "1=\ud800", "99999999999999999999=b", "1=<b>"]
-ODD = ["--rank=0", "--rank=-1", "--rank=99", "--rank=x", "--seed=-1", "--max-iter=0", "--method=no"]
+ODD = ["-k0", "-k-1", "-k99", "-kx", "--random-state=-1", "--max-iter=0", "--method=no"]
 ODD += ["--key=no", "--no-certify", "--debug", "--no-limits", "-o", "--output=/dev/null", "--help"]
 
 
@@ -104,7 +104,7 @@ def options_of(rng: Rng, command: str) -> list[str]:
         return ["out.npz"]
     if command == "label":
         return [LABELS[place] for place in rng.integers(len(LABELS), size=int(rng.integers(1, 3)))]
-    found = ["--rank=2", "-o", "out.npz"] if command in ANALYSES else []
+    found = ["-k2", "-o", "out.npz"] if command in ANALYSES else []
     if command in ANALYSES and rng.random() < 0.8:
         found.append("--no-report")
     if command in MORE and rng.random() < 0.3:

@@ -28,8 +28,8 @@ from pool import let_it_run
 
 from provenmf import SPA, Checkpoint, find_topics, load
 from provenmf import io as readers
+from provenmf.cli.applications import read_truth
 from provenmf.cli.topics import read_stop_words
-from provenmf.cli.unmix import read_truth
 from provenmf.data import as_blocks
 from provenmf.io import child
 from provenmf.io.convert import convert

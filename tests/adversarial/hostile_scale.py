@@ -1699,7 +1699,7 @@ def budgets() -> list[Case]:
         *(Case(f"factorize, memory={v!r}", lambda v=v: factorize(X, 3, memory=v), "refused") for v in ("lots", -1, True, [])),
         *(Case(f"factorize, n_jobs={v!r}", lambda v=v: factorize(X, 3, n_jobs=v), "refused") for v in ("two", 0, 1.5, [])),
         *(Case(f"--memory {v!r}", in_folder(partial(command, "--memory", v)), "right") for v in ("2GB ", "0", "-1", "1e400", "lots", "", "100MB", "2 TB")),
-        *(Case(f"--jobs {v!r}", in_folder(partial(command, "--jobs", v)), "right") for v in ("0", "-1", "-99", "1.5", "many", "", "99999999999999999999")),
+        *(Case(f"--n-jobs {v!r}", in_folder(partial(command, "--n-jobs", v)), "right") for v in ("0", "-1", "-99", "1.5", "many", "", "99999999999999999999")),
         Case("inside another budget", nested, "right"),
         Case("after an error", after_an_error, "right"),
         Case("a budget on the Dask path", partial(with_resources, chunked(), memory="2GB"), "right"),

@@ -7,10 +7,16 @@ from typing import Annotated
 
 import typer
 
-from provenmf.cli import options, topics
-from provenmf.cli.progress import reading
+from provenmf.cli import options
+from provenmf.cli.analysis import naming
+from provenmf.cli.messages import say
+from provenmf.cli.target import check_output
+from provenmf.cli.topics import n_processes, read_stop_words
+from provenmf.errors import printable
+from provenmf.io.files import existing, without_compression
+from provenmf.progress import Progress
 
-TEXTS = (".jsonl", ".ndjson")
+TEXTS = (".jsonl", ".ndjson", ".json")
 
 
 def convert(
@@ -18,8 +24,8 @@ def convert(
         Path,
         typer.Argument(
             metavar="IN",
-            help="Matrix: mtx, csv, tsv, txt, h5ad, npz, npy, mat, parquet. Texts: jsonl or a "
-            "folder; with --texts also txt, csv, tsv, parquet.",
+            help="Matrix: mtx, csv, tsv, txt, h5ad, npz, npy, mat, parquet. Texts: json, jsonl or "
+            "a folder; with --texts also txt, csv, tsv, parquet.",
         ),
     ],
     output: Annotated[
@@ -31,15 +37,12 @@ def convert(
         typer.Option("--texts", metavar="", help="IN holds texts; count their words."),
     ] = False,
     field: options.Field = "text",
-    encoding: topics.Encoding = "utf-8",
-    min_documents: topics.MinDocuments = 2,
-    max_share: topics.MaxShare = 0.5,
-    max_words: topics.MaxWords = None,
-    stop_words: topics.StopWords = "english",
-    skip_unreadable: topics.SkipUnreadable = False,
+    encoding: options.Encoding = "utf-8",
+    min_documents: options.MinDocuments = 2,
+    max_share: options.MaxShare = 0.5,
+    stop_words: options.StopWords = "english",
+    skip_unreadable: options.SkipUnreadable = False,
     mail: options.Mail = False,
-    jobs: options.TextJobs = None,
-    force: options.Force = False,
 ) -> None:
     """Convert a matrix or texts to a file that fit and topics can read block by block.
 
@@ -55,17 +58,9 @@ def convert(
       provenmf convert table.csv.gz table.npy
       provenmf convert posts.jsonl.xz posts.npz --field body
     """
-    from provenmf.errors import InvalidInput
-    from provenmf.io.convert import check_convertible
-    from provenmf.io.convert import convert as convert_matrix
-    from provenmf.io.files import existing, without_compression
-    from provenmf.io.output import check_writable
-
-    check_convertible(existing(data), output)
-    check_writable(output, data)
-    if output.exists() and not force:
-        raise InvalidInput(f"{output} exists: choose another name, or add --force")
-    with reading(data) as progress:
+    data = existing(data)
+    check_output(output, (".npz", ".npy"), "OUT", data)
+    with naming(data), Progress(f"Reading {printable(data.name)}") as progress:
         if texts or data.is_dir() or without_compression(data) in TEXTS:
             from provenmf.applications.topics.texts import write_counts
             from provenmf.io import TextFile
@@ -75,11 +70,12 @@ def convert(
                 output,
                 min_documents=min_documents,
                 max_share=max_share,
-                max_words=max_words,
-                stop_words=topics.read_stop_words(stop_words),
-                n_jobs=options.number_of_jobs(jobs),
+                stop_words=read_stop_words(stop_words),
+                n_jobs=n_processes(),
                 progress=progress.documents,
             )
         else:
+            from provenmf.io.convert import convert as convert_matrix
+
             n_rows, stored = convert_matrix(data, output, key=key)
-    typer.echo(f"{n_rows:,} rows with {stored:,} entries written to {output}")
+    say(f"{n_rows:,} rows with {stored:,} entries written to {output}")

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from provenmf.cli import options
-from provenmf.cli.outcome import console, show, with_origin
+from provenmf.cli.messages import say, say_wrapped
+from provenmf.cli.outcome import show, with_origin, write_report
 from provenmf.cli.target import make_folder, numbered
 from provenmf.progress import Progress
 
 if TYPE_CHECKING:
-    from provenmf.results import Answer, Factorization
+    from provenmf.results import Answer
 
 FOLDER = Path("demo-result")
 
@@ -30,7 +31,6 @@ def demo(
             help="Folder for results and reports. Default: demo-result, numbered if it exists.",
         ),
     ] = None,
-    force: options.Force = False,
 ) -> None:
     """Find topics, communities and parts in data that need no download.
 
@@ -44,38 +44,36 @@ def demo(
       provenmf demo
       provenmf demo --output my-demo
     """
-    output = numbered(FOLDER) if output is None and not force else output or FOLDER
-    make_folder(output, "--output", force=force)
+    if output is None:
+        output = FOLDER if options.shared().force else numbered(FOLDER)
+    make_folder(output, "--output")
     jobs: dict[str, tuple[str, Callable[[Progress], Answer]]] = {
         "topics": ("Topics of the docstrings of Python's standard library", _topics),
         "communities": ("Overlapping communities of a generated network", _communities),
         "parts": ("Parts of handwritten digits", _parts),
     }
-    screen = console()
+    pages = 0
     for name, (title, job) in jobs.items():
-        screen.rule(title, align="left", characters="-")
+        say(f"--- {title}")
         started = time.perf_counter()
         with Progress(title) as progress:
-            result = job(progress)
-        show(result, screen)
-        files = _write(result, output / name, title)
+            result = with_origin(job(progress))
+        show(result)
+        files = [output / f"{name}.npz", output / f"{name}.html"]
+        result.save(files[0])
+        if write_report(result, files[1], title):
+            pages += 1
+        else:
+            files.pop()
         seconds = time.perf_counter() - started
-        screen.print(f"Took {seconds:.1f} s. Wrote {' and '.join(map(str, files))}.", markup=False)
-        screen.print()
-    screen.print("Open the .html files in a browser; they work offline.")
-
-
-def _write(result: Factorization | Answer, stem: Path, title: str) -> list[Path]:
-    from provenmf.report import write
-
-    result = with_origin(result)
-    result.save(stem.with_suffix(".npz"))
-    write(result, stem.with_suffix(".html"), title=title)
-    return [stem.with_suffix(".npz"), stem.with_suffix(".html")]
+        say_wrapped(f"Took {seconds:.1f} s. Wrote {' and '.join(map(str, files))}.")
+        say("")
+    if pages:
+        say("Open the .html files in a browser; they work offline.")
 
 
 def _topics(progress: Progress) -> Answer:
-    from provenmf.applications import count_words, find_topics
+    from provenmf.applications.topics import count_words, find_topics
     from provenmf.datasets.real import standard_library_docstrings
     from provenmf.io import Corpus
 
@@ -86,7 +84,7 @@ def _topics(progress: Progress) -> Answer:
 
 
 def _communities(progress: Progress) -> Answer:
-    from provenmf.applications import find_communities
+    from provenmf.applications.communities import find_communities
     from provenmf.datasets.networks import mixed_membership_network
 
     network = mixed_membership_network(random_state=0)
@@ -95,7 +93,7 @@ def _communities(progress: Progress) -> Answer:
 
 
 def _parts(progress: Progress) -> Answer:
-    from provenmf.applications import find_parts
+    from provenmf.applications.parts import find_parts
     from provenmf.datasets.real import digits
 
     images, _ = digits()

@@ -1,4 +1,4 @@
-"""`provenmf fit`: factorize any matrix file."""
+"""`provenmf fit`, `rank` and `diagnose`: any matrix, and what to know before a fit."""
 
 from __future__ import annotations
 
@@ -9,44 +9,38 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from provenmf.cli import options
-from provenmf.cli.outcome import finish
-from provenmf.cli.progress import fitting, reading
-from provenmf.cli.target import plan
+from provenmf.cli.analysis import Analysis, naming
+from provenmf.cli.messages import say, text_width
+from provenmf.cli.outcome import origin_of
+from provenmf.cli.target import PAGE_ENDINGS, check_output
+from provenmf.errors import InvalidInput, printable
+from provenmf.io.files import existing
+from provenmf.progress import Progress
 
 if TYPE_CHECKING:
+    from provenmf import RankChoice
     from provenmf.io import Table
     from provenmf.results import Factorization
 
+LONGEST_RANK = 6  # digits
+
 
 def fit(
-    data: Annotated[
-        Path, typer.Argument(help="Matrix: npy, npz, csv, tsv, mtx, mat, parquet, h5ad.")
-    ],
-    rank: options.Rank = None,
-    method: options.AnyMethod = "auto",
+    data: options.Matrix,
+    n_components: Annotated[int | None, options.number_of("components")] = None,
+    method: Annotated[str, options.method_of("auto")] = "auto",
     output: options.Output = None,
+    tables: options.Tables = None,
     key: options.Key = None,
     transpose: options.Transpose = False,
-    known: Annotated[
+    fixed_components: Annotated[
         Path | None,
         typer.Option(
-            "--known",
+            "--fixed-components",
             metavar="FILE",
             help="Known components, one per row. They stay fixed (hals and anls only).",
         ),
     ] = None,
-    max_iter: options.MaxIter = None,
-    seed: options.Seed = 0,
-    checkpoint: options.CheckpointFolder = None,
-    checkpoint_seconds: options.CheckpointSeconds = 30.0,
-    memory: options.Memory = None,
-    jobs: options.Jobs = None,
-    no_certify: options.NoCertify = False,
-    no_report: options.NoReport = False,
-    csv: options.Csv = None,
-    frame: options.Frame = None,
-    force: options.Force = False,
-    as_json: options.Json = False,
 ) -> None:
     """Factorize any matrix: rows are data points, X ≈ weights × components.
 
@@ -65,37 +59,27 @@ def fit(
       provenmf fit spectra.mat --key Y --transpose -k 3 --method spa
       provenmf fit big.npy -k 20 --method spa --no-report --json
     """
-    from provenmf import Checkpoint, factorize, resources
+    analysis = Analysis("fit", locals(), fixed_components)
+    from provenmf import factorize
     from provenmf.data import Blocks
-    from provenmf.io import read_table
+    from provenmf.io import read_matrix
     from provenmf.methods import estimator_class
 
-    target = plan(output, data, with_report=not no_report, tables=csv, frames=frame, force=force)
     missing = method == "auto" or estimator_class(method).traits.missing_values
-    with reading(data), resources(memory=memory):  # the size of blocks follows from it
+    with analysis.reading():  # the size of blocks follows from the memory budget
         table = read_data(data, key=key, transpose=transpose, missing=missing)
-        more = {} if known is None else {"fixed_components": read_table(known).matrix}
-    with fitting(data, method, rank, max_iter) as fit:
+        known: dict[str, Any] = {}
+        if fixed_components is not None:
+            known["fixed_components"] = read_matrix(fixed_components)
+    with analysis.fitting(method, n_components) as more:
         if isinstance(table.matrix, Blocks):
-            table.matrix.progress = fit.progress.rows_read
-        result = factorize(
-            table.matrix,
-            rank,
-            method=method,
-            random_state=seed,
-            certify=not no_certify,
-            checkpoint=Checkpoint(checkpoint, checkpoint_seconds) if checkpoint else None,
-            memory=memory,
-            n_jobs=jobs,
-            **more,
-            **fit.options,
-        )
-    result = described(result, table, transposed=transpose)
-    finish(result, target, as_json=as_json)
+            table.matrix.progress = analysis.progress.rows_read
+        result = factorize(table.matrix, n_components, method=method, **known, **more)
+    analysis.finish(described(result, table, transposed=transpose))
 
 
 def described(result: Factorization, table: Table, *, transposed: bool) -> Factorization:
-    """The result with the names of the table, and a hint if its columns may be the data points."""
+    """Return the result with the names of the table, and a hint if columns may be data points."""
     from provenmf.advice.diagnose import turned_note
 
     names: dict[str, Any] = table.names
@@ -107,7 +91,7 @@ def described(result: Factorization, table: Table, *, transposed: bool) -> Facto
 def read_data(
     path: Path, *, key: str | None = None, transpose: bool = False, missing: bool = False
 ) -> Table:
-    """A matrix from a file; .npy and sparse rows in .npz stay on disk and are seen as blocks.
+    """Read a matrix; .npy and sparse rows in .npz stay on disk and are seen as blocks.
 
     With `missing`, empty cells of a table are NaN.
     """
@@ -115,10 +99,155 @@ def read_data(
     from provenmf.io import Table, read_table
     from provenmf.io.sparse_rows import open_sparse_rows
 
-    ending = path.suffix.lower() if path.is_file() and not transpose else ""
-    if ending == ".npy":
-        return Table(as_blocks(path))
-    if ending == ".npz" and key is None and (rows := open_sparse_rows(path)) is not None:
-        return Table(as_blocks(path), *rows.names())
-    table = read_table(path, key, missing=missing)
-    return table.transposed if transpose else table
+    with naming(path):
+        ending = path.suffix.lower() if path.is_file() and not transpose else ""
+        if ending == ".npy":
+            return Table(as_blocks(path))
+        if ending == ".npz" and key is None and (rows := open_sparse_rows(path)) is not None:
+            return Table(as_blocks(path), *rows.names())
+        table = read_table(path, key, missing=missing)
+        return table.transposed if transpose else table
+
+
+def diagnose(
+    data: options.Matrix,
+    n_components: Annotated[int | None, options.number_of("components")] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option("--methods", metavar="NAMES", help="Methods to try, separated by commas."),
+    ] = None,
+    key: options.Key = None,
+    transpose: options.Transpose = False,
+) -> None:
+    """Show how many components the data support, and which method is backed by its theory.
+
+    It tries every method, so it takes as long as all of them together.
+
+    \b
+    Examples:
+      provenmf diagnose table.csv
+      provenmf diagnose counts.npz -k 10 --methods spa,merit
+    """
+    data = existing(data)
+    names = None if methods is None else methods.replace(",", " ").split()
+    for name in names or ():
+        options.known_method(name)
+    from provenmf.advice.diagnose import advised_methods
+    from provenmf.advice.diagnose import diagnose as diagnose_matrix
+    from provenmf.io.records import strict_json
+
+    with Progress(f"Reading {printable(data.name)}"):
+        matrix = read_data(data, key=key, transpose=transpose).matrix
+    tried = ", ".join(names or advised_methods())
+    with naming(data), Progress(f"Trying {tried} on {printable(data.name)}"):
+        diagnosis = diagnose_matrix(matrix, n_components, methods=names)
+    as_json = options.shared().json
+    say(strict_json(diagnosis.to_dict()) if as_json else diagnosis.text(text_width()))
+
+
+def rank(
+    data: options.Matrix,
+    ranks: Annotated[
+        str | None,
+        typer.Option(
+            "--ranks", metavar="LIST", help="Numbers to compare: 2-12, or 3,5,8. Default: 1-10."
+        ),
+    ] = None,
+    repeats: Annotated[
+        int,
+        typer.Option(
+            "--repeats", metavar="N", help="Fits to random subsets of the rows, for each number."
+        ),
+    ] = 6,
+    key: options.Key = None,
+    transpose: options.Transpose = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Also write the table and the charts to a page (.html).",
+        ),
+    ] = None,
+) -> None:
+    """Show the evidence for each number of components, and the range it supports.
+
+    For each number: the error of a fit and the least possible error, the error
+    on held-out entries, and whether fits to random subsets of the rows find the
+    same components again. Singular values are compared with noise.
+    Large data are judged on a sample. Empty cells of a table are missing entries.
+
+    \b
+    Examples:
+      provenmf rank table.csv
+      provenmf rank counts.npz --ranks 2-20 -o counts-rank.html
+      provenmf rank spectra.mat --key Y --transpose --json
+    """  # fmt: skip
+    data, shared = existing(data), options.shared()
+    numbers = None if ranks is None else parse_ranks(ranks)
+    if output is not None:
+        check_output(output, PAGE_ENDINGS, "--output", data)
+    from provenmf import choose_rank
+    from provenmf.io.records import strict_json
+
+    with Progress(f"Reading {printable(data.name)}"):
+        matrix = read_data(data, key=key, transpose=transpose, missing=True).matrix
+    title = f"Comparing numbers of components of {printable(data.name)}"
+    with naming(data), Progress(title) as progress:
+
+        def done(finished: int, total: int) -> None:
+            progress.steps = total
+            progress.reach(finished)
+
+        found = choose_rank(
+            matrix, numbers, repeats=repeats, random_state=shared.random_state, progress=done
+        )
+    if output is not None:
+        write_page(found, data, output)
+    say(strict_json(found.to_dict()) if shared.json else found.text(text_width()))
+    if output is not None and not shared.json:
+        say(f"Page written to {output}")
+
+
+def parse_ranks(text: str) -> list[int]:
+    """Return numbers from "2-12" or "3,5,8" or both."""
+    numbers: list[int] = []
+    for part in text.replace(" ", "").split(","):
+        low, _, high = part.partition("-")
+        if not low.isdecimal() or (high and not high.isdecimal()):
+            raise InvalidInput(f"--ranks {text} is not a list of numbers: write 2-12 or 3,5,8")
+        if max(len(low), len(high)) > LONGEST_RANK:
+            raise InvalidInput(f"--ranks {text} has numbers that are too large: use smaller ones")
+        numbers += range(int(low), int(high or low) + 1)
+    return numbers
+
+
+def write_page(found: RankChoice, data: Path, path: Path) -> None:
+    """Write the table and the curves as one HTML file."""
+    from provenmf import __version__
+    from provenmf.io import write_aside
+    from provenmf.report.elements import Chart, Element, Paragraph, Tab, Table
+    from provenmf.report.figures import Lines
+    from provenmf.report.page import Top, origin_rows, page
+
+    said = [
+        (w.name, "-" if w.n_components is None else str(w.n_components), w.reason)
+        for w in found.criteria
+    ]
+    elements: list[Element] = [
+        Table("What each kind of evidence says", ("evidence", "number", "why"), said),
+        *(Paragraph(f"{note}.", "note") for note in found.notes),
+    ]
+    for label, curves in found.curves().items():
+        lines = Lines(curves, "number of components", label, dotted=("floor",))
+        elements.append(Chart(label[:1].upper() + label[1:], lines))
+    table = Table("The evidence for each number", found.header(), found.rows(), unbroken=True)
+    elements.append(table)
+    tone = "note" if found.n_components is None else "good"
+    text = page(
+        f"Number of components of {data.name}",
+        [Tab("rank", "Evidence", elements)],
+        Top(origin_rows(origin_of(data), __version__), verdict=[found.verdict], tone=tone),
+    )
+    write_aside(path, lambda file: file.write(text.encode(errors="replace")))

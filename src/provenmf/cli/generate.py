@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from provenmf.cli import options
-from provenmf.cli.outcome import console
-from provenmf.cli.target import numbered, refuse_overwriting
+from provenmf.cli.messages import say, say_wrapped
+from provenmf.cli.target import check_output, numbered
 from provenmf.errors import InvalidInput
 
-# name -> module and function; the function's docstring is the model
+# Name to module and function; the function's docstring describes the model.
 GENERATORS = {
     "separable": ("provenmf.datasets.separable", "dirichlet_mixtures"),
     "middle-points": ("provenmf.datasets.separable", "middle_points"),
@@ -26,11 +26,11 @@ GENERATORS = {
     "purification": ("provenmf.datasets.purification", "sample_purification"),
     "network": ("provenmf.datasets.networks", "mixed_membership_network"),
 }
-# the options that most generators have, the names they have there, and a default
+# Options that most generators have, the names they have there, and a default.
 SHARED = {
     "rows": (("n_rows", "n_nodes"), 1000),
     "columns": (("n_columns",), 200),
-    "rank": (("n_components", "n_communities"), 10),
+    "n-components": (("n_components", "n_communities"), 10),
 }
 
 
@@ -45,15 +45,11 @@ def generate(
     columns: Annotated[
         int | None, typer.Option("--columns", "-d", metavar="D", min=1, help="Number of features.")
     ] = None,
-    rank: Annotated[
-        int | None, typer.Option("--rank", "-k", metavar="K", min=1, help="Number of components.")
-    ] = None,
+    n_components: Annotated[int | None, options.number_of("components", chosen=False)] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Another parameter of the model."),
     ] = None,
-    seed: options.Seed = 0,
-    force: options.Force = False,
     show_list: Annotated[bool, typer.Option("--list", help="List the models and exit.")] = False,
 ) -> None:
     """Generate data with known components and weights.
@@ -65,12 +61,10 @@ def generate(
     Examples:
       provenmf generate --list
       provenmf generate separable -n 1000 -d 50 -k 8 --set snr=20 -o mixed.npz
-      provenmf fit mixed.npz --key data --rank 8
+      provenmf fit mixed.npz --key data -k 8
       provenmf generate network -n 300 -k 3 -o net.npz
       provenmf communities net.npz -k 3
     """
-    from provenmf.io.output import check_writable
-
     if show_list or model is None:
         _show_models()
         return
@@ -78,15 +72,14 @@ def generate(
         raise InvalidInput(f"model {model!r} is not known: choose one of {', '.join(GENERATORS)}")
     if output is None:
         output = numbered(Path(f"{model}.npz"))
-    elif not force:
-        refuse_overwriting(output)
-    check_writable(output)
-    given = {"rows": rows, "columns": columns, "rank": rank}
+    check_output(output, (".npz",), "--output")
+    seed = options.shared().random_state
+    given = {"rows": rows, "columns": columns, "n-components": n_components}
     function = _function(model)
     arguments = _arguments(model, function, given, settings or [], seed)
     sample = function(**arguments, random_state=seed)
     save_sample(sample, output)
-    typer.echo(f"{model} data written to {output}")
+    say(f"{model} data written to {output}")
 
 
 def _function(model: str) -> Callable[..., Any]:
@@ -100,17 +93,16 @@ def _function(model: str) -> Callable[..., Any]:
 def _show_models() -> None:
     import inspect
 
-    screen = console()
     for model in GENERATORS:
         function = _function(model)
         about = (function.__doc__ or "").strip().partition("\n")[0]
-        screen.print(f"{model}: {about}", markup=False)
+        say_wrapped(f"{model}: {about}")
         others = ", ".join(
             name if p.default is p.empty else f"{name}={p.default!r}"
             for name, p in inspect.signature(function).parameters.items()
             if name != "random_state"
         )
-        screen.print(f"    {others}", markup=False)
+        say_wrapped(f"    {others}", indent="    ")
 
 
 def _arguments(
@@ -120,7 +112,7 @@ def _arguments(
     settings: list[str],
     seed: int,
 ) -> dict[str, Any]:
-    """The options as arguments of the generator; what it does not have is refused."""
+    """Turn the options into arguments of the generator; refuse what it does not have."""
     import inspect
     from ast import literal_eval
 
@@ -129,7 +121,7 @@ def _arguments(
     parameters = inspect.signature(function).parameters
     arguments: dict[str, Any] = {}
     if "components" in parameters:  # a model of the weights only: topics are drawn for it
-        sizes = [given.pop(option) or SHARED[option][1] for option in ("rank", "columns")]
+        sizes = [given.pop(option) or SHARED[option][1] for option in ("n-components", "columns")]
         arguments["components"] = topic_components(*sizes, random_state=seed)
     for option, value in given.items():
         names, default = SHARED[option]
@@ -151,7 +143,7 @@ def _arguments(
 
 
 def save_sample(sample: Any, output: Path) -> None:
-    """All arrays of a sample by name; a network's adjacency as scipy stores it."""
+    """Write all arrays of a sample by name; a network's adjacency as scipy stores it."""
     from dataclasses import fields
 
     import numpy as np

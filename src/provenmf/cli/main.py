@@ -2,40 +2,38 @@
 
 from __future__ import annotations
 
-import io
+import contextvars
 import sys
 import warnings
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
 import typer
 
 from provenmf import __version__
-from provenmf.cli import (
-    certify,
-    communities,
-    convert,
-    demo,
-    diagnose,
-    fit,
-    generate,
-    label,
-    parts,
-    rank,
-    report,
-    reproduce,
-    topics,
-    unmix,
-)
+from provenmf.cli import options
+from provenmf.cli.applications import communities, parts, unmix
+from provenmf.cli.convert import convert
+from provenmf.cli.demo import demo
+from provenmf.cli.fit import diagnose, fit, rank
+from provenmf.cli.generate import generate
+from provenmf.cli.help import PlainCommand, PlainGroup
 from provenmf.cli.messages import (
     OUTSIDE,
+    complain,
     is_misuse,
+    limit_columns,
     misuse_in_one_line,
     one_line,
-    say,
     show_bug,
     show_warning,
+    was_interrupted,
 )
 from provenmf.cli.outcome import INTERRUPTED
-from provenmf.cli.plain import PlainCommand, PlainGroup
+from provenmf.cli.reproduce import reproduce
+from provenmf.cli.saved import certify, label, report
+from provenmf.cli.topics import topics
 
 app = typer.Typer(
     name="provenmf",
@@ -50,99 +48,88 @@ app = typer.Typer(
       provenmf communities edges.txt -k 4            a graph
       provenmf fit table.csv -k 5                    any matrix
       provenmf COMMAND --help                        examples for each command
+
+    The options below may also stand behind a command; its help names those it uses.
     """,
     no_args_is_help=True,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
-def show_version(wanted: bool) -> None:
-    """Print the version and stop."""
-    if wanted:
-        typer.echo(f"provenmf {__version__}")
-        raise typer.Exit()
-
-
 @app.callback()
-def provenmf(
-    version: bool = typer.Option(
-        False, "--version", help="Show the version and exit.", callback=show_version, is_eager=True
-    ),
-    debug: bool = typer.Option(False, "--debug", help="Show the full traceback of an error."),
-    no_limits: bool = typer.Option(
-        False,
-        "--no-limits",
-        help="Also read compressed files that expand to far more than their size.",
-    ),
-) -> None:
-    """Options for every command."""
+@options.with_fields_of(options.Shared)
+def provenmf(shared: options.Shared) -> None:
+    """Remember the options for every command."""
+    options.set_shared(shared)
 
 
-for command in (
-    topics.topics,
-    communities.communities,
-    unmix.unmix,
-    parts.parts,
-    fit.fit,
-    rank.rank,
-    diagnose.diagnose,
-    certify.certify,
-    report.report,
-    label.label,
-    convert.convert,
-    generate.generate,
-    reproduce.reproduce,
-    demo.demo,
-):
-    app.command(command.__name__, cls=PlainCommand)(command)
+def register(command: Callable[..., None], *used: str) -> None:
+    """Add a command that uses these of the shared options, and refuses the others."""
+    name = command.__name__
+    others = ", ".join(f"--{option.replace('_', '-')}" for option in used)
+
+    @wraps(command)
+    def checked(**arguments: Any) -> None:
+        options.check_used(name, used)
+        command(**arguments)
+
+    epilog = f"Also: {others}. See provenmf --help." if used else None
+    app.command(name, cls=PlainCommand, epilog=epilog)(checked)
 
 
-# Options that may stand in any place.
-ANYWHERE = ("--debug", "--no-limits")
+for analysis in (topics, communities, unmix, parts, fit):
+    register(analysis, *options.ANALYSIS)
+register(rank, "json", "force", "random_state")
+register(diagnose, "json")
+register(certify, "json")
+register(report, "force")
+register(label)
+register(convert, "force", "n_jobs")
+register(generate, "force", "random_state")
+register(reproduce, "json", "force", "random_state")
+register(demo, "force")
 
 
 def all_options() -> frozenset[str]:
-    """Every option of every command."""
+    """Return every option of the program and of its commands."""
     group = typer.main.get_group(app)
-    parameters = [parameter for command in group.commands.values() for parameter in command.params]
+    parameters = [p for command in (group, *group.commands.values()) for p in command.params]
     return frozenset(name for found in parameters for name in (*found.opts, *found.secondary_opts))
 
 
-def print_anything() -> None:
-    """Letters that the terminal's encoding lacks are shown by their number, not refused."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
 def main() -> None:
-    """Entry point: errors about input end with one line and exit code 2, bugs with code 1."""
-    print_anything()
-    arguments = [argument for argument in sys.argv[1:] if argument not in ANYWHERE]
-    debug = "--debug" in sys.argv[1:]
-    if "--no-limits" in sys.argv[1:]:
-        from provenmf.io.files import unlimited
+    """Run the command that was typed, and end with its exit code.
 
-        unlimited().__enter__()  # for the rest of the program
-    options = all_options()
+    Errors about input end with one line and code 2, bugs with code 1, Ctrl-C with 130.
+    """
+    sys.exit(contextvars.copy_context().run(_exit_code, sys.argv[1:]))
+
+
+def _exit_code(arguments: list[str]) -> int:
+    limit_columns()
+    known = all_options()
     warnings.showwarning = lambda message, category, *where, **more: show_warning(
-        message, category, options
+        message, category, known
     )
     try:
-        code = app(arguments or ["--help"], standalone_mode=False)
-    except OUTSIDE as error:
-        if debug:
-            raise
-        say(f"Error: {one_line(error, options)}")
-        sys.exit(2)
-    except Exception as error:
-        if is_misuse(error):
-            say(f"Error: {misuse_in_one_line(error)}")
-            sys.exit(2)
-        show_bug(error, __version__)
-        sys.exit(1)
+        with options.limits_of(arguments):
+            code = app(arguments or ["--help"], prog_name="provenmf", standalone_mode=False)
+    except (Exception, KeyboardInterrupt) as error:
+        if was_interrupted(error):
+            code = INTERRUPTED
+        elif is_misuse(error):
+            complain(f"Error: {misuse_in_one_line(error)}")
+            return 2
+        elif isinstance(error, OUTSIDE):
+            if "--debug" in arguments:
+                raise
+            complain(f"Error: {one_line(error, known)}")
+            return 2
+        else:
+            show_bug(error, __version__)
+            return 1
     if code == INTERRUPTED:
-        say("Interrupted before there was an answer; nothing was written.")
-    sys.exit(code if isinstance(code, int) else 0)
+        complain("Interrupted before there was an answer; nothing was written.")
+    return code if isinstance(code, int) else 0

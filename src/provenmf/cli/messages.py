@@ -1,48 +1,110 @@
-"""What the command line says about errors and warnings: their fields, with options for arguments.
+"""The one door for everything that the command line says.
 
-An error about the input is one line. Anything that is not an error of provenmf's own, of the
-machine's memory or of its files is a bug, and is shown as one.
+Nothing in a text can steer the terminal, a reader that has gone away is no error, and arguments of
+the library are named as the options that were typed. An error about the input is one line; anything
+that is not an error of provenmf's own, of the machine's memory or of its files is a bug, and is
+shown as one.
 """
 
 from __future__ import annotations
 
-import contextlib
+import errno
+import io
+import os
+import shutil
+import sys
 import traceback
-from collections.abc import Container
+from collections.abc import Container, Iterator
+from textwrap import wrap
 from typing import Any
 
-import typer
+from provenmf.errors import Message, Naming, ProvenmfError, printable, shortened
 
-from provenmf.errors import Message, Naming, ProvenmfError
-
-# Arguments of the library that have another name on the command line.
-RENAMED = {
-    "n_components": "--rank",
-    "n_topics": "--rank",
-    "n_communities": "--rank",
-    "n_endmembers": "--rank",
-    "n_parts": "--rank",
-    "random_state": "--seed",
-    "fixed_components": "--known",
-    "n_jobs": "--jobs",
-}
 # Errors that have their cause outside the program.
 OUTSIDE = (ProvenmfError, OSError, MemoryError)
+NARROWEST, WIDEST, READABLE = 20, 200, 80
+# The number of components has a name in each application, and -k on the command line.
+NUMBERS = ("n_components", "n_topics", "n_communities", "n_endmembers", "n_parts")
 
 
-def say(text: str) -> None:
+class _Patient(io.FileIO):
+    """A standard stream whose reader may go away: what it does not take is dropped."""
+
+    gone = False
+
+    def write(self, content: Any) -> int:
+        """Write, or drop what nobody reads; a full disk is told once."""
+        if self.gone:
+            return len(content)
+        try:
+            return super().write(content) or 0
+        except OSError as error:
+            self.gone = True
+            if error.errno in (errno.EPIPE, errno.EBADF):
+                return len(content)
+            raise
+
+
+def open_streams() -> None:
+    """Prepare standard output and error: patient, and with every letter, if only by its number."""
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        stream = getattr(sys, name)
+        if type(stream) is io.TextIOWrapper:
+            raw = io.BufferedWriter(_Patient(number, "w", closefd=False))
+            patient = io.TextIOWrapper(
+                raw, stream.encoding, "backslashreplace", line_buffering=True, write_through=True
+            )
+            setattr(sys, name, patient)
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def limit_columns() -> None:
+    """Ignore a width of the terminal that no terminal has; libraries fail on it."""
+    told = os.environ.get("COLUMNS", "")
+    if not told.isdecimal() or int(told) == 0:
+        os.environ.pop("COLUMNS", None)
+    else:
+        os.environ["COLUMNS"] = str(min(max(int(told), NARROWEST), WIDEST))
+
+
+def text_width() -> int:
+    """Return the columns for tables and sentences: no lines that tire the eye."""
+    return min(shutil.get_terminal_size().columns, READABLE)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print a text as it is, without what could steer the terminal."""
+    print(printable(text), file=sys.stderr if err else sys.stdout, flush=True)
+
+
+def say_wrapped(text: str, *, indent: str = "") -> None:
+    """Print a sentence in lines of the terminal's width."""
+    lines = wrap(
+        printable(text),
+        max(text_width(), NARROWEST),
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    say("\n".join(lines))
+
+
+def complain(text: str) -> None:
     """Write to standard error, if it takes it; the exit code tells, too."""
-    with contextlib.suppress(OSError):
-        typer.echo(text, err=True)
+    try:
+        say(text, err=True)
+    except OSError:
+        return
 
 
 def as_typed(options: Container[str]) -> Naming:
     """Name arguments as options where there is such an option: `field='a'` is `--field 'a'`."""
 
     def name(argument: str, value: str | None) -> str:
-        option = RENAMED.get(argument, f"--{argument.replace('_', '-')}")
+        option = "-k" if argument in NUMBERS else f"--{argument.replace('_', '-')}"
         if option not in options:
-            return argument if value is None else f"{argument}={value}"
+            return argument if value is None else f"{argument}={value} in Python"
         return {
             None: option,
             "None": f"{option} (left out)",
@@ -54,15 +116,26 @@ def as_typed(options: Container[str]) -> Naming:
 
 
 def one_line(error: BaseException, options: Container[str]) -> str:
-    """The message of an error without the explanations that follow in further lines."""
+    """Return the message of an error without the explanations that follow in further lines."""
     if isinstance(error, MemoryError):
         return f"not enough memory ({error}): use fewer columns, or a matrix on disk (.npy)"
     text = error.sentence(as_typed(options)) if isinstance(error, Message) else str(error)
-    return (text.strip() or type(error).__name__).splitlines()[0]
+    return shortened((text.strip() or type(error).__name__).splitlines()[0])
+
+
+def was_interrupted(error: BaseException) -> bool:
+    """Tell whether an error began as Ctrl-C, as when a library was being imported."""
+    return any(isinstance(e, KeyboardInterrupt) for e in _causes(error))
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def is_misuse(error: BaseException) -> bool:
-    """An unknown option or command, a missing argument, a value of another type.
+    """Recognize an unknown option or command, a missing argument, a value of another type.
 
     typer has its own copy of click's errors since 0.20 or so: they are known by what they can do.
     """
@@ -70,23 +143,23 @@ def is_misuse(error: BaseException) -> bool:
 
 
 def misuse_in_one_line(error: Any) -> str:
-    """What is wrong with the command, and which help to read."""
+    """Say what is wrong with the command, and which help to read."""
     text = " ".join(str(error.format_message()).split()).rstrip(".")
     context = getattr(error, "ctx", None)
-    return f"{text}: see {context.command_path if context else 'provenmf'} --help"
+    return f"{shortened(text)}: see {context.command_path if context else 'provenmf'} --help"
 
 
 def show_warning(message: Warning | str, category: type[Warning], options: Container[str]) -> None:
-    """Warnings as one line each; the outcome itself says why a method stopped."""
+    """Show warnings as one line each; the outcome itself says why a method stopped."""
     if issubclass(category, UserWarning) and category.__name__ != "ConvergenceWarning":
         warning = message if isinstance(message, Warning) else Warning(message)
-        say(f"Warning: {one_line(warning, options)}")
+        complain(f"Warning: {one_line(warning, options)}")
 
 
 def show_bug(error: BaseException, version: str) -> None:
-    """The traceback, and what to do with it."""
-    say("".join(traceback.format_exception(error)))
-    say(
+    """Show the traceback, and what to do with it."""
+    complain("".join(traceback.format_exception(error)))
+    complain(
         f"This is a bug in provenmf {version}, not a mistake of yours. Please report it to its "
         "developers:\nthe lines above, the command you typed, and the data if you may share them."
     )

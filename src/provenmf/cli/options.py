@@ -1,170 +1,264 @@
-"""Options that several commands share."""
+"""Options of the commands, each defined once.
+
+Options that several analyses share belong to the program and may stand in any place; a command
+refuses those that it does not use. The rest are types for the parameters of the commands, named as
+the arguments of the functions in Python.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer import Option
 
-from provenmf.budget import available_threads, threads_of
+from provenmf import __version__
 from provenmf.errors import InvalidInput
+from provenmf.io.files import unlimited
 from provenmf.methods import CATALOGUE
 
 
+def show_version(wanted: bool) -> None:
+    """Print the version and stop."""
+    if wanted:
+        typer.echo(f"provenmf {__version__}")
+        raise typer.Exit()
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The options of the program; a command names those that it uses."""
+
+    json: Annotated[bool, Option("--json", help="Print the result as JSON.")] = False
+    force: Annotated[bool, Option("--force", help="Overwrite existing output files.")] = False
+    no_report: Annotated[bool, Option("--no-report", help="Do not write the HTML report.")] = False
+    no_certify: Annotated[bool, Option("--no-certify", help="Do not compute the certificate.")] = (
+        False
+    )
+    random_state: Annotated[
+        int, Option("--random-state", min=0, metavar="NUMBER", help="Random seed.")
+    ] = 0
+    max_iter: Annotated[
+        int | None, Option("--max-iter", metavar="N", help="Maximum number of iterations.")
+    ] = None
+    checkpoint: Annotated[
+        Path | None,
+        Option(
+            "--checkpoint",
+            metavar="DIR",
+            help="Save the state to DIR; running the same command again resumes from there.",
+        ),
+    ] = None
+    checkpoint_seconds: Annotated[
+        float, Option("--checkpoint-seconds", metavar="S", help="Seconds between checkpoints.")
+    ] = 30.0
+    memory: Annotated[
+        str | None,
+        Option(
+            "--memory",
+            metavar="SIZE",
+            help="Memory budget, such as 2GB. A fit that needs more is refused before it starts.",
+        ),
+    ] = None
+    n_jobs: Annotated[
+        int | None,
+        Option(
+            "--n-jobs",
+            metavar="N",
+            help="Threads, and processes that count words. Default: one per core (-1).",
+        ),
+    ] = None
+    no_limits: Annotated[
+        bool,
+        Option(
+            "--no-limits",
+            help="Also read compressed files that expand to far more than their size.",
+        ),
+    ] = False
+    debug: Annotated[bool, Option("--debug", help="Show the full traceback of an error.")] = False
+    version: Annotated[
+        bool,
+        Option(
+            "--version", help="Show the version and exit.", callback=show_version, is_eager=True
+        ),
+    ] = False
+
+
+_present: ContextVar[Shared] = ContextVar("provenmf_shared", default=Shared())  # noqa: B039
+# Every command understands these; an analysis understands all.
+ALWAYS = ("no_limits", "debug", "version")
+ANALYSIS = tuple(part.name for part in fields(Shared) if part.name not in ALWAYS)
+
+
+def with_fields_of(kind: type[Any]) -> Callable[[Callable[[Any], None]], Callable[..., None]]:
+    """Let a function that takes a record look like one that takes its fields, for typer."""
+
+    def decorate(function: Callable[[Any], None]) -> Callable[..., None]:
+        def flat(**given: Any) -> None:
+            function(kind(**given))
+
+        hints = get_type_hints(kind, include_extras=True)
+        signature = inspect.signature(kind)
+        parameters = [p.replace(annotation=hints[n]) for n, p in signature.parameters.items()]
+        flat.__doc__, flat.__annotations__ = function.__doc__, hints
+        flat.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return flat
+
+    return decorate
+
+
+def limits_of(arguments: list[str]) -> AbstractContextManager[None]:
+    """Lift the limits on files for a command that asks for it."""
+    return unlimited() if "--no-limits" in arguments else nullcontext()
+
+
+def set_shared(options: Shared) -> None:
+    """Remember the shared options of the command that begins."""
+    _present.set(options)
+
+
+def shared() -> Shared:
+    """Return the shared options of the present command."""
+    return _present.get()
+
+
+def check_used(command: str, used: tuple[str, ...]) -> None:
+    """Refuse a shared option that the command would ignore."""
+    for part in fields(Shared):
+        if part.name not in (*used, *ALWAYS) and getattr(shared(), part.name) != part.default:
+            raise InvalidInput(f"{command} has no --{part.name.replace('_', '-')}: leave it out")
+
+
 def at_least_one(number: int | None) -> int | None:
-    """A number of components that there can be."""
+    """Refuse a number of components that there cannot be."""
     if number is not None and number < 1:
-        raise InvalidInput("must be at least 1", argument="n_components", value=number)
+        raise InvalidInput(f"-k {number} must be at least 1")
     return number
 
 
-Rank = Annotated[
-    int | None,
-    typer.Option(
-        "--rank",
-        "-k",
-        metavar="K",
-        callback=at_least_one,
-        help="Number of components. If omitted, chosen if the data are clear about it.",
-    ),
-]
-KnownRank = Annotated[
-    int,
-    typer.Option("--rank", "-k", metavar="K", callback=at_least_one, help="Number of components."),
-]
-Method = Annotated[
-    str, typer.Option("--method", "-m", metavar="NAME", help=f"One of {', '.join(CATALOGUE)}.")
-]
-AnyMethod = Annotated[
-    str,
-    typer.Option("--method", "-m", metavar="NAME", help=f"One of auto, {', '.join(CATALOGUE)}."),
-]
+def number_of(what: str, *, chosen: bool = True) -> typer.models.OptionInfo:
+    """Return the option -k under the name that the number has in Python."""
+    told = " If omitted, chosen from the data." if chosen else ""
+    option: typer.models.OptionInfo = Option(
+        f"--n-{what}", "-k", metavar="K", callback=at_least_one, help=f"Number of {what}.{told}"
+    )
+    return option
+
+
+def known_method(name: str) -> str:
+    """Refuse an unknown method before any library is loaded."""
+    if name not in (*CATALOGUE, "auto", "spoc", "geo_nmf"):
+        known = ", ".join(CATALOGUE)
+        raise InvalidInput(f"--method {name} is not known: choose one of {known}")
+    return name
+
+
+def method_of(*extra: str) -> typer.models.OptionInfo:
+    """Return the option --method for the methods of the catalogue and some more."""
+    names = f"One of {', '.join((*extra, *CATALOGUE))}."
+    option: typer.models.OptionInfo = Option(
+        "--method", "-m", metavar="NAME", callback=known_method, help=names
+    )
+    return option
+
+
+Method = Annotated[str, method_of()]
 Output = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--output",
         "-o",
         metavar="FILE",
         help="Result file (.npz). The report gets the same name with .html.",
     ),
 ]
-Force = Annotated[
-    bool, typer.Option("--force", metavar="", help="Overwrite existing output files.")
-]
-Csv = Annotated[
+Tables = Annotated[
     Path | None,
-    typer.Option("--csv", metavar="DIR", help="Also write the result as CSV tables to DIR."),
-]
-Frame = Annotated[
-    Path | None,
-    typer.Option("--frame", metavar="DIR", help="Also write the tables as Parquet files to DIR."),
-]
-NoReport = Annotated[
-    bool, typer.Option("--no-report", metavar="", help="Do not write the HTML report.")
-]
-Json = Annotated[bool, typer.Option("--json", metavar="", help="Print the result as JSON.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, metavar="NUMBER", help="Random seed.")]
-NoCertify = Annotated[
-    bool,
-    typer.Option("--no-certify", metavar="", help="Do not compute the certificate."),
+    Option("--tables", metavar="DIR", help="Also write the result as CSV tables to DIR."),
 ]
 Key = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--key",
         metavar="NAME",
         help="Name of the array, if the file holds several (npz, mat), or of a layer (h5ad).",
     ),
 ]
 Transpose = Annotated[
-    bool, typer.Option("--transpose", metavar="", help="Data points are columns, not rows.")
+    bool, Option("--transpose", metavar="", help="Data points are columns, not rows.")
 ]
 Vocabulary = Annotated[
     Path | None,
-    typer.Option("--vocabulary", metavar="FILE", help="The words of a count matrix, one per line."),
+    Option("--vocabulary", metavar="FILE", help="The words of a count matrix, one per line."),
 ]
 Field = Annotated[
     str,
-    typer.Option(
-        "--field", metavar="NAME", help="Field (jsonl) or column (csv) that holds the text."
-    ),
+    Option("--field", metavar="NAME", help="Field (json) or column (csv) that holds the text."),
 ]
 Mail = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--mail",
         metavar="",
         help="Texts are emails: remove headers, quotations, attachments and signatures.",
     ),
 ]
-MaxIter = Annotated[
-    int | None, typer.Option("--max-iter", metavar="N", help="Maximum number of iterations.")
+Encoding = Annotated[
+    str,
+    Option("--encoding", metavar="NAME", help="Character encoding of the text files."),
 ]
-CheckpointFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--checkpoint",
-        metavar="DIR",
-        help="Save the state to DIR; running the same command again resumes from there.",
-    ),
-]
-CheckpointSeconds = Annotated[
-    float,
-    typer.Option(
-        "--checkpoint-seconds",
-        metavar="S",
-        help="Seconds between checkpoints. 0 saves after every iteration.",
-    ),
-]
-Memory = Annotated[
-    str | None,
-    typer.Option(
-        "--memory",
-        metavar="SIZE",
-        help="Memory budget, such as 2GB. A fit that needs more is refused before it starts.",
-    ),
-]
-Jobs = Annotated[
-    int | None,
-    typer.Option(
-        "--jobs",
-        metavar="N",
-        help="Number of threads. Default: one per core (-1).",
-    ),
-]
-TextJobs = Annotated[
-    int | None,
-    typer.Option(
-        "--jobs",
-        metavar="N",
-        help="Number of cores. Default: all (-1). Texts are counted in this many processes; "
-        "everything else runs in this many threads.",
-    ),
-]
-Resamples = Annotated[
+MinDocuments = Annotated[
     int,
-    typer.Option(
-        "--resamples",
+    Option(
+        "--min-documents", metavar="N", help="Ignore words that occur in fewer than N documents."
+    ),
+]
+MaxShare = Annotated[
+    float,
+    Option(
+        "--max-share",
+        metavar="SHARE",
+        help="Ignore words that occur in more than this share of the documents.",
+    ),
+]
+StopWords = Annotated[
+    str,
+    Option(
+        "--stop-words",
+        metavar="WORDS",
+        help="A language such as english or german, none, or a file with one word per line.",
+    ),
+]
+SkipUnreadable = Annotated[
+    bool,
+    Option("--skip-unreadable", metavar="", help="Skip files in a folder that are not text."),
+]
+NResamples = Annotated[
+    int,
+    Option(
+        "--n-resamples",
         metavar="N",
         help="Compute standard errors from N resamples of the data. 0 means none.",
     ),
 ]
 Shape = Annotated[
-    str | None, typer.Option("--shape", metavar="RxC", help="Size of the image, such as 95x95.")
+    str | None, Option("--shape", metavar="RxC", help="Size of the image, such as 95x95.")
 ]
+Result = Annotated[Path, typer.Argument(help="Result file written by another command.")]
+Matrix = Annotated[Path, typer.Argument(help="Matrix: npy, npz, csv, tsv, mtx, mat, parquet, h5ad")]
 
 
 def parse_shape(text: str | None) -> tuple[int, int] | None:
-    """Rows and columns from "95x95"."""
+    """Return rows and columns from "95x95"."""
     if text is None:
         return None
     sides = text.lower().split("x")
     if len(sides) != 2 or not all(side.strip().isdecimal() and int(side) > 0 for side in sides):
         raise InvalidInput(f"--shape {text} is not rows x columns: write it like 95x95")
     return int(sides[0]), int(sides[1])
-
-
-def number_of_jobs(jobs: int | None) -> int:
-    """Processes to use: those asked for, or one for each core."""
-    return available_threads() if jobs is None else threads_of(jobs)

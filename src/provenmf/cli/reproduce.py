@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from provenmf.cli import options
-from provenmf.cli.outcome import console
+from provenmf.cli.messages import say, say_wrapped
 from provenmf.cli.target import refuse_overwriting
 from provenmf.errors import InvalidInput
 from provenmf.progress import Progress
@@ -41,15 +41,12 @@ def reproduce(
             "--output", "-o", metavar="DIR", help="Folder for figures, tables and verdicts."
         ),
     ] = Path("results"),
-    seed: options.Seed = 0,
-    force: options.Force = False,
     finished: Annotated[
         bool, typer.Option("--finished", help="merit-table2: use only the trials finished so far.")
     ] = False,
     write_docs: Annotated[
         bool, typer.Option("--write-docs", help="Write docs/reproduction.md from the results.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Reproduce the tables and figures of the four papers, and check their claims.
 
@@ -66,8 +63,9 @@ def reproduce(
       provenmf reproduce --all --quick --output results
       provenmf reproduce --write-docs
     """
+    shared = options.shared()
     if show_list:
-        _show_list(output, as_json)
+        _show_list(output, shared.json)
         return
     from provenmf.reproduce.catalogue import experiments
 
@@ -82,11 +80,11 @@ def reproduce(
         raise InvalidInput("name an experiment, or use --list to see them all")
     if data is not None and not data.is_dir():
         raise InvalidInput(f"--data {data} is not a folder: give the one that holds the data sets")
-    if not (force or finished):
+    if not finished:
         for name in wanted:
             refuse_overwriting(output / f"{name}.json")
     for name in wanted:
-        _run(available[name], quick, data, seed, output, finished, as_json)
+        _run(available[name], quick, data, output, finished)
     if write_docs:
         _write_docs(output)
 
@@ -95,14 +93,13 @@ def _run(
     experiment: Experiment,
     quick: bool,
     data: Path | None,
-    seed: int,
     output: Path,
     finished: bool,
-    as_json: bool,
 ) -> None:
     from provenmf.reproduce.claims import Settings
     from provenmf.reproduce.results import Result, write_result
 
+    seed = options.shared().random_state
     started = time.perf_counter()
     with Progress(experiment.name, steps=1) as progress:
         keep = None if quick else output
@@ -110,29 +107,25 @@ def _run(
         measured = experiment.measure(settings)
     result = Result(experiment, measured, quick, seed, time.perf_counter() - started)
     files = write_result(result, output)
-    if as_json:
+    if options.shared().json:
         from provenmf.io.records import strict_json
 
-        typer.echo(strict_json(result.to_dict()))
+        say(strict_json(result.to_dict()))
         return
-    screen = console()
-    screen.print(f"{experiment.name}: {experiment.title} ({experiment.paper})", markup=False)
+    say_wrapped(f"{experiment.name}: {experiment.title} ({experiment.paper})", indent="    ")
     for judgement in result.judgements:
         clause = judgement.clause
         found = "" if judgement.value is None else f" {judgement.value:.4g}"
-        screen.print(
-            f"  {judgement.decision}: {clause.states} [{clause.quantity}:{found}, "
-            f"wanted {clause.wanted}]",
-            markup=False,
-        )
-    screen.print(f"  Verdict: {result.verdict}", markup=False)
+        wanted = f"[{clause.quantity}:{found}, wanted {clause.wanted}]"
+        say_wrapped(f"  {judgement.decision}: {clause.states} {wanted}", indent="    ")
+    say_wrapped(f"  Verdict: {result.verdict}", indent="    ")
     endings = ", ".join(sorted({path.suffix for path in files}))
     written = f"{len(files)} files ({endings}) written to {output}"
-    screen.print(f"  {result.seconds:.1f} s; {written}", markup=False)
+    say_wrapped(f"  {result.seconds:.1f} s; {written}", indent="    ")
 
 
 def _show_list(output: Path, as_json: bool) -> None:
-    """The catalogue alone: no experiment is imported."""
+    """List the catalogue; no experiment is imported."""
     from provenmf.reproduce.catalogue import listing
     from provenmf.reproduce.results import read_record, read_results
 
@@ -140,17 +133,10 @@ def _show_list(output: Path, as_json: bool) -> None:
     if as_json:
         from provenmf.io.records import strict_json
 
-        typer.echo(strict_json([vars(row) for row in rows]))
+        say(strict_json([vars(row) for row in rows]))
         return
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("name", "paper", "what", "status"):
-        table.add_column(title, overflow="fold", no_wrap=title == "name")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in (row.name, row.paper, row.title, row.status)))
-    console().print(table)
+        say_wrapped(f"{row.name} ({row.paper}): {row.title} [{row.status}]", indent="    ")
 
 
 def _write_docs(output: Path) -> None:
@@ -179,4 +165,4 @@ def _write_docs(output: Path) -> None:
         if not path.parent.is_dir():
             raise InvalidInput(f"there is no folder {path.parent} here: run it in the repository")
         write_text(path, text)
-        typer.echo(f"Written: {path}")
+        say(f"Written: {path}")

@@ -1,13 +1,33 @@
-"""Read matrices, corpora, graphs, cubes and images; save and load a Factorization."""
+"""Read matrices, corpora, graphs, cubes and images; save and load results.
 
-from provenmf.io.cubes import Cube, read_cube
-from provenmf.io.files import unlimited
-from provenmf.io.graphs import Graph, as_graph, read_graph
-from provenmf.io.images import Images, read_images
-from provenmf.io.matrices import Table, read_matrix, read_table
-from provenmf.io.output import write_aside
-from provenmf.io.records import load, save
-from provenmf.io.texts import Corpus, Counts, TextFile, read_counts, read_texts
+Names are resolved when first used: a mistake in a command is told before the libraries load.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from provenmf.io.cubes import Cube, read_cube
+    from provenmf.io.files import unlimited
+    from provenmf.io.graphs import Graph, as_graph, read_graph
+    from provenmf.io.images import Images, read_images
+    from provenmf.io.matrices import Table, read_matrix, read_table
+    from provenmf.io.output import write_aside
+    from provenmf.io.records import load, save
+    from provenmf.io.texts import Corpus, Counts, TextFile, read_counts, read_texts
+
+_HOMES = {
+    "cubes": ("Cube", "read_cube"),
+    "files": ("unlimited",),
+    "graphs": ("Graph", "as_graph", "read_graph"),
+    "images": ("Images", "read_images"),
+    "matrices": ("Table", "read_matrix", "read_table"),
+    "output": ("write_aside",),
+    "records": ("load", "save"),
+    "texts": ("Corpus", "Counts", "TextFile", "read_counts", "read_texts"),
+}
 
 __all__ = [
     "Corpus",
@@ -30,3 +50,10 @@ __all__ = [
     "unlimited",
     "write_aside",
 ]
+
+
+def __getattr__(name: str) -> object:
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"provenmf.io.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

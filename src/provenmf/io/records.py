@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import zipfile
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
 from enum import StrEnum
@@ -99,6 +100,8 @@ def load(path: str | Path) -> Factorization | Answer:
     if path.is_dir():
         raise UnreadableFile(f"{path} is a folder: give the file of a result")
     remedy = "give the .npz file that a command or `save` wrote"
+    if not zipfile.is_zipfile(path):
+        raise UnreadableFile(f"{path} is not a provenmf result: {remedy}")
     with parsing(path, "provenmf result", remedy):
         arrays = read_npz(path, any_name=True)
         if TEXT not in arrays:

@@ -156,13 +156,13 @@ def test_messages_name_the_file_and_the_option(run, tmp_path):
     assert_refused(run("topics", "letters", "-k", 2), "a.bin", "with --skip-unreadable")
     np.save(tmp_path / "x.npy", np.eye(4))
     ran = run("fit", "x.npy", "-k", 9, "-m", "spa")
-    assert_refused(ran, "x.npy: --rank 9 exceeds 4", "choose --rank <= 4")
+    assert_refused(ran, "x.npy: -k 9 exceeds 4", "choose -k <= 4")
     two_spectra = np.repeat([[1.0, 2.0, 3.0], [3.0, 1.0, 1.0]], 8, axis=0)
     np.save(tmp_path / "cube.npy", two_spectra.reshape(4, 4, 3))
     ran = run("parts", "cube.npy", "-k", 9)
-    assert_refused(ran, "--rank 9 must be", "the 4 images")
+    assert_refused(ran, "-k 9 must be", "the 4 images")
     ran = run("unmix", "cube.npy", "-k", 3)
-    assert_refused(ran, "--rank 3 must be", "the 2 groups of pixels (--no-group has more)")
+    assert_refused(ran, "-k 3 must be", "the 2 groups of pixels (group=False in Python has more)")
 
 
 @pytest.mark.parametrize("content", [b"not an array", None])
@@ -180,8 +180,8 @@ def test_npy_that_is_no_matrix_of_numbers(run, tmp_path, content):
     ("command", "said"),
     [
         (["fit", "data.csv", "--bogus"], "No such option: --bogus"),
-        (["fit", "data.csv", "--rnak", 3], "--rank"),
-        (["fit", "data.csv", "-k", "four"], "'--rank' / '-k'"),
+        (["fit", "data.csv", "--n-componets", 3], "--n-components"),
+        (["fit", "data.csv", "-k", "four"], "'--n-components' / '-k'"),
         (["fit"], "Missing argument 'DATA'"),
         (["fitt", "data.csv"], "No such command 'fitt'"),
         (["demo", "extra"], "extra"),
@@ -207,7 +207,7 @@ def test_without_a_command_the_help_is_shown(run):
 def test_a_number_of_components_below_one_is_named_plainly(run, separable):
     ran = run("fit", separable, "-k", 0)
     assert ran.code == 2
-    assert "--rank 0 must be at least 1" in ran.err, ran
+    assert "-k 0 must be at least 1" in ran.err, ran
 
 
 def test_stop_words_of_no_language_and_no_file(run, corpus):

@@ -111,9 +111,9 @@ def test_communities_and_their_certificate(run, graph, tmp_path):
 
 def test_communities_by_every_method(run, graph, tmp_path):
     from provenmf.applications.communities import METHODS
-    from provenmf.cli import communities
+    from provenmf.cli.applications import COMMUNITY_METHODS
 
-    assert communities.METHODS == f"One of {', '.join(METHODS)}."
+    assert COMMUNITY_METHODS == f"One of {', '.join(METHODS)}."
     for method in METHODS:
         ran = run("communities", graph, "-k", 2, "-m", method, "-o", f"{method}.npz")
         assert ran.code == 0, ran
@@ -132,11 +132,11 @@ def test_communities_against_known_memberships(run, tmp_path):
 
 
 def test_unmix_against_the_truth(run, cube, tmp_path):
-    ran = run("unmix", cube, "-k", 3, "--method", "spa", "--no-group", "--truth", cube)
+    ran = run("unmix", cube, "-k", 3, "--method", "spa", "--truth", cube)
     assert ran.code == 0, ran
     assert_readable(ran.out)
     result = load(tmp_path / "cube-result.npz")
-    assert result.agreement.angles.max() < 1e-3
+    assert result.agreement.angles.max() < 0.05
     assert run("certify", "cube-result.npz", cube).code == 0
 
 

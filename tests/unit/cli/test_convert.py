@@ -149,7 +149,7 @@ def test_columns_of_texts_need_the_option(run, tmp_path):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (("in.csv", "out.csv"), ".npz for sparse rows"),
+        (("in.csv", "out.csv"), "end it in .npz or .npy"),
         (("in.csv", "there.npz"), "--force"),
         (("in.csv", "nowhere/out.npz"), "does not exist"),
         (("nothing.csv", "out.npz"), "does not exist"),

@@ -65,26 +65,26 @@ def test_report_overwrites_only_the_page_beside_its_result(run, fit, tmp_path):
 
 
 def test_tables_of_a_matrix(fit, tmp_path):
-    ran = fit(3, "--csv", "tables", "--no-report")
+    ran = fit(3, "--tables", "tables", "--no-report")
     assert ran.code == 0, ran
     result = load(tmp_path / "separable-result.npz")
     weights = pandas.read_csv(tmp_path / "tables" / "row_weights.csv", index_col=0)
     components = pandas.read_csv(tmp_path / "tables" / "components.csv", index_col=0)
     assert weights.to_numpy() == pytest.approx(result.weights)
     assert components.to_numpy() == pytest.approx(result.components)
-    assert fit(3, "--csv", "tables", "--no-report").code == 2  # tables are not overwritten either
-    assert fit(3, "--csv", "tables", "--no-report", "--force").code == 0
+    assert fit(3, "--tables", "tables", "--no-report").code == 2  # nor are tables
+    assert fit(3, "--tables", "tables", "--no-report", "--force").code == 0
 
 
 def test_tables_of_topics_and_communities(run, corpus, graph, tmp_path):
-    assert run("topics", corpus, "-k", 2, "--csv", "t", "--no-report").code == 0
+    assert run("topics", corpus, "-k", 2, "--tables", "t", "--no-report").code == 0
     topics = load(tmp_path / "corpus-result.npz")
     overview = pandas.read_csv(tmp_path / "t" / "overview.csv", index_col=0)
     assert overview["anchor"].tolist() == list(topics.anchor_words)
     assert pandas.read_csv(tmp_path / "t" / "document_weights.csv").shape == (60, 3)
     table = pandas.read_csv(tmp_path / "t" / "topics.csv", index_col=0)
     assert table.columns.tolist() == topics.vocabulary.tolist()
-    assert run("communities", graph, "-k", 2, "--csv", "c", "--no-report").code == 0
+    assert run("communities", graph, "-k", 2, "--tables", "c", "--no-report").code == 0
     names = sorted(path.name for path in (tmp_path / "c").iterdir())
     bars = ["lower.csv", "standard_errors.csv", "upper.csv"]
     assert names == sorted(["memberships.csv", "overview.csv", *bars])
@@ -95,10 +95,10 @@ def test_generated_data_are_not_overwritten_silently(run, tmp_path):
     run(*small)
     assert "separable-2.npz" in run(*small).out
     before = (tmp_path / "separable.npz").read_bytes()
-    ran = run(*small, "--seed", 1, "-o", "separable.npz")
+    ran = run(*small, "--random-state", 1, "-o", "separable.npz")
     assert ran.code == 2 and "--force" in ran.err
     assert (tmp_path / "separable.npz").read_bytes() == before
-    assert run(*small, "--seed", 1, "-o", "separable.npz", "--force").code == 0
+    assert run(*small, "--random-state", 1, "-o", "separable.npz", "--force").code == 0
     assert (tmp_path / "separable.npz").read_bytes() != before
 
 
@@ -114,16 +114,6 @@ def test_an_outcome_of_an_experiment_is_not_overwritten_silently(run, tmp_path):
     (tmp_path / "results" / "cones-fig1.json").write_text("{}")
     ran = run("reproduce", "cones-fig1", "--quick")
     assert ran.code == 2 and "--force" in ran.err, ran
-
-
-def test_tables_as_parquet(fit, tmp_path):
-    pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
-    ran = fit(2, "--frame", "frames", "--no-report")
-    assert ran.code == 0, ran
-    weights = pandas.read_parquet(tmp_path / "frames" / "row_weights.parquet")
-    assert weights.shape == (33, 2) and list(weights.columns) == ["Component 1", "Component 2"]
-    ran = fit(2, "--frame", "frames", "--no-report")
-    assert ran.code == 2 and "--frame" in ran.err
 
 
 def test_maps_of_a_cube(run, tmp_path):
@@ -144,7 +134,7 @@ def test_names_without_an_encoding_are_written_all_the_same(run, tmp_path):
     for i, text in enumerate(["ship sail wave", "bread oven flour"] * 4):
         (tmp_path / "letters" / f"{i}\udcff.txt").write_text(text)
     ran = run(
-        *("topics", "letters", "-k", 2, "-o", "t.npz", "--csv", "tables", "--frame", "frames"),
+        *("topics", "letters", "-k", 2, "-o", "t.npz", "--tables", "tables"),
         *("--checkpoint", "kept", "--json"),
     )
     assert ran.code == 0, ran

@@ -45,8 +45,12 @@ def test_words_are_still_refused(run, with_gaps):
 def test_known_components_are_kept(run, separable, tmp_path):
     known = np.random.default_rng(1).random((2, 8))
     np.save(tmp_path / "known.npy", known)
-    ran = run("fit", separable, "-k", 3, "--known", "known.npy", "-o", "r.npz", "--no-report")
+    ran = run(
+        "fit", separable, "-k", 3, "--fixed-components", "known.npy", "-o", "r.npz", "--no-report"
+    )
     assert ran.code == 0, ran
     np.testing.assert_array_equal(provenmf.load(tmp_path / "r.npz").components[:2], known)
-    ran = run("fit", separable, "-k", 3, "-m", "spa", "--known", "known.npy", "--no-report")
-    assert ran.code == 2 and "--known" in ran.err and "not an option of SPA" in ran.err
+    ran = run(
+        "fit", separable, "-k", 3, "-m", "spa", "--fixed-components", "known.npy", "--no-report"
+    )
+    assert ran.code == 2 and "--fixed-components" in ran.err and "not an option of SPA" in ran.err

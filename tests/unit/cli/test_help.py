@@ -21,7 +21,7 @@ def shown(command, columns=80):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_option_shows_a_type(command):
-    listed = shown(command).partition("─ Options ─")[2].partition("─ Commands ─")[0]
+    listed = shown(command).partition("Options:")[2].partition("Commands:")[0]
     assert listed and not re.findall(r"<[a-z \[\]]+>", listed)
 
 

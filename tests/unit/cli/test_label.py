@@ -60,11 +60,11 @@ def test_topics_by_a_column(run, tmp_path):
     rows = [f"{1914 + i % 3},ship sail wave harbour {i}\n" for i in range(9)]
     rows += [f"{1914 + i % 3},bread oven yeast flour {i}\n" for i in range(9)]
     (tmp_path / "letters.csv").write_text("year,text\n" + "".join(rows))
-    ran = run("topics", "letters.csv", "-k", 2, "--by", "year", "-o", "r.npz", "--csv", "tables")
+    ran = run("topics", "letters.csv", "-k", 2, "--by", "year", "-o", "r.npz", "--tables", "t")
     assert ran.code == 0, ran
     groups, shares = load("r.npz").group_shares()
     assert groups == ["1914", "1915", "1916"] and shares.sum(axis=1) == pytest.approx(1)
     assert "Topics by year" in (tmp_path / "r.html").read_text()
-    assert (tmp_path / "tables" / "topics_by_group.csv").read_text().startswith("year,Topic 1")
+    assert (tmp_path / "t" / "topics_by_group.csv").read_text().startswith("year,Topic 1")
     ran = run("topics", "letters.csv", "-k", 2, "--by", "month", "-o", "s.npz")
     assert ran.code == 2 and "choose one of year, text" in " ".join(ran.err.split())

@@ -40,10 +40,10 @@ def test_a_flag_takes_no_value(run):
 
 
 def test_help_speaks_of_seeds_and_numbers(run):
-    text = " ".join(run("topics", "--help").out.split())
+    text = " ".join((run("--help").out + run("topics", "--help").out).split())
     for phrase in ("Left out: found out", "Start of the random numbers", "stands beside it"):
         assert phrase not in text
-    assert "Number of components" in text and "Random seed" in text
+    assert "Number of topics" in text and "Random seed" in text
 
 
 def test_wide_data_are_noticed(run, tmp_path):

@@ -21,7 +21,7 @@ def test_letters_that_the_terminal_lacks_are_shown_by_number(tmp_path):
     texts = "ship sail wave f\u00f6hn\nbread oven flour\n" * 8
     (tmp_path / "t.txt").write_text(texts, encoding="utf-8")
     ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    arguments = ["topics", "t.txt", "--rank", "2", "-o", "t.npz", "--no-report"]
+    arguments = ["topics", "t.txt", "-k", "2", "-o", "t.npz", "--no-report"]
     done = run(arguments, tmp_path, **ascii_only, PYTHONIOENCODING="ascii:strict")
     assert done.returncode == 0, done.stderr
     assert b"f\\xf6hn" in done.stdout
@@ -29,12 +29,12 @@ def test_letters_that_the_terminal_lacks_are_shown_by_number(tmp_path):
 
 def test_without_docstrings(tmp_path):
     np.save(tmp_path / "m.npy", np.random.default_rng(0).random((20, 5)))
-    arguments = ["fit", "m.npy", "--rank", "2", "-m", "hals", "-o", "m.npz", "--no-report"]
+    arguments = ["fit", "m.npy", "-k", "2", "-m", "hals", "-o", "m.npz", "--no-report"]
     done = run(arguments, tmp_path, flags=("-OO",))
     assert done.returncode == 0, done.stderr
 
 
-SPA = ["fit", "m.npy", "--rank", "2", "-m", "spa", "-o", "m.npz", "--no-report", "--force"]
+SPA = ["fit", "m.npy", "-k", "2", "-m", "spa", "-o", "m.npz", "--no-report", "--force"]
 
 
 @pytest.fixture

@@ -43,6 +43,7 @@ main()
 
 
 def test_interruption_before_an_answer_ends_with_130(tmp_path):
+    (tmp_path / "result.npz").touch()
     process = subprocess.Popen(
         [sys.executable, "-c", WAITING],
         cwd=tmp_path,
@@ -94,6 +95,7 @@ def test_interruption_while_libraries_are_loaded_is_one_line(monkeypatch, capsys
     monkeypatch.setitem(sys.modules, "provenmf.cli.main", Interrupted("provenmf.cli.main"))
     with pytest.raises(SystemExit) as ended:
         start()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # the process would end here
     assert ended.value.code == 130
     assert capsys.readouterr().err.count("\n") == 1
 
@@ -122,12 +124,24 @@ def test_interruption_after_the_result_names_what_is_complete(run, tmp_path, mon
     import provenmf.cli.outcome
     import provenmf.report
 
-    def interrupt(*arguments):
+    def interrupt(*arguments, **more):
         signal.raise_signal(signal.SIGINT)
 
     np.save(tmp_path / "m.npy", np.random.default_rng(0).random((20, 6)))
     assert run("fit", "m.npy", "-k", 2, "-m", "spa", "-o", "kept.npz").code == 0
-    again = ["fit", "m.npy", "-k", 3, "-m", "spa", "-o", "kept.npz", "--force", "--csv", "tables"]
+    again = [
+        "fit",
+        "m.npy",
+        "-k",
+        3,
+        "-m",
+        "spa",
+        "-o",
+        "kept.npz",
+        "--force",
+        "--tables",
+        "tables",
+    ]
     if report == "write":
         monkeypatch.setattr(provenmf.report, "write", interrupt)
     else:
@@ -150,7 +164,7 @@ def test_interruption_reaches_the_processes_that_count_quietly(tmp_path):
     line = json.dumps({"text": " ".join(["ship sail wave harbour"] * 5000)}) + "\n"
     (tmp_path / "texts.jsonl").write_text(line * 120)
     process = subprocess.Popen(
-        [sys.executable, "-m", "provenmf", "topics", "texts.jsonl", "-k", "2", "--jobs", "2"],
+        [sys.executable, "-m", "provenmf", "topics", "texts.jsonl", "-k", "2", "--n-jobs", "2"],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,

@@ -43,7 +43,7 @@ def test_json(run, data):
         (("--ranks", "²"), "not a list of numbers"),
         (("--ranks", "1-99999999999"), "too large"),
         (("-o", "x.npz"), "end it in .html"),
-        (("--seed", -1), "--seed"),
+        (("--random-state", -1), "--random-state"),
     ],
 )
 def test_wrong_options(run, data, options, words):

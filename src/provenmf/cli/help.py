@@ -1,36 +1,25 @@
-"""Commands whose help shows no type for a flag, and fits narrow terminals too."""
+"""Commands whose help is plain text: no types for flags, and it fits narrow terminals too."""
 
 from __future__ import annotations
 
 import re
 import shutil
 from functools import partial
+from itertools import islice
 from textwrap import wrap
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-# Below this width, framed tables cut words off; plain lines do not.
-FRAMES_NEED = 70
-# In plain help, options longer than this have a line of their own.
-OPTION_COLUMN = 16
+WIDEST, NARROW = 80, 70
+# Options longer than this have a line of their own.
+WIDE_COLUMN, NARROW_COLUMN = 28, 16
 VERBATIM = "\b"  # marks a paragraph whose lines are kept as they are
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
-def without_types(parameters: list[Any]) -> list[Any]:
-    """Parameters as the help shows them: `--json` and not `--json <bool>`, DATA for an argument."""
-    for parameter in parameters:
-        if getattr(parameter, "is_flag", False):
-            parameter.metavar = ""
-        elif parameter.param_type_name == "argument":
-            parameter.metavar = parameter.metavar or str(parameter.name).upper()
-            parameter.display_type_rich = lambda ctx: ""
-    return parameters
-
-
 def narrowed(text: str, width: int) -> str:
-    """Help whose verbatim lines fit the width."""
+    """Fold the verbatim lines of help to the width."""
     paragraphs = text.split("\n\n")
     for place, paragraph in enumerate(paragraphs):
         if paragraph.lstrip().startswith(VERBATIM):
@@ -40,7 +29,7 @@ def narrowed(text: str, width: int) -> str:
 
 
 def folded(example: str, width: int) -> list[str]:
-    r"""An example in short lines that a shell still reads: remarks first, lines that go on with \.
+    r"""Return an example in short lines that a shell still reads: remarks first, then \ at ends.
 
     >>> folded("  provenmf topics letters/ -k 10    a folder of text files", 30)
     ['  # a folder of text files', '  provenmf topics letters/ \\', '    -k 10']
@@ -64,25 +53,30 @@ class _Plain:
     help: str | None
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """All parameters, the option --help too."""
-        return without_types(super().get_params(ctx))  # type: ignore[misc]
+        """Return all parameters, the option --help too: `--json`, not `--json <bool>`."""
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+            elif parameter.param_type_name == "argument":
+                parameter.metavar = parameter.metavar or str(parameter.name).upper()
+                parameter.display_type_rich = lambda ctx: ""
+        return parameters
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """DATA for an argument, as in other programs, not {DATA}."""
+        """Return DATA for an argument, as in other programs, not {DATA}."""
         pieces = super().collect_usage_pieces(ctx)  # type: ignore[misc]
         return [re.sub(r"^\{(.*?)\}(?:\.\.\.)?$", r"\1", piece) for piece in pieces]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Without frames where they do not fit."""
-        width = shutil.get_terminal_size().columns
-        if width < FRAMES_NEED:
-            self.__dict__["rich_markup_mode"] = None
-            formatter.width = width
-            formatter.write_dl = partial(formatter.write_dl, col_max=OPTION_COLUMN)
+        """Use the terminal's width, and short columns for options where it is narrow."""
+        formatter.width = min(shutil.get_terminal_size().columns, WIDEST)
+        column = NARROW_COLUMN if formatter.width < NARROW else WIDE_COLUMN
+        formatter.write_dl = partial(formatter.write_dl, col_max=column)
         super().format_help(ctx, formatter)  # type: ignore[misc]
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        """The description, its examples folded to the width."""
+        """Write the description, its examples folded to the width."""
         whole = self.help
         self.help = None if whole is None else narrowed(whole, formatter.width - 2)
         try:
@@ -96,10 +90,25 @@ class PlainCommand(_Plain, TyperCommand):
 
 
 class PlainGroup(_Plain, TyperGroup):
-    """The program with plain help."""
+    """The program with plain help, whose options may also stand behind a command."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Bring the options of the program to the front."""
+        flags = {name: p.is_flag for p in self.params for name in p.opts}  # type: ignore[attr-defined]
+        front, rest = [], []
+        items = iter(args)
+        for item in items:
+            name, equals, _ = item.partition("=")
+            if item == "--":
+                rest += [item, *items]
+            elif name in flags:
+                front += [item] if flags[name] or equals else [item, *islice(items, 1)]
+            else:
+                rest.append(item)
+        return super().parse_args(ctx, front + rest)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """All commands with their whole first sentence, where there are no frames."""
+        """List all commands with their whole first sentence."""
         found = [self.commands[name] for name in self.list_commands(ctx)]
         rows = [(str(c.name), " ".join((c.help or "").split("\n\n")[0].split())) for c in found]
         with formatter.section("Commands"):

@@ -1,0 +1,175 @@
+"""`provenmf communities`, `unmix` and `parts`: graphs, hyperspectral images, pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from provenmf.cli import options
+from provenmf.cli.analysis import Analysis
+from provenmf.cli.target import check_output
+from provenmf.errors import InvalidInput
+
+COMMUNITY_METHODS = "One of merit, spa, fast_anchor, fast_gradient, geo_nmf, spoc."
+
+
+def truth_option(what: str) -> typer.models.OptionInfo:
+    """Return the option --truth for something that is known."""
+    option: typer.models.OptionInfo = typer.Option("--truth", metavar="FILE", help=what)
+    return option
+
+
+def communities(
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="Graph: edge list (txt, csv), graphml, gml, pajek (net), adjacency (npz, mtx)."
+        ),
+    ],
+    n_communities: Annotated[int | None, options.number_of("communities")] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            "-m",
+            metavar="NAME",
+            callback=options.known_method,
+            help=COMMUNITY_METHODS,
+        ),
+    ] = "spa",
+    output: options.Output = None,
+    tables: options.Tables = None,
+    truth: Annotated[
+        Path | None,
+        truth_option(
+            "Known memberships to compare with (nodes x communities), with rows by node name or "
+            "number."
+        ),
+    ] = None,
+    key: options.Key = None,
+) -> None:
+    """Find how much each node of a graph belongs to each community.
+
+    A node can belong to several communities; its shares sum to one.
+    Edge directions and self-loops are ignored, and a note says so.
+    Without -k, the number of communities is chosen from the data.
+
+    \b
+    Examples:
+      provenmf communities friends.txt                    two names per line
+      provenmf communities graph.graphml -k 3 --method spa
+      provenmf communities adjacency.npz -k 6 --truth memberships.npz --json
+    """
+    analysis = Analysis("communities", locals(), truth)
+    from provenmf.applications.communities import find_communities
+    from provenmf.io.graphs import read_graph, read_memberships
+
+    with analysis.reading():
+        graph = read_graph(data, key=key)
+        known = None if truth is None else read_memberships(truth, graph.names)
+    with analysis.fitting(method, n_communities) as more:
+        result = find_communities(graph, n_communities, method=method, **more)
+    analysis.finish(result if known is None else result.compared_with(known))
+
+
+def unmix(
+    data: Annotated[Path, typer.Argument(help="Cube: npz, npy, mat, tif, or an ENVI hdr file.")],
+    n_endmembers: Annotated[int | None, options.number_of("endmembers")] = None,
+    method: options.Method = "spa",
+    output: options.Output = None,
+    tables: options.Tables = None,
+    key: options.Key = None,
+    shape: options.Shape = None,
+    truth: Annotated[
+        Path | None,
+        truth_option("File (npz, mat) with known spectra E, and abundances A if there are any."),
+    ] = None,
+    n_resamples: options.NResamples = 0,
+    maps: Annotated[
+        Path | None,
+        typer.Option(
+            "--maps", metavar="FILE", help="Also write the abundance maps (.hdr or .tif)."
+        ),
+    ] = None,
+) -> None:
+    """Find the pure spectra in a hyperspectral image and how much of each is in every pixel.
+
+    Dead bands and pixels with missing values are masked; a note says how many.
+    Without -k, the number of endmembers is chosen from the data.
+
+    \b
+    Examples:
+      provenmf unmix samson.npz -k 3
+      provenmf unmix scene.mat --key Y --shape 100x100 -k 4
+      provenmf unmix scene.hdr -k 5 --maps abundances.tif
+      provenmf unmix samson.npz -k 3 --truth samson.npz --json
+    """
+    analysis = Analysis("unmix", locals(), truth)
+    if maps is not None:
+        check_output(maps, (".hdr", ".tif", ".tiff"), "--maps", data)
+        if maps.suffix.lower() == ".hdr":
+            check_output(maps.with_suffix(".img"), (".img",), "--maps", data)
+    from provenmf.applications.unmixing import unmix as unmix_cube
+    from provenmf.io import read_cube
+
+    with analysis.reading():
+        cube = read_cube(data, key=key, shape=options.parse_shape(shape))
+        known = {} if truth is None else read_truth(truth, cube)
+    with analysis.fitting(method, n_endmembers) as more:
+        result = unmix_cube(
+            cube, n_endmembers, method=method, n_resamples=n_resamples, **known, **more
+        )
+    if maps is not None:
+        result.save_maps(maps)
+    analysis.finish(result)
+
+
+def read_truth(path: Path, cube: Any) -> dict[str, Any]:
+    """Return known spectra E and abundances A, turned to (k, bands) and (pixels, k)."""
+    from provenmf.io.matrices import choose_array, read_arrays
+
+    arrays = read_arrays(path, "known spectra")
+
+    def turned(name: str, size: int, first: bool) -> Any:
+        matrix = choose_array(arrays, name, path)
+        if matrix.ndim != 2 or size not in matrix.shape:
+            raise InvalidInput(
+                f"{path}: {name} has shape {matrix.shape}, but one side must be {size}, as in the "
+                "data: give the truth that belongs to them"
+            )
+        return matrix if (matrix.shape[0] == size) == first else matrix.T
+
+    truth = {"true_endmembers": turned("E", cube.band_mask.size, first=False)}
+    if "A" in arrays:
+        truth["true_abundances"] = turned("A", cube.pixel_mask.size, first=True)
+    return truth
+
+
+def parts(
+    data: Annotated[Path, typer.Argument(help="Folder of images of one size, npz, npy or mat.")],
+    n_parts: Annotated[int, options.number_of("parts", chosen=False)],
+    method: options.Method = "hals",
+    output: options.Output = None,
+    tables: options.Tables = None,
+    key: options.Key = None,
+    shape: options.Shape = None,
+) -> None:
+    """Find the parts that images are made of, and how much of each is in every image.
+
+    \b
+    Examples:
+      provenmf parts faces/ -k 6             a folder of png or jpeg files
+      provenmf parts olivetti.npz -k 6
+      provenmf parts images.npy --shape 28x28 -k 20 --method and_descent
+    """
+    analysis = Analysis("parts", locals())
+    from provenmf.applications.parts import find_parts
+    from provenmf.io import read_images
+
+    with analysis.reading():
+        images = read_images(data, key=key, shape=options.parse_shape(shape))
+    with analysis.fitting(method, n_parts) as more:
+        result = find_parts(images, n_parts, method=method, **more)
+    analysis.finish(result)
