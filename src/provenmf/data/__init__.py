@@ -45,10 +45,16 @@ from provenmf.data.base import (
     Progress,
     Rows,
 )
-from provenmf.data.disk import ArrayBlocks, from_hdf5, from_memmap, open_npy
+from provenmf.data.disk import (
+    ArrayBlocks,
+    from_hdf5,
+    from_memmap,
+    open_npy,
+    open_npz,
+    open_parquet,
+)
+from provenmf.data.door import at_safe_scale
 from provenmf.data.memory import MemoryBlocks
-from provenmf.data.scale import at_safe_scale
-from provenmf.data.sparse_disk import open_npz
 from provenmf.errors import InvalidInput
 from provenmf.linalg.storage import float_type, numbers_among_objects, plain
 
@@ -95,8 +101,6 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
         if Path(X).suffix.lower() == ".npz":
             return open_npz(X, **options)
         if Path(X).suffix.lower() == ".parquet":
-            from provenmf.data.parquet import open_parquet
-
             return open_parquet(X, **options)
         return open_npy(X, **options)
     if isinstance(X, np.memmap):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from math import inf
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ Block: TypeAlias = Matrix
 Progress: TypeAlias = Callable[[int, int], None]
 # The arrays that belong to one block: a single array, or a tuple of arrays.
 Part: TypeAlias = NDArray[Any] | tuple[NDArray[Any], ...]
+# What a pass returns: an iterator over results, their sum, `Rows`, or a sum and `Rows`.
+Result: TypeAlias = Literal["each", "sum", "rows", "both"]
 
 
 class Rows(ABC):
@@ -50,16 +52,25 @@ class Rows(ABC):
         """Return the part of one block, transferred to this process."""
 
     @abstractmethod
+    def run(self, result: Result, function: Callable[..., Any], *others: Rows) -> Any:
+        """Call `function(part, *parts of others)` for each block where the parts are stored.
+
+        Returns an iterator over the results ("each"), their sum ("sum"), or `Rows` ("rows").
+        """
+
     def each(self, function: Callable[..., Any], *others: Rows) -> Iterator[Any]:
-        """Yield `function(part, *parts of others)` for each block, in the order of the blocks."""
+        """Return an iterator over `function(part, *parts of others)`, in block order."""
+        found: Iterator[Any] = self.run("each", function, *others)
+        return found
 
     def sum(self, function: Callable[..., Any], *others: Rows) -> Any:
         """Add up `function(part, *parts of others)` over the blocks."""
-        return tree_sum(self.each(function, *others))
+        return self.run("sum", function, *others)
 
-    @abstractmethod
     def map(self, function: Callable[..., Any], *others: Rows) -> Rows:
         """Return new parts `function(part, *parts of others)`, stored where these are."""
+        found: Rows = self.run("rows", function, *others)
+        return found
 
     @abstractmethod
     def array(self, function: Callable[[Any], NDArray[Any]] | None = None) -> NDArray[Any]:
@@ -108,18 +119,25 @@ class LocalRows(Rows):
         else:
             self._parts.append(self._written(part))
 
+    def _store_second(self, pairs: Iterable[tuple[Any, Part]]) -> Iterator[Any]:
+        """Store the second of each pair as a part, and yield the first."""
+        for first, part in pairs:
+            self.append(part)
+            yield first
+
     def __getitem__(self, number: int) -> Part:
         part = self._parts[number]
         return _read(part) if isinstance(part, Path) else part
 
-    def each(self, function: Callable[..., Any], *others: Rows) -> Iterator[Any]:
-        """Yield results one at a time."""
-        for number in range(len(self)):
-            yield function(self[number], *(other[number] for other in others))
-
-    def map(self, function: Callable[..., Any], *others: Rows) -> LocalRows:
-        """Return new parts, in memory or in files as these are."""
-        return LocalRows(self.n_rows, self.each(function, *others), self._room)
+    def run(self, result: Result, function: Callable[..., Any], *others: Rows) -> Any:
+        """Call the function for one part after the other."""
+        found = (
+            function(self[number], *(other[number] for other in others))
+            for number in range(len(self))
+        )
+        if result == "sum":
+            return tree_sum(found)
+        return found if result == "each" else LocalRows(self.n_rows, found, self._room)
 
     def array(self, function: Callable[[Any], NDArray[Any]] | None = None) -> NDArray[Any]:
         """Join the parts; afterwards they are views of the joined array."""
@@ -252,44 +270,59 @@ class Blocks(ABC):
         for start, stop in self.ranges():
             yield start, stop, self.read(start, stop)
 
-    def each(self, function: Callable[..., Any], *by_row: ByRow) -> Iterator[tuple[int, int, Any]]:
-        """Yield (start, stop, `function(block, *parts)`) for each block, in order."""
+    def run(self, result: Result, function: Callable[..., Any], *by_row: ByRow) -> Any:
+        """Make one pass: call `function(block, *parts)` for each block.
+
+        Returns an iterator over the results ("each"), their sum ("sum"), `Rows` ("rows"), or, of a
+        function that returns pairs, the sum of the first and `Rows` of the second ("both").
+        """
+        found = self._results(function, by_row)
+        if result == "each":
+            return found
+        if result == "sum":
+            return tree_sum(found)
+        if result == "rows":
+            return LocalRows(self.n_rows, found, self.room_for_parts)
+        kept = LocalRows(self.n_rows, room=self.room_for_parts)
+        return tree_sum(kept._store_second(found)), kept
+
+    def _results(self, function: Callable[..., Any], by_row: tuple[ByRow, ...]) -> Iterator[Any]:
         for number, (start, stop, block) in enumerate(self.in_order()):
             result = function(block, *(part_of(a, number, start, stop) for a in by_row))
             if self.progress is not None:
                 self.progress(stop, self.n_rows)
+            yield result
+
+    def each(self, function: Callable[..., Any], *by_row: ByRow) -> Iterator[tuple[int, int, Any]]:
+        """Yield (start, stop, `function(block, *parts)`) for each block, in order."""
+        results = self.run("each", function, *by_row)
+        for (start, stop), result in zip(self.ranges(), results, strict=True):
             yield start, stop, result
 
     def keep(self, function: Callable[..., Any], *by_row: ByRow) -> Rows:
         """Store `function(block, *parts)` of each block beside the block."""
-        found = (part for _, _, part in self.each(function, *by_row))
-        return LocalRows(self.n_rows, found, self.room_for_parts)
-
-    def place(self, values: NDArray[Any]) -> Rows:
-        """Store an array with one entry for each row beside the blocks."""
-        return LocalRows.of(values, self.ranges())
+        kept: Rows = self.run("rows", function, *by_row)
+        return kept
 
     def map_reduce(self, function: Callable[..., Any], *by_row: ByRow) -> Any:
         """Add up `function(block, *parts)` over the blocks: a number, an array, or a tuple."""
-        return tree_sum(result for _, _, result in self.each(function, *by_row))
+        return self.run("sum", function, *by_row)
 
     def sum_and_keep(self, function: Callable[..., Any], *by_row: ByRow) -> tuple[Any, Rows]:
         """Make both in one pass: `function` returns (what to add up, what to store)."""
-        kept = LocalRows(self.n_rows, room=self.room_for_parts)
-
-        def summands() -> Iterator[Any]:
-            for _, _, (summand, part) in self.each(function, *by_row):
-                kept.append(part)
-                yield summand
-
-        return tree_sum(summands()), kept
+        found: tuple[Any, Rows] = self.run("both", function, *by_row)
+        return found
 
     def map_rows(self, function: Callable[..., Any], *by_row: ByRow) -> NDArray[Any]:
         """Return one result for each row as an array in this process.
 
         `function` returns an array with an entry for each row of its block.
         """
-        return joined(self.n_rows, (found for _, _, found in self.each(function, *by_row)))
+        return joined(self.n_rows, self.run("each", function, *by_row))
+
+    def place(self, values: NDArray[Any]) -> Rows:
+        """Store an array with one entry for each row beside the blocks."""
+        return LocalRows.of(values, self.ranges())
 
     def arg_reduce(
         self, function: Callable[..., Any], *by_row: ByRow, largest: bool = True
@@ -363,32 +396,14 @@ class MappedBlocks(Blocks):
         """Return the given rows."""
         return self._function(self._blocks.take(rows), *(own[rows] for own in self._own))
 
-    def _after(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        return partial(_applied, function, self._function, len(self._own))
-
-    def each(self, function: Callable[..., Any], *by_row: ByRow) -> Iterator[tuple[int, int, Any]]:
-        """Apply `function` to every block."""
-        return self._blocks.each(self._after(function), *self._own, *by_row)
-
-    def keep(self, function: Callable[..., Any], *by_row: ByRow) -> Rows:
-        """Store what `function` returns for each block."""
-        return self._blocks.keep(self._after(function), *self._own, *by_row)
+    def run(self, result: Result, function: Callable[..., Any], *by_row: ByRow) -> Any:
+        """Make a pass over the underlying blocks."""
+        after = partial(_applied, function, self._function, len(self._own))
+        return self._blocks.run(result, after, *self._own, *by_row)
 
     def place(self, values: NDArray[Any]) -> Rows:
         """Store an array beside the underlying blocks."""
         return self._blocks.place(values)
-
-    def map_reduce(self, function: Callable[..., Any], *by_row: ByRow) -> Any:
-        """Add up what `function` returns for each block."""
-        return self._blocks.map_reduce(self._after(function), *self._own, *by_row)
-
-    def sum_and_keep(self, function: Callable[..., Any], *by_row: ByRow) -> tuple[Any, Rows]:
-        """Add up one result of each block and store the other."""
-        return self._blocks.sum_and_keep(self._after(function), *self._own, *by_row)
-
-    def map_rows(self, function: Callable[..., Any], *by_row: ByRow) -> NDArray[Any]:
-        """Return one result for each row."""
-        return self._blocks.map_rows(self._after(function), *self._own, *by_row)
 
 
 def part_of(values: ByRow, number: int, start: int, stop: int) -> Any:

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from itertools import chain
 from operator import getitem
 from pickle import PicklingError
-from typing import Any, Literal
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -32,6 +34,7 @@ from provenmf.data.base import (
     LocalRows,
     Part,
     Progress,
+    Result,
     Rows,
     joined,
     part_of,
@@ -57,8 +60,6 @@ FAN_IN = 8
 BYTES_IN_TASKS = 1 << 20
 # Seconds between two looks at workers that take long, and how long to wait for one that works.
 LOOK, PATIENCE = 2.0, 120.0
-
-Result = Literal["list", "sum", "both"]
 
 
 class DaskBlocks(Blocks):
@@ -158,57 +159,11 @@ class DaskBlocks(Blocks):
         """Return the same chunks, converted where they are stored."""
         return DaskBlocks(self._array.astype(np.float64), progress=self.progress)
 
-    def each(self, function: Callable[..., Any], *by_row: ByRow) -> Iterator[tuple[int, int, Any]]:
-        """Apply `function` to all chunks in parallel and yield the results in row order."""
-        lists = self._results(self._tasks("list", function, by_row))
-        found = (result for some in lists for result in some)
-        self._report()
-        for (start, stop), result in zip(self._ranges, found, strict=True):
-            yield start, stop, result
-
-    def keep(self, function: Callable[..., Any], *by_row: ByRow) -> Rows:
-        """Store what `function` returns for each chunk, on the workers if there are any."""
-        if self._client is None:
-            return super().keep(function, *by_row)
-        return self._rows(self._futures(self._tasks("list", function, by_row)))
-
-    def place(self, values: NDArray[Any]) -> Rows:
-        """Store an array beside the chunks."""
-        if self._client is None:
-            return super().place(values)
-        tasks = [delayed(_value, pure=False)(some) for some in self._slices(values)]
-        placed = self._rows(self._futures(tasks))
-        placed.whole = values
-        return placed
-
-    def map_reduce(self, function: Callable[..., Any], *by_row: ByRow) -> Any:
-        """Add up what `function` returns for each chunk; neighbors are added where they are."""
-        [whole] = self._results([_added(self._tasks("sum", function, by_row))])
-        self._report()
-        return whole
-
-    def sum_and_keep(self, function: Callable[..., Any], *by_row: ByRow) -> tuple[Any, Rows]:
-        """Add up one result of each chunk and store the other."""
-        tasks = self._tasks("both", function, by_row)
-        root = _added([delayed(getitem, pure=False)(task, 0) for task in tasks])
-        kept = [delayed(getitem, pure=False)(task, 1) for task in tasks]
-        if self._client is None:
-            whole, *lists = self._results([root, *kept])
-            parts = (part for some in lists for part in some)
-            return whole, LocalRows(self.n_rows, parts, self.room_for_parts)
-        whole, *futures = self._futures([root, *kept])
-        return _gathered(self._client, [whole])[0], self._rows(futures)
-
-    def map_rows(self, function: Callable[..., Any], *by_row: ByRow) -> NDArray[Any]:
-        """Return one result for each row, transferred to this process."""
-        return joined(self.n_rows, (found for _, _, found in self.each(function, *by_row)))
-
-    def _tasks(
-        self, result: Result, function: Callable[..., Any], by_row: Sequence[ByRow]
-    ) -> list[Delayed]:
-        """Return one task for each run of chunks."""
+    def run(self, result: Result, function: Callable[..., Any], *by_row: ByRow) -> Any:
+        """Make one pass over all chunks in parallel."""
         runs = range(0, len(self._chunks), self._run)
-        call = self._shared(function, len(runs))
+        pack = Held if self._client is None else partial(_packed_for, tasks=len(runs))
+        call = pack(function)
         lists = [
             values.futures if isinstance(values, WorkerRows) else self._slices(values)
             for values in by_row
@@ -218,13 +173,40 @@ class DaskBlocks(Blocks):
             chunks = self._chunks[first : first + self._run]
             parts = (some[number] for some in lists)
             tasks.append(delayed(_run, pure=False)(call, result, len(chunks), *chunks, *parts))
-        return tasks
+        found = self._found(result, tasks)
+        if self.progress is not None:
+            self.progress(self.n_rows, self.n_rows)
+        return found
 
-    def _shared(self, function: Callable[..., Any], tasks: int) -> Any:
-        """Return a function as the tasks of a pass take it."""
+    def _found(self, result: Result, tasks: list[Delayed]) -> Any:
+        """Return the result of a pass from its tasks."""
+        if result == "sum":
+            return self._results([_added(tasks)])[0]
+        if result == "both":
+            first = [delayed(getitem, pure=False)(task, 0) for task in tasks]
+            tasks = [_added(first), *(delayed(getitem, pure=False)(task, 1) for task in tasks)]
+        if self._client is None or result == "each":
+            whole, lists = None, self._results(tasks)
+            if result == "both":
+                whole, *lists = lists
+            parts = chain.from_iterable(lists)
+            if result == "each":
+                return parts
+            rows: Rows = LocalRows(self.n_rows, parts, self.room_for_parts)
+            return (whole, rows) if result == "both" else rows
+        futures = _sent(self._client, tasks)
+        if result == "rows":
+            return self._rows(futures)
+        return _gathered(self._client, futures[:1])[0], self._rows(futures[1:])
+
+    def place(self, values: NDArray[Any]) -> Rows:
+        """Store an array beside the chunks."""
         if self._client is None:
-            return Held(function)
-        return _packed_for(function, tasks)
+            return super().place(values)
+        tasks = [delayed(_value, pure=False)(some) for some in self._slices(values)]
+        placed = self._rows(_sent(self._client, tasks))
+        placed.whole = values
+        return placed
 
     def _slices(self, values: ByRow) -> list[Held]:
         """Return the parts of an array for each task."""
@@ -233,21 +215,13 @@ class DaskBlocks(Blocks):
         return [pack(parts[i : i + self._run]) for i in range(0, len(parts), self._run)]
 
     def _rows(self, futures: list[Any]) -> WorkerRows:
-        self._report()
         return WorkerRows(self._client, futures, self._ranges, self._run)
 
-    def _futures(self, tasks: Sequence[Delayed]) -> list[Any]:
-        return _sent(self._client, tasks)
-
-    def _results(self, tasks: Sequence[Delayed]) -> list[Any]:
+    def _results(self, tasks: Sequence[Delayed]) -> list[Any]:  # type: ignore[override]
         """Return what the tasks return."""
         if self._client is not None:
             return _gathered(self._client, _sent(self._client, tasks))
         return list(compute(*tasks, scheduler=_local_scheduler()))
-
-    def _report(self) -> None:
-        if self.progress is not None:
-            self.progress(self.n_rows, self.n_rows)
 
 
 class WorkerRows(Rows):
@@ -286,19 +260,16 @@ class WorkerRows(Rows):
         found: Part = part
         return found
 
-    def each(self, function: Callable[..., Any], *others: Rows) -> Iterator[Any]:
-        """Apply the function on the workers and transfer the results."""
-        lists = _gathered(self._client, _sent(self._client, self._tasks("list", function, others)))
-        return (result for some in lists for result in some)
-
-    def sum(self, function: Callable[..., Any], *others: Rows) -> Any:
-        """Add up on the workers."""
-        root = _added(self._tasks("sum", function, others))
-        return _gathered(self._client, _sent(self._client, [root]))[0]
-
-    def map(self, function: Callable[..., Any], *others: Rows) -> WorkerRows:
-        """Return new parts on the workers."""
-        futures = _sent(self._client, self._tasks("list", function, others))
+    def run(self, result: Result, function: Callable[..., Any], *others: Rows) -> Any:
+        """Call the function on the workers."""
+        call = _packed_for(function, len(self.futures))
+        lists = zip(self.futures, *map(_futures_of, others), strict=True)
+        tasks = [delayed(_run, pure=False)(call, result, 0, *parts) for parts in lists]
+        if result == "sum":
+            return _gathered(self._client, _sent(self._client, [_added(tasks)]))[0]
+        futures = _sent(self._client, tasks)
+        if result == "each":
+            return chain.from_iterable(_gathered(self._client, futures))
         return WorkerRows(self._client, futures, self._ranges, self._run)
 
     def array(self, function: Callable[[Any], NDArray[Any]] | None = None) -> NDArray[Any]:
@@ -320,13 +291,6 @@ class WorkerRows(Rows):
             part = delayed(getitem)(self.futures[group], place)
             pieces.append(array.from_delayed(part, (stop - start, columns), dtype))
         return array.concatenate(pieces)
-
-    def _tasks(
-        self, result: Result, function: Callable[..., Any], others: Sequence[Rows]
-    ) -> list[Delayed]:
-        call = _packed_for(function, len(self.futures))
-        lists = zip(self.futures, *(_futures_of(other) for other in others), strict=True)
-        return [delayed(_run, pure=False)(call, result, 0, *parts) for parts in lists]
 
 
 def _futures_of(rows: Rows) -> list[Any]:
@@ -390,18 +354,18 @@ def _run(call: Held, result: Result, n_chunks: int, *values: Any) -> Any:
     lists = (_value(some) if isinstance(some, Held) else some for some in values[n_chunks:])
     with at_most(1):
         found = (function(*map(aligned, given)) for given in zip(*chunks, *lists, strict=True))
-        if result == "list":
-            return list(found)
         if result == "sum":
             return tree_sum(found)
-        kept = []
+        if result == "both":
+            kept: list[Any] = []
+            return tree_sum(_first_of(found, kept)), kept
+        return list(found)
 
-        def summands() -> Iterator[Any]:
-            for summand, part in found:
-                kept.append(part)
-                yield summand
 
-        return tree_sum(summands()), kept
+def _first_of(pairs: Iterable[tuple[Any, Any]], second: list[Any]) -> Iterator[Any]:
+    for first, other in pairs:
+        second.append(other)
+        yield first
 
 
 def _value(held: Held) -> Any:

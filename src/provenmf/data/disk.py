@@ -1,10 +1,15 @@
-"""A dense matrix on disk: `.npy` files, memory maps, HDF5 and zarr arrays, read block by block."""
+"""A matrix on disk, read block by block.
+
+Dense rows come from `.npy` files, memory maps, HDF5 and zarr arrays and Parquet files, sparse rows
+from `.npz` files (see `provenmf.io.sparse_rows`). The next block is read while one is worked on.
+"""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +20,11 @@ from provenmf.budget import block_bytes, room_for_parts
 from provenmf.data.base import Block, Blocks, Progress
 from provenmf.errors import InvalidInput, ProvenmfError, UnreadableFile
 from provenmf.io.arrays import ArrayFile, FileState
-from provenmf.io.files import existing
-from provenmf.linalg.storage import float_type
+from provenmf.io.files import check_format, check_unfolded, existing, optional, parsing
+from provenmf.io.sparse_rows import SparseRows, open_sparse_rows
+from provenmf.linalg.storage import float_type, own_rows
 
 BLOCK_BYTES = 64 * 2**20
-NEIGHBOURS = 16  # rows no farther apart are read together
 PART_BYTES = 512 * 2**20  # what passes keep of rows on disk stays in memory up to this
 
 
@@ -60,14 +65,13 @@ class ArrayBlocks(Blocks):
         return read_ahead(self)
 
     def take(self, rows: NDArray[np.intp]) -> Block:
-        """The given rows; neighbours are read together, up to a block of them."""
+        """Return the given rows; those within a block are read together."""
         rows = np.asarray(rows)
         out = np.empty((len(rows), self.n_columns), dtype=self.dtype)
-        order = np.argsort(rows, kind="stable")
-        for here in np.split(order, group_starts(rows[order], self.block_rows)):
-            if len(here):
-                first = int(rows[here[0]])
-                out[here] = self.read(first, int(rows[here[-1]]) + 1)[rows[here] - first]
+        for number in np.unique(rows // self.block_rows).tolist():
+            here = np.flatnonzero(rows // self.block_rows == number)
+            first, last = int(rows[here].min()), int(rows[here].max())
+            out[here] = self.read(first, last + 1)[rows[here] - first]
         return out
 
     def in_double_precision(self) -> ArrayBlocks:
@@ -75,19 +79,6 @@ class ArrayBlocks(Blocks):
         wider = copy.copy(self)
         wider.dtype = np.dtype(np.float64)
         return wider
-
-
-def group_starts(rows: NDArray[np.intp], most: int) -> NDArray[np.intp]:
-    """Where the second and later groups of ascending rows begin: after a gap, or `most` rows on."""
-    gaps = np.flatnonzero(np.diff(rows) > NEIGHBOURS) + 1
-    starts: list[int] = []
-    for start, stop in zip([0, *gaps.tolist()], [*gaps.tolist(), len(rows)]):
-        if start:
-            starts.append(start)
-        while start < stop and rows[stop - 1] - rows[start] >= most:
-            start += int(np.searchsorted(rows[start:stop], rows[start] + most))
-            starts.append(start)
-    return np.array(starts, dtype=np.intp)
 
 
 def read_ahead(blocks: Blocks) -> Iterator[tuple[int, int, Block]]:
@@ -166,3 +157,149 @@ def from_memmap(mapped: np.memmap[Any, Any], **options: Any) -> ArrayBlocks:
     shared = mapped.mode != "c"  # changes of a private map are in this process only
     source = ArrayFile if mapped.ndim == 2 and whole and shared else _Mapped
     return ArrayBlocks(source(Path(str(mapped.filename)), mapped), **options)
+
+
+class SparseFileBlocks(Blocks):
+    """Rows of a file of sparse rows, in blocks of about equally many entries."""
+
+    is_sparse = True
+
+    def __init__(
+        self, rows: SparseRows, *, block_rows: int | None = None, progress: Progress | None = None
+    ) -> None:
+        self._rows = rows
+        dtype = float_type(rows.dtype, str(rows.path))
+        entries = block_bytes(BLOCK_BYTES) // (dtype.itemsize + 4)
+        self._bounds = (
+            _equal_rows(rows.shape[0], block_rows) if block_rows else _equal_entries(rows, entries)
+        )
+        longest = max((b - a for a, b in pairwise(self._bounds)), default=1)
+        super().__init__(rows.shape, dtype, longest, progress)
+        self.room_for_parts = room_for_parts(PART_BYTES)
+
+    @property
+    def stored_entries(self) -> int:
+        """Entries that are stored in the file."""
+        return self._rows.stored
+
+    def ranges(self) -> Iterator[tuple[int, int]]:
+        """First and last-plus-one row of each block."""
+        return pairwise(self._bounds)
+
+    def in_order(self) -> Iterator[tuple[int, int, Block]]:
+        """All blocks; the next one is read while one is worked on."""
+        return read_ahead(self)
+
+    def read(self, start: int, stop: int) -> Block:
+        """Rows start … stop−1, read into memory and checked."""
+        return self._checked(self._rows.read(start, stop))
+
+    def take(self, rows: NDArray[np.intp]) -> Block:
+        """The given rows; each is read on its own."""
+        return self._checked(self._rows.take(np.asarray(rows)))
+
+    def in_double_precision(self) -> SparseFileBlocks:
+        """The same file, converted as it is read."""
+        wider = copy.copy(self)
+        wider.dtype = np.dtype(np.float64)
+        return wider
+
+    def _checked(self, block: Any) -> Block:
+        return own_rows(block, str(self._rows.path)).astype(self.dtype, copy=False)
+
+
+def open_npz(path: str | Path, **options: Any) -> SparseFileBlocks:
+    """Blocks of an `.npz` file of sparse rows that is not compressed."""
+    rows = open_sparse_rows(existing(path))
+    if rows is None:
+        raise UnreadableFile(
+            f"{path} cannot be read block by block: it is compressed, or holds no sparse rows; "
+            "write it anew with `provenmf convert`, or load it and give the matrix"
+        )
+    return SparseFileBlocks(rows, **options)
+
+
+def _equal_rows(n_rows: int, block_rows: int) -> list[int]:
+    return [*range(0, n_rows, block_rows), n_rows]
+
+
+def _equal_entries(rows: SparseRows, entries: int) -> list[int]:
+    """Bounds of blocks of as many rows as have so many entries, of one row at least.
+
+    A row takes room of its own too, so it counts as one entry more.
+    """
+    bounds, room, start = [0], 0, 0
+    for pointers in rows.pointers():
+        ends = pointers[1:] + np.arange(start + 1, start + len(pointers))
+        while len(ends) and ends[-1] > room + entries:
+            stop = max(start + int(np.searchsorted(ends, room + entries, "right")), bounds[-1] + 1)
+            bounds.append(stop)
+            room = int(ends[stop - start - 1])
+        start += len(ends)
+    return [*bounds, rows.shape[0]] if bounds[-1] < rows.shape[0] else bounds
+
+
+class _ParquetRows:
+    """Rows of a Parquet file whose columns are all numbers; one row group is kept at a time."""
+
+    def __init__(self, path: Path) -> None:
+        parquet = optional("pyarrow.parquet", "Reading Parquet files", "files")
+        self._path = path
+        check_format(path)
+        with parsing(path, "Parquet file", "write it again"):
+            self._file = parquet.ParquetFile(path)
+            groups = range(self._file.num_row_groups)
+            stored = [self._file.metadata.row_group(i) for i in groups]
+            counts = [group.num_rows for group in stored]
+            for group in stored:
+                check_unfolded(path, max(group.total_byte_size, group.num_rows))
+            if any(count < 0 for count in counts):
+                raise UnreadableFile(f"{path} declares groups of less than no rows: write it again")
+        fields = self._file.schema_arrow
+        for field in fields:
+            if field.type.num_buffers != 2 or not _is_number(field.type):
+                raise InvalidInput(
+                    f"{path} has column {field.name!r} of type {field.type}: leave out what is no "
+                    "number to read it block by block"
+                )
+        single = all(str(field.type) == "float" for field in fields)
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+        self._stops = np.cumsum(counts, dtype=np.int64)
+        self.shape = int(self._stops[-1]) if counts else 0, len(fields)
+        self._state, self._group, self._rows = FileState(path), -1, np.empty((0, len(fields)))
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        start, stop, _ = rows.indices(self.shape[0])
+        self._state.check()
+        first = int(np.searchsorted(self._stops, start, side="right"))
+        found = []
+        while start < stop:
+            begin = int(self._stops[first - 1]) if first else 0
+            found.append(self._read(first)[start - begin : stop - begin])
+            start, first = int(self._stops[first]), first + 1
+        return np.concatenate(found) if found else np.empty((0, self.shape[1]), self.dtype)
+
+    def _read(self, group: int) -> NDArray[Any]:
+        if group != self._group:
+            with parsing(self._path, "Parquet file", "write it again"):
+                table = self._file.read_row_group(group)
+                table.validate(full=True)
+                arrays = [c.to_numpy(zero_copy_only=False) for c in table.columns]
+                self._rows = np.column_stack(arrays).astype(self.dtype)
+            self._group = group
+            declared = self._file.metadata.row_group(group).num_rows
+            if self._rows.shape != (declared, self.shape[1]):
+                raise UnreadableFile(
+                    f"{self._path} has a group of {len(self._rows)} rows that declares {declared}: "
+                    "write it again"
+                )
+        return self._rows
+
+
+def _is_number(kind: Any) -> bool:
+    return str(kind).startswith(("int", "uint", "float", "double", "halffloat"))
+
+
+def open_parquet(path: str | Path, **options: Any) -> ArrayBlocks:
+    """Blocks of a Parquet file; an empty cell is NaN."""
+    return ArrayBlocks(_ParquetRows(existing(path)), **options)

@@ -1,7 +1,10 @@
-"""A dense or sparse matrix in memory, never changed.
+"""A matrix in memory, dense or sparse, with all entries or with those that are observed.
 
-A dense block is a view. The rows are shared with the user unless they must be put in order first:
-sparse ones by column, dense ones one after the other in memory.
+The user's arrays are never changed. A dense block is a view. Rows are shared with the user unless
+they must be put in order first: sparse ones by column, dense ones one after the other in memory.
+
+A matrix with missing entries is a sparse array that stores every observed entry, also one that is
+zero; what is not stored is missing. Sums, norms and products with it are about observed entries.
 """
 
 from __future__ import annotations
@@ -12,13 +15,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.budget import block_bytes
+from provenmf.budget import block_bytes, computed_once
 from provenmf.data.base import Block, Blocks, Progress
-from provenmf.linalg.storage import in_row_order, own_rows
+from provenmf.errors import InvalidInput
+from provenmf.linalg.norms import row_sums
+from provenmf.linalg.storage import in_row_order, is_sparse, own_rows
 
 # Blocks of this size keep the products inside a pass small beside the data, and are large
 # enough for BLAS to use all the cores.
 BLOCK_BYTES = 256 * 2**20
+# Where a start needs a full matrix, missing entries are filled up to this many entries (512 MB).
+MOST_FILLED = 1 << 26
+STORED = "stored"
 
 
 class MemoryBlocks(Blocks):
@@ -57,3 +65,162 @@ class MemoryBlocks(Blocks):
         return MemoryBlocks(
             self._matrix.astype(np.float64), block_rows=self.block_rows, progress=self.progress
         )
+
+
+class ObservedBlocks(MemoryBlocks):
+    """Observed entries of a matrix; methods that know no missing entries must not get these."""
+
+    def __init__(self, entries: sp.csr_array, *, progress: Progress | None = None) -> None:
+        super().__init__(entries, progress=progress)
+
+    @property
+    def entries(self) -> sp.csr_array:
+        """Every observed entry, zeros too."""
+        return self._matrix
+
+    @computed_once
+    def by_column(self) -> sp.csr_array:
+        """The same for the transposed matrix."""
+        return sp.csr_array(self.entries.T)
+
+    @property
+    def places(self) -> sp.csr_array:
+        """Where entries are observed, marked by NaN."""
+        marks = np.full(self.entries.nnz, np.nan)
+        parts = marks, self.entries.indices, self.entries.indptr
+        return sp.csr_array(parts, shape=self.shape)
+
+    @property
+    def share(self) -> float:
+        """Observed entries over all entries."""
+        return float(self.entries.nnz / (self.n_rows * self.n_columns))
+
+    def in_double_precision(self) -> ObservedBlocks:
+        """A copy in double precision."""
+        return ObservedBlocks(self.entries.astype(np.float64), progress=self.progress)
+
+    def filled(self) -> Blocks:
+        """A full matrix to start from: row mean times column mean over the mean where missing.
+
+        Zeros where the matrix would be too large for memory.
+        """
+        n, d = self.shape
+        if n * d > MOST_FILLED:
+            return MemoryBlocks(self.entries)
+        mean = float(self.entries.data.mean(dtype=np.float64)) if self.entries.nnz else 0.0
+        of_rows = _means(self.entries, mean)
+        of_columns = _means(self.by_column, mean)
+        full = np.outer(of_rows, of_columns / mean if mean else of_columns).astype(self.dtype)
+        rows = np.repeat(np.arange(n), np.diff(self.entries.indptr))
+        full[rows, self.entries.indices] = self.entries.data
+        return MemoryBlocks(full)
+
+
+def _means(entries: sp.csr_array, otherwise: float) -> NDArray[np.float64]:
+    """Mean of the observed entries of each row."""
+    counts = np.diff(entries.indptr)
+    sums = row_sums(entries)
+    means = np.full(len(sums), otherwise)
+    np.divide(sums, counts, out=means, where=counts > 0)
+    return means
+
+
+def observed_entries(X: Block, mask: Any = None) -> sp.csr_array | None:
+    """The entries of X that are neither NaN nor masked; None if that is all of them.
+
+    `mask` is True where an entry is observed, dense or sparse, or "stored": those that a sparse X
+    stores.
+    """
+    if mask is None and is_sparse(X):
+        if np.isnan(X.data).any():
+            raise InvalidInput(
+                "X is sparse and contains NaN",
+                argument="mask",
+                remedy="give {argument}, True where an entry is observed, or X.toarray()",
+            )
+        return None
+    if mask is None and not np.isnan(X.min(initial=0.0)):  # NaN if any entry is
+        return None
+    if isinstance(mask, str):
+        return _stored(X, mask)
+    observed = None if mask is None else _pattern(mask, X.shape)
+    if is_sparse(X):
+        assert observed is not None
+        entries = _looked_up(X, observed)
+    else:
+        entries = _taken(X, observed)
+    return None if entries.nnz == X.shape[0] * X.shape[1] else entries
+
+
+def _stored(X: Block, mask: str) -> sp.csr_array:
+    if mask != STORED or not is_sparse(X):
+        raise InvalidInput(
+            "is not known for these data",
+            argument="mask",
+            value=mask,
+            remedy="give an array that is True where an entry is observed, or "
+            f"{{argument={STORED!r}}} with sparse data whose stored entries are the observed ones",
+        )
+    return without_missing(X)
+
+
+def without_missing(entries: sp.csr_array) -> sp.csr_array:
+    """Drop stored entries that are NaN; stored zeros stay."""
+    missing = np.isnan(entries.data)
+    if not missing.any():
+        return entries
+    rows = np.repeat(np.arange(entries.shape[0]), np.diff(entries.indptr))[~missing]
+    return _from_sorted(rows, entries.indices[~missing], entries.data[~missing], entries.shape)
+
+
+def _pattern(mask: Any, shape: tuple[int, int]) -> Any:
+    """The mask as a boolean array, or sparse rows that store what is observed only."""
+    given = mask if sp.issparse(mask) else np.asarray(mask)
+    if given.shape != shape or (not sp.issparse(given) and given.dtype.kind not in "biu"):
+        raise InvalidInput(
+            f"mask has shape {given.shape} and type {given.dtype}: give one of shape {shape}, "
+            "True where an entry is observed"
+        )
+    if not sp.issparse(given):
+        return given.astype(bool)
+    rows = own_rows(given.astype(np.float64), "mask")
+    rows.eliminate_zeros()
+    return rows
+
+
+def _taken(X: NDArray[np.floating], observed: Any) -> sp.csr_array:
+    """Observed entries of a dense matrix."""
+    there = ~np.isnan(X)
+    if observed is not None:
+        there &= observed.toarray() > 0 if sp.issparse(observed) else observed
+    rows, columns = np.nonzero(there)
+    return _from_sorted(rows, columns, X[there], X.shape)
+
+
+def _looked_up(X: sp.csr_array, observed: Any) -> sp.csr_array:
+    """Entries of sparse rows at the observed places, zero where nothing is stored."""
+    if sp.issparse(observed):
+        columns = observed.indices
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(observed.indptr))
+    else:
+        rows, columns = np.nonzero(observed)
+    stored_rows = np.repeat(np.arange(X.shape[0], dtype=np.int64), np.diff(X.indptr))
+    stored = stored_rows * X.shape[1] + X.indices
+    wanted = rows.astype(np.int64) * X.shape[1] + columns
+    values = np.zeros(len(wanted), dtype=X.dtype)
+    if len(stored):
+        place = np.minimum(np.searchsorted(stored, wanted), len(stored) - 1)
+        found = stored[place] == wanted
+        values[found] = X.data[place[found]]
+    return without_missing(_from_sorted(rows, columns, values, X.shape))
+
+
+def _from_sorted(
+    rows: NDArray[np.integer],
+    columns: NDArray[np.integer],
+    values: NDArray[np.floating],
+    shape: tuple[int, int],
+) -> sp.csr_array:
+    """Sparse rows from entries in row order that are to be stored as they are."""
+    pointers = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
+    return sp.csr_array((values, columns, pointers), shape=shape)

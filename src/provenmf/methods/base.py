@@ -20,7 +20,7 @@ from provenmf.budget import blas_threads_for
 from provenmf.certificate import any_method
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks, Rows
-from provenmf.data.identity import check_unchanged
+from provenmf.data.door import check_unchanged
 from provenmf.errors import InvalidInput, warn_user
 from provenmf.linalg.storage import as_dense
 from provenmf.methods.checkpoint import Checkpoint, Keeper, checkpointing

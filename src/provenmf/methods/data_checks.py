@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array, check_non_negative, validate_data
 
 from provenmf.data import Blocks, as_blocks, at_safe_scale, is_outside_memory
-from provenmf.data.examined import examined
+from provenmf.data.door import examine_entries
 from provenmf.errors import InvalidInput
 from provenmf.linalg.storage import own_rows, plain, stored_values
 from provenmf.methods.traits import Traits
@@ -98,7 +98,7 @@ class ChecksData:
                 f"X has {blocks.n_columns} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input"
             )
-        found = examined(blocks)
+        found = examine_entries(blocks)
         if found.invalid and found.missing == found.invalid and self.traits.missing_values:
             return self._blocks(blocks.everything(), reset=reset)
         if found.invalid:

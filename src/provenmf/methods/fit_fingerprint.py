@@ -11,7 +11,7 @@ import numpy as np
 
 import provenmf
 from provenmf.data import Blocks
-from provenmf.data.identity import fingerprint_of
+from provenmf.data.door import fingerprint_of
 from provenmf.errors import InvalidInput
 from provenmf.methods.checkpoint import Checkpoint, Keeper
 

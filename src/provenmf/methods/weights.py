@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.data import Block, Blocks
-from provenmf.data.observed import ObservedBlocks
+from provenmf.data.memory import ObservedBlocks
 from provenmf.linalg.nnls import nonnegative_least_squares, simplex_least_squares
 from provenmf.linalg.observed import best_observed_rows
 from provenmf.linalg.penalties import Penalty

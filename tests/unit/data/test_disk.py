@@ -8,7 +8,6 @@ import scipy.sparse as sp
 
 from provenmf import HALS, SPA, UnreadableFile
 from provenmf.data import as_blocks
-from provenmf.data.disk import NEIGHBOURS, group_starts
 from provenmf.errors import InvalidInput
 
 
@@ -47,18 +46,6 @@ def test_an_error_of_the_reader_is_raised_and_a_pass_may_be_left(path):
 def test_rows_are_taken_in_the_order_asked_for(path, rows, block_rows):
     found = as_blocks(path, block_rows=block_rows).take(np.array(rows, dtype=int))
     np.testing.assert_array_equal(found, np.load(path)[rows])
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_groups_of_rows_that_are_read_together(seed):
-    """No gap wider than the neighbours', no more than a block, and no group too many."""
-    rng = np.random.default_rng(seed)
-    rows, most = np.sort(rng.integers(0, 400, 60)), int(rng.integers(1, 60))
-    groups = np.split(rows, group_starts(rows, most))
-    assert all(len(group) and group[-1] - group[0] < most for group in groups)
-    assert all((np.diff(group) <= NEIGHBOURS).all() for group in groups)
-    for group, following in zip(groups, groups[1:]):
-        assert following[0] - group[-1] > NEIGHBOURS or following[0] - group[0] >= most
 
 
 def test_a_file_that_changes_between_passes(path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import provenmf.data.sparse_disk as sparse_disk
+import provenmf.data.disk as sparse_disk
 from provenmf import factorize
 from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput, ProvenmfError, TooLarge, UnreadableFile

@@ -47,7 +47,7 @@ from provenmf.applications.topics.tf_idf import (
     word_problem,
 )
 from provenmf.data import Blocks
-from provenmf.data.identity import check_unchanged, fingerprint_of
+from provenmf.data.door import check_unchanged, fingerprint_of
 from provenmf.errors import InvalidInput, counted
 from provenmf.io.texts import Counts
 from provenmf.linalg.scaling import rows_to_sum_one

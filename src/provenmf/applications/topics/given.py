@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from provenmf.applications.topics.corpus import ENTRY_BYTES, WordCounts
 from provenmf.applications.topics.texts import WordCounter, count_words, splitting_of, texts_of
 from provenmf.data import Blocks, as_blocks, is_outside_memory
-from provenmf.data.examined import examined
+from provenmf.data.door import examine_entries
 from provenmf.errors import InvalidInput, counted
 from provenmf.io.files import existing
 from provenmf.io.sparse_rows import open_sparse_rows
@@ -86,7 +86,7 @@ def blocks_of_counts(
     source: str = "vocabulary",
 ) -> Counts:
     """Check counts that are not in memory, in one pass, and put them with their vocabulary."""
-    found = examined(blocks)
+    found = examine_entries(blocks)
     if found.invalid:
         raise InvalidInput(
             f"{where} has entries that are not finite numbers{found.where}: remove them"

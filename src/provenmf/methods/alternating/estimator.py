@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks, Rows, as_blocks, at_safe_scale, is_outside_memory
-from provenmf.data.observed import ObservedBlocks, observed_entries
+from provenmf.data.memory import ObservedBlocks, observed_entries
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.linalg.penalties import Penalties
 from provenmf.methods.alternating import guarantee as stationarity

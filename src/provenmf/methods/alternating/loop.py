@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.data import Blocks
-from provenmf.data.observed import ObservedBlocks
+from provenmf.data.memory import ObservedBlocks
 from provenmf.linalg.products import transposed_product
 from provenmf.methods.alternating.coarse import SolveSample, components_from_sample, worth_sampling
 from provenmf.methods.alternating.extrapolation import Extrapolation

@@ -20,8 +20,8 @@ from provenmf.certificate.measurement import Fit, Floats
 from provenmf.certificate.optimality import nonnegativity
 from provenmf.certificate.singular_values import RankBound, gram_is_formed, least_relative_error
 from provenmf.data import as_blocks
-from provenmf.data.identity import fingerprint_of
-from provenmf.data.observed import ObservedBlocks
+from provenmf.data.door import fingerprint_of
+from provenmf.data.memory import ObservedBlocks
 from provenmf.linalg.norms import row_lengths, squared_frobenius_norm
 from provenmf.linalg.observed import residual_entries
 from provenmf.linalg.penalties import Penalties, Penalty

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from provenmf.budget import available_threads, computed_once, for_row_slices
 from provenmf.data import Blocks, Rows
-from provenmf.data.observed import ObservedBlocks
+from provenmf.data.memory import ObservedBlocks
 from provenmf.linalg.norms import squared_frobenius_norm, squared_residual_rows
 from provenmf.linalg.observed import residual_entries
 from provenmf.linalg.penalties import Penalties, Penalty
