@@ -73,6 +73,7 @@ class StopReason(StrEnum):
     NOTHING_OUTSIDE = "nothing left outside the cone"
     NO_WEIGHTS = "no row has a weight above the threshold"
     DEPENDENT = "features_became_dependent"
+    STALLED = "stalled"
 
     @property
     def sentence(self) -> str:
@@ -98,6 +99,7 @@ _SENTENCES = {
     StopReason.NOTHING_TO_PROJECT: "The fit stopped because the anchors explain every row.",
     StopReason.NOTHING_TO_SPAN: "The fit stopped because the anchors explain every row.",
     StopReason.NOTHING_OUTSIDE: "The fit stopped because the anchors explain every row.",
+    StopReason.STALLED: "The fit stalled: more iterations made the result worse; the best is kept.",
     StopReason.NO_WEIGHTS: "The fit stopped because no row has a weight above the threshold.",
     StopReason.DEPENDENT: "The fit stopped because the features became linearly dependent; those "
     "of the iteration before are kept.",

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.data import Block, Blocks
-from provenmf.linalg.norms import squared_residual_rows
+from provenmf.linalg.norms import absolute_row_sums, squared_residual_rows, squared_row_norms
 from provenmf.linalg.scaling import inverse_where_positive
 
 Array = NDArray[np.float64]
@@ -31,6 +31,7 @@ class StageSums:
     facet_grams : (w, k, k), sum of rᵀr over the same rows, for the watched components only.
     support : (k,) number of rows with r_i ≥ α_i.
     negative : (3, k) number, sum and sum of squares of negative r_i.
+    absolute : (k,) sum of |r_i|.  data : (2,) sums of |y| and of y².
     rows : number of rows.
     """
 
@@ -41,6 +42,8 @@ class StageSums:
     facet_grams: Array
     support: Array
     negative: Array
+    absolute: Array
+    data: Array
     rows: Array
 
     def faded_into(self, new: StageSums, keep: float) -> StageSums:
@@ -89,7 +92,8 @@ def stage_sums(
         if for_update_only:
             k = len(support)
             nothing = np.zeros((k, k))
-            return *update, nothing, nothing, np.zeros((0, k, k)), support, np.zeros((3, k)), rows
+            unused = np.zeros((3, k)), np.zeros(k), np.zeros(2)
+            return *update, nothing, nothing, np.zeros((0, k, k)), support, *unused, rows
         small = np.where(raw < thresholds, raw, 0.0)
         raw_gram = raw.T @ raw
         return (
@@ -99,6 +103,8 @@ def stage_sums(
             facet_grams(raw, decoded, raw_gram, watched),
             support,
             negative_moments(raw, rounding),
+            np.abs(raw).sum(axis=0),
+            np.array([absolute_row_sums(block) @ scales, squared_row_norms(block) @ scales**2]),
             rows,
         )
 

@@ -30,11 +30,19 @@ beginning. The error is not known, but two traces of it are:
 The next threshold of a component is a multiple of the larger of the two, never more than the last
 one (a threshold that rises loses support it had earned) and never less than a tenth of it. It thus
 falls tenfold a stage while things go well, waits while they do not, and stays above the noise.
+
+It may wait too long: dense weights have many entries below any threshold that their errors suggest.
+So once the thresholds fall more slowly than the paper's, they are lowered as in the paper, by
+`decay` a stage, and the stages are judged (`Course`) by the raw weights r of rows and components at
+unit absolute sums: by Σ|r|, which is one for nonnegative rows that are mixtures, and by the share
+of negative weights. Errors of the features and noise that is taken for signal add weights of either
+sign; Σ|r| is the ℓ1 criterion of dictionary learning, and no truth is needed. The start, the
+components at rest and those of the best stage compete.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -65,6 +73,7 @@ from provenmf.results import Solution, StopReason, Trace
 from provenmf.results.states import AndState
 
 Schedule = Literal["adaptive", "paper"]
+TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -79,6 +88,12 @@ class Settings:
     slow: float = 0.5  # a component that moves more than this share of its last move is slow
     falling: float = 0.95  # negatives above this share of earlier ones did not become smaller
     first_watched: int = 3  # stage; before it errors are too large to tell noise from wrong turns
+    # Judging the stages; chosen on dense, binary and noisy weights (k = 40, n = 2000).
+    window: int = 20  # stages over which the fall of the thresholds is compared with the paper's
+    negatives_matter: float = 0.35  # 0.3 stops early on dense weights, 0.4 fits noise
+    moving: float = 1e-5  # components that move less will soon be still
+    rises: float = 0.2  # a score that is worse by this than the best one ends the run
+    gain: float = 0.5  # by which the components at rest or the start must be beaten
 
 
 SETTINGS = Settings()
@@ -125,7 +140,8 @@ def and_descent(
 
     Stops when no component moves by more than `tol` of its length (or the data's precision, if that
     is coarser) and no threshold has room to fall. With the adaptive schedule, components that are
-    dependent, or unused at the end, are restarted, each time from the row that is explained worst.
+    dependent, or unused at the end, are restarted, each time from the row that is explained worst;
+    the result is the start itself, and the stop reason says so, if no stage was better.
 
     Returns
     -------
@@ -135,23 +151,26 @@ def and_descent(
     """
     rule = rule or StageRule()
     tol = max(tol, 8 * float(np.finfo(blocks.dtype).eps))
+    adaptive = rule.schedule == "adaptive"
     stages = Stages(blocks, rule)
     state = stages.first(start)
     lowest = tol * float(np.max(state.thresholds))
-    may_restart = len(state.components) if rule.schedule == "adaptive" else 0
-    restarts = 0
+    may_restart = len(state.components) if adaptive else 0
+    course = Course()
 
     run = Run(max_iter, callback=callback, verbose=verbose, name="AND")
     if run.saved is not None:
         state, sums = StageState(**run.saved["state"]), StageSums(**run.saved["sums"])
-        restarts = run.saved["restarts"]
-    run.keeps(lambda: {"state": state, "sums": sums, "restarts": restarts})
+        course = Course.restored(run.saved["course"])
+    run.keeps(lambda: {"state": state, "sums": sums, "course": vars(course)})
     for _ in run:
-        if state.independence < DEPENDENT and restarts < may_restart:
+        if state.independence < DEPENDENT and course.restarts < may_restart:
             state = stages.restarted(state, most_dependent(state.components, state.decoder))
-            restarts += 1
+            course.restarts += 1
         sums = stages.sums(state)
-        new = stages.next(state, sums)
+        if adaptive:
+            course.judge(state, sums)
+        new = stages.next(state, sums, lowered=course.at_rest)
         moved = relative_movement(state.components, new.components)
         run.record(
             alpha=float(np.median(state.thresholds)),
@@ -159,20 +178,33 @@ def and_descent(
             movement=moved,
             error=estimated_error(state.components, new.decoder),
             watched=len(state.watched),
-            restarts=restarts,
+            restarts=course.restarts,
         )
-        settled = np.all((new.thresholds > 0.9 * state.thresholds) | (new.thresholds <= lowest))
-        if moved <= tol and (settled or rule.schedule == "paper") and sums.support.any():
-            unused = np.flatnonzero(sums.support == 0)
-            if unused.size and restarts < may_restart:
-                new = stages.restarted(new, int(unused[0]))
-                restarts += 1
-            else:
-                run.stop(StopReason.CONVERGED)
-        elif not sums.support.any() and new.thresholds.max() <= lowest:
+        floor = bool(new.thresholds.max() <= lowest)
+        waits = np.all((new.thresholds > 0.9 * state.thresholds) | (new.thresholds <= lowest))
+        still = moved <= tol and bool(waits or not adaptive) and bool(sums.support.any())
+        unused = np.flatnonzero(sums.support == 0)
+        if course.rises:
+            run.stop(StopReason.STALLED)
+        elif still and unused.size and course.restarts < may_restart:
+            new = stages.restarted(new, int(unused[0]))
+            course.restarts += 1
+        elif still and (floor or not adaptive):
+            course.final = new
+            run.stop(StopReason.CONVERGED)
+        elif floor and not sums.support.any():
             run.stop(StopReason.NO_WEIGHTS)
+        elif (
+            adaptive
+            and not course.at_rest
+            and (still or (moved > SETTINGS.moving and course.slow(rule.decay)))
+        ):
+            course.rest(state, converged=still)
         state = new
 
+    if adaptive:
+        state, reason = course.chosen(state, run.stop_reason)
+        run.stop(reason)
     warn_of_degeneracy(state, sums)
     return Solution(
         components=(state.components * stages.length).astype(blocks.dtype, copy=False),
@@ -180,6 +212,106 @@ def and_descent(
         stop_reason=run.stop_reason,
         state=AndState(thresholds=state.thresholds, support=sums.support / sums.rows),
     )
+
+
+@dataclass
+class Course:
+    """How the stages of the adaptive schedule went, and which of them was best.
+
+    sizes : Σ|r| of the raw weights r of every stage, over Σ|y|, components at unit absolute sums.
+    negative : root of the share of negative weights in Σ r².
+    residuals : relative distance of the rows from the span of the components.
+    levels : mean logarithm of the thresholds.
+    at_rest : number of stages when the thresholds came to rest; 0 before.
+    converged : whether the components at rest did not move any more.
+    first, resting, best, final : the start; the components at rest; the best ones since; those that
+        converged with thresholds at their floor.
+    """
+
+    restarts: int = 0
+    sizes: list[float] = field(default_factory=list)
+    negative: list[float] = field(default_factory=list)
+    residuals: list[float] = field(default_factory=list)
+    levels: list[float] = field(default_factory=list)
+    at_rest: int = 0
+    converged: bool = False
+    first: StageState | None = None
+    resting: StageState | None = None
+    best: StageState | None = None
+    final: StageState | None = None
+
+    @classmethod
+    def restored(cls, saved: dict[str, Any]) -> Course:
+        """Return the course that a checkpoint kept."""
+        names = ("first", "resting", "best", "final")
+        states = {name: saved[name] and StageState(**saved[name]) for name in names}
+        return cls(**saved | states)
+
+    def judge(self, state: StageState, sums: StageSums) -> None:
+        """Measure the raw weights of a stage; remember its components if they are the best."""
+        scales = absolute_row_sums(state.components)
+        squares, negative = np.diag(sums.raw_gram) @ scales**2, sums.negative[2] @ scales**2
+        self.sizes.append(float(sums.absolute @ scales / max(sums.data[0], TINY)))
+        self.negative.append(float(np.sqrt(negative / squares)) if squares > 0 else 0.0)
+        explained = np.vdot(sums.raw_gram, state.components @ state.components.T)
+        unexplained = 1.0 - float(explained) / max(sums.data[1], TINY)
+        self.residuals.append(float(np.sqrt(max(unexplained, 0.0))))
+        self.levels.append(float(np.log(np.maximum(state.thresholds, TINY)).mean()))
+        if self.first is None:
+            self.first = state
+        since = self.scores[max(self.at_rest - 1, 0) :]
+        if self.at_rest and since[-1] <= since.min():
+            self.best = state
+
+    @property
+    def scores(self) -> Array:
+        """Of every stage, lower is better: log(Σ|r| − least) + 0.35 log(share of negatives)."""
+        sizes = np.array(self.sizes)
+        least = min(1.0, 0.95 * sizes.min()) if sizes.min() < 1 else 1.0
+        excess, negative = np.maximum(sizes - least, 1e-13), np.maximum(self.negative, 1e-13)
+        return np.asarray(np.log(excess) + SETTINGS.negatives_matter * np.log(negative))
+
+    def slow(self, decay: float) -> bool:
+        """Return whether the thresholds fell more slowly than the paper's in the last stages."""
+        window = SETTINGS.window
+        fall = self.levels[-1 - window] - self.levels[-1] if len(self.levels) > window else np.inf
+        return bool(fall < window * np.log(decay))
+
+    def rest(self, state: StageState, *, converged: bool) -> None:
+        """Remember the components of the last stage as those at rest."""
+        self.resting = self.best = state
+        self.at_rest, self.converged = len(self.sizes), converged
+
+    @property
+    def rises(self) -> bool:
+        """Whether the scores since the rest are worse than the best one, or no better for long."""
+        if not self.at_rest:
+            return False
+        since = self.scores[self.at_rest - 1 :]
+        late = len(since) - 1 - int(np.argmin(since)) >= SETTINGS.window
+        return late or bool(since[-1] > since.min() + SETTINGS.rises)
+
+    def better(self, stage: int, other: int) -> bool:
+        """Return whether a stage is clearly better than another and explains the rows as well."""
+        explains = self.residuals[stage] <= 1.02 * self.residuals[other] + 1e-6
+        return explains and bool(self.scores[stage] < self.scores[other] - SETTINGS.gain)
+
+    def chosen(self, last: StageState, reason: StopReason) -> tuple[StageState, StopReason]:
+        """Return the components to take, and why the run ended with them."""
+        state, stage = last, len(self.sizes) - 1
+        if self.final is not None:
+            state = self.final
+        elif self.resting is not None and self.best is not None:
+            state, stage = self.resting, self.at_rest - 1
+            best = stage + int(np.argmin(self.scores[stage:]))
+            if self.better(best, stage):
+                state, stage = self.best, best
+            elif self.converged:
+                reason = StopReason.CONVERGED
+        if self.first is not None and self.better(0, stage):
+            ended = reason in (StopReason.CONVERGED, StopReason.NO_WEIGHTS)
+            state, reason = self.first, StopReason.STALLED if ended else reason
+        return state, reason
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +371,7 @@ class Stages:
 
     def _first_threshold(self, decoder: Array) -> float:
         level = decoded_level(self.blocks, decoder, self.row_scales)
-        return SETTINGS.first_share * max(level, float(np.finfo(np.float64).tiny))
+        return SETTINGS.first_share * max(level, TINY)
 
     def sums(self, state: StageState) -> StageSums:
         """Make the one pass of a stage."""
@@ -252,12 +384,21 @@ class Stages:
             for_update_only=self.rule.schedule == "paper",
         )
 
-    def next(self, state: StageState, sums: StageSums) -> StageState:
-        """Update the components and choose the thresholds of the next stage."""
+    def next(self, state: StageState, sums: StageSums, *, lowered: int = 0) -> StageState:
+        """Update the components and choose the thresholds of the next stage.
+
+        lowered : divide the thresholds by `decay` instead of adapting them.
+        """
         components, stage = updated_components(state.components, sums, self.rule), state.stage + 1
         if self.rule.schedule == "paper":
             thresholds = np.full(len(components), self.rule.threshold(stage))
             return state.with_components(components, thresholds=thresholds, stage=stage)
+        if lowered:
+            thresholds = state.thresholds / self.rule.decay
+            none = state.watched[:0]
+            return state.with_components(
+                components, thresholds=thresholds, watched=none, stage=stage
+            )
         components = refit_facets(components, state.decoder, sums, state.watched)
         sizes = absolute_row_sums(components)
         components *= (absolute_row_sums(state.components) * inverse_where_positive(sizes))[:, None]

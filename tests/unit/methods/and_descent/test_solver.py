@@ -8,8 +8,9 @@ from provenmf.data import as_blocks
 from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.methods.and_descent.kernels import leading_span
 from provenmf.methods.and_descent.repairs import project_to_span
-from provenmf.methods.and_descent.solver import StageRule, and_descent
+from provenmf.methods.and_descent.solver import Course, StageRule, Stages, and_descent
 from provenmf.metrics.recovery import total_squared_correlation_error
+from provenmf.results import StopReason
 
 PAPER = StageRule(schedule="paper", n_steps=50, scale_rows=False)
 
@@ -228,3 +229,47 @@ def test_rounding_decides_nothing(seed):
     dense, sparse = (and_descent(as_blocks(X), start) for X in (data, sp.csr_array(data)))
     assert len(dense.trace) == len(sparse.trace)
     np.testing.assert_allclose(dense.components, sparse.components, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("total", [20, 40])
+def test_dense_weights_end_no_worse_than_the_start_and_the_paper(total):
+    """The thresholds of the adaptive schedule come to rest above many weights of such rows."""
+    k, n, d = 20, 1000, 60
+    rng = np.random.default_rng(total)
+    truth = rng.dirichlet(np.full(d, 0.1), k)
+    data = as_blocks(rng.dirichlet(np.full(k, total / k), n) @ truth)
+    start = (np.eye(k) + rng.uniform(-0.5, 0.5, (k, k)) / np.sqrt(k)) @ truth
+    ours, paper = and_descent(data, start), and_descent(data, start, rule=PAPER)
+    error = total_squared_correlation_error(ours.components, truth)
+    assert error < total_squared_correlation_error(start, truth) / 3
+    assert error < 1.3 * total_squared_correlation_error(paper.components, truth)
+    assert ours.stop_reason in ("max_iter", "stalled")
+
+
+@pytest.mark.parametrize("noise", [1e-4, 1e-3, 1e-2])
+def test_small_noise_on_binary_weights_is_not_fitted(noise):
+    k, n, d = 20, 1000, 60
+    rng = np.random.default_rng(3)
+    truth = rng.dirichlet(np.full(d, 0.1), k)
+    weights = (np.argsort(np.argsort(rng.random((n, k)), axis=1), axis=1) < 3).astype(float)
+    start = (np.eye(k) + rng.uniform(-0.3, 0.3, (k, k)) / np.sqrt(k)) @ truth
+    data = as_blocks(weights @ truth + noise / np.sqrt(d) * rng.standard_normal((n, d)))
+    errors = [
+        np.sqrt(total_squared_correlation_error(found.components, truth))
+        for found in (
+            and_descent(data, start),
+            and_descent(data, start, rule=StageRule(schedule="paper", alpha=0.25, decay=1.0)),
+        )
+    ]
+    assert errors[0] < 1.5 * errors[1]
+
+
+def test_a_start_that_no_stage_improves_is_returned_as_a_stall():
+    course = Course()
+    rng = np.random.default_rng(0)
+    state = Stages(as_blocks(rng.random((20, 6))), StageRule()).first(rng.random((2, 6)))
+    course.first, course.resting, course.best, course.at_rest = state, state, state, 2
+    course.sizes, course.negative, course.residuals = [1.1, 1.9], [0.01, 0.2], [0.1, 0.1]
+    assert course.chosen(state, StopReason.CONVERGED) == (state, StopReason.STALLED)
+    course.residuals = [0.2, 0.1]  # explains the rows worse
+    assert course.chosen(state, StopReason.STALLED)[1] == StopReason.STALLED
