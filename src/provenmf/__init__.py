@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from provenmf.methods.and_descent.estimator import AND
     from provenmf.methods.certify import certify
     from provenmf.methods.checkpoint import Checkpoint
-    from provenmf.methods.component_errors import with_error_bars
     from provenmf.methods.cones.estimator import ConeNMF
+    from provenmf.methods.error_bars import with_error_bars
     from provenmf.methods.merit.estimator import MERIT
     from provenmf.methods.poisson.estimator import PoissonNMF
     from provenmf.methods.purification.estimator import Purification
@@ -63,7 +63,7 @@ _PUBLIC = {
     "PoissonNMF": "methods.poisson.estimator",
     "factorize": "advice.automatic",
     "certify": "methods.certify",
-    "with_error_bars": "methods.component_errors",
+    "with_error_bars": "methods.error_bars",
     "Traits": "methods.traits",
     "Checkpoint": "methods.checkpoint",
     "resources": "budget",

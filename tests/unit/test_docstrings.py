@@ -10,7 +10,7 @@ import pytest
 import provenmf
 from provenmf.errors import Message, MissingExtra, ProvenmfError
 from provenmf.methods import CATALOGUE
-from provenmf.methods.docstrings import completed
+from provenmf.methods.traits import completed
 
 NAMES = [name for name in provenmf.__all__ if name != "__version__"]
 FUNCTIONS = [name for name in NAMES if inspect.isfunction(getattr(provenmf, name))]

@@ -19,7 +19,7 @@ from provenmf.methods import CATALOGUE, estimator_class, make_estimator
 from provenmf.methods.alternating.estimator import PENALTIES
 from provenmf.methods.base import Factorizer
 from provenmf.methods.checkpoint import Checkpoint, inside
-from provenmf.methods.provenance import plain_parameters
+from provenmf.methods.traits import plain_parameters
 from provenmf.results import Certificate, Factorization, StopReason
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from provenmf.applications.fitting import at_hand, check_number, fit_matrix, for_real_data
 from provenmf.errors import InvalidInput
 from provenmf.io.images import as_images, read_images
-from provenmf.methods.encoding import weights_of
+from provenmf.methods.certify import weights_of
 from provenmf.results.answers import Answer, ReadOptions, Words, names_of_largest
 from provenmf.results.shapes import Shape
 

@@ -23,15 +23,19 @@ from provenmf.data import Block, Blocks, Rows
 from provenmf.data.door import check_unchanged
 from provenmf.errors import InvalidInput, warn_user
 from provenmf.linalg.storage import as_dense
-from provenmf.methods.checkpoint import Checkpoint, Keeper, checkpointing
+from provenmf.methods.checkpoint import Checkpoint, Keeper, checkpointing, keeper_of
 from provenmf.methods.data_checks import ChecksData
-from provenmf.methods.docstrings import completed
-from provenmf.methods.fit_fingerprint import keeper_of
-from provenmf.methods.interruption import Interruption, OnInterrupt, interruption
 from provenmf.methods.memory import check_memory, weights_of_record
-from provenmf.methods.parameters import AT_LEAST_ONE, StrOptions, validate_parameters
-from provenmf.methods.provenance import plain_parameters, versions
-from provenmf.methods.traits import Traits
+from provenmf.methods.run import Interruption, OnInterrupt, interruption
+from provenmf.methods.traits import (
+    AT_LEAST_ONE,
+    StrOptions,
+    Traits,
+    completed,
+    plain_parameters,
+    validate_parameters,
+    versions,
+)
 from provenmf.methods.weights import Constraint, encoder
 from provenmf.results import Certificate, Factorization, Solution, StopReason
 

@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from provenmf.certificate.measurement import Fit
 from provenmf.errors import InvalidInput
 from provenmf.linalg.fingerprint import same_values
 from provenmf.methods import CATALOGUE, estimator_class
-from provenmf.methods.provenance import current_names
 from provenmf.methods.separable.xray import SignedXRAY
+from provenmf.methods.traits import current_names
 from provenmf.results import Answer, Certificate, Check, Factorization, Trace
 
 
@@ -120,3 +121,14 @@ def estimator_of(factorization: Factorization) -> Any:
         if name in defaults and (isinstance(defaults[name], str) or not isinstance(value, str))
     }
     return estimator.set_params(**stored)
+
+
+# Weights of new rows for the components of a given result, as its own fit finds them.
+
+
+def weights_of(X: object, factorization: Factorization) -> NDArray[Any]:
+    """Weights (n, k) of the rows of X by the method that made the factorization."""
+    estimator = estimator_of(factorization)
+    blocks = estimator._blocks(X, reset=True)
+    weights: NDArray[Any] = estimator._encode(blocks, factorization.components)
+    return weights

@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
+import inspect
+import json
+import platform
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+import scipy
+import sklearn
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import (
+    Interval,
+    InvalidParameterError,
+    StrOptions,
+    validate_parameter_constraints,
+)
+
+import provenmf
+from provenmf.errors import InvalidInput, Naming, as_in_python
 
 
 @dataclass(frozen=True)
@@ -54,3 +73,144 @@ class Traits:
     compares_rows: bool = False
     advised: int | None = None
     on_real_data: Mapping[str, object] = field(default_factory=dict)
+
+
+# What parameters may be, and the one place that touches scikit-learn's private validation.
+#
+# Its descriptions of legal values give the same messages as scikit-learn's own estimators; should
+# a release move them, only this file changes.
+
+__all__ = ["AT_LEAST_ONE", "CONSTRAINT", "NOT_NEGATIVE", "POSITIVE", "Interval", "StrOptions"]
+
+AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+CONSTRAINT = StrOptions({"nonnegative", "simplex"})
+
+
+class InvalidParameter(InvalidInput, InvalidParameterError):
+    """A parameter of an estimator cannot be used; in Python it reads as scikit-learn puts it."""
+
+    def __init__(self, text: str, argument: str | None = None, value: object = None) -> None:
+        self._text = text
+        legal = text.split(" must be ")[-1].rsplit(". Got ", 1)[0]
+        super().__init__(f"must be {legal}", argument=argument, value=value)
+
+    def sentence(self, naming: Naming = as_in_python) -> str:
+        """scikit-learn's sentence, or one with the name that the reader knows."""
+        return self._text if naming is as_in_python else super().sentence(naming)
+
+
+def validate_parameters(estimator: BaseEstimator, constraints: Mapping[str, object]) -> None:
+    """Refuse the first parameter that is not among its legal values."""
+    for name, value in estimator.get_params(deep=False).items():
+        try:
+            validate_parameter_constraints(constraints, {name: value}, type(estimator).__name__)
+        except InvalidParameterError as error:
+            raise InvalidParameter(str(error), name, value) from None
+
+
+# Parameters and attributes that all estimators share, described once.
+#
+# A docstring that says "As in every estimator" of some names gets their descriptions from here when
+# its class is made, so that `help` and the API reference are complete.
+
+SHARED = {
+    "random_state": """int, RandomState instance or None, default=None
+        Random seed; the same seed gives the same result.""",
+    "certify": """bool or "full", default=True
+        Whether to compute the certificate. True leaves out what takes longer than the fit (and
+        than 50 ms), by the sizes of the data; "full" leaves out nothing.""",
+    "verbose": """int, default=0
+        1 writes a line for each iteration to the logger "provenmf". Its output goes to standard
+        error unless the program has set up logging.""",
+    "callback": """callable or None, default=None
+        Called after each iteration with a dict of numbers, the row of the trace. Return True to
+        stop the fit.""",
+    "on_interrupt": """{"raise", "return"}, default="raise"
+        What Ctrl-C does: raise KeyboardInterrupt, or return the best result so far. With "return",
+        a second Ctrl-C skips the certificate, or raises if there is no result yet.""",
+    "vertices": """bool, default=False
+        Whether each component is the mean of all rows that lie at its anchor within their noise.
+        This is closer to the truth than one noisy row. `anchors_` are still rows.""",
+    "row_errors": """array (n_rows,) or None, default=None
+        With vertices: the standard error of the entries of each row. None uses one number for all
+        rows, their root mean square distance from the span of the anchors; this needs more columns
+        than components.""",
+    "components_": """array (k, d)
+        The components, one per row.""",
+    "n_components_": """int
+        Number of components, which can be smaller than requested.""",
+    "n_iter_": """int
+        Number of iterations.""",
+    "reconstruction_err_": """float
+        ||X - weights @ components||_F.""",
+    "trace_": """Trace
+        The course of the iterations, as named columns.""",
+    "certificate_": """Certificate
+        What you can believe about the result; missing with certify=False.""",
+    "factorization_": """Factorization
+        The whole result as one record that can be saved.""",
+    "n_features_in_": """int
+        Number of columns of X.""",
+}
+
+_MENTION = re.compile(
+    r"^(\w+(?:, \w+)*)\n    As in every estimator\.( *[^\n]*(?:\n    [^\n]+)*)", re.M
+)
+
+
+def completed(text: str) -> str:
+    """The docstring with the shared descriptions in the place of their mention.
+
+    What follows "As in every estimator." is about the last of the names, or about `trace_`.
+    """
+
+    def described(found: re.Match[str]) -> str:
+        names, more = found[1].split(", "), found[2].strip()
+        entries = {name: inspect.cleandoc(f"{name} : {SHARED[name]}") for name in names}
+        entries = {name: entry.replace("\n", "\n    ") for name, entry in entries.items()}
+        if more:
+            entries["trace_" if "trace_" in names else names[-1]] += f"\n    {more}"
+        return "\n".join(entries.values())
+
+    return _MENTION.sub(described, inspect.cleandoc(text))
+
+
+# How a result was made, for its record: parameters and versions.
+
+# Names that parameters had in records of version 0.1.
+RENAMED = {"weights": "constraint", "normalize": "scale_rows", "warm_start_from": "init"}
+NOT_RECORDED = ("callback", "on_interrupt")
+
+
+def current_names(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a record, whatever version wrote it, by the names of this one."""
+    return {RENAMED.get(name, name): value for name, value in parameters.items()}
+
+
+def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as JSON can hold them, arrays by a short description."""
+
+    def plain(value: object) -> Any:
+        if isinstance(value, np.ndarray):
+            return f"array of shape {value.shape}"
+        if isinstance(value, np.generic):  # as a search over np.arange(2, 9) gives them
+            value = value.item()
+        try:
+            return json.loads(json.dumps(value))
+        except TypeError:
+            return repr(value)
+
+    return {name: plain(value) for name, value in parameters.items() if name not in NOT_RECORDED}
+
+
+def versions() -> dict[str, str]:
+    """Of everything whose release may change a result."""
+    return {
+        "provenmf": provenmf.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from provenmf import ErrorBars, InvalidInput, factorize, load, with_error_bars
-from provenmf.methods.component_errors import drawn_with_noise
-from provenmf.methods.resampling import Spread, intervals, resampled
+from provenmf.methods.error_bars import Spread, drawn_with_noise, intervals, resampled
 from provenmf.metrics.matching import match_components
 
 
@@ -158,7 +157,7 @@ def test_entries_that_noise_makes_too_small_have_room():
 
 
 def test_of_large_data_as_many_rows_show_the_bias_as_fit(fitted, monkeypatch):
-    from provenmf.methods import component_errors
+    from provenmf.methods import error_bars as component_errors
 
     data, result, barred = fitted
     monkeypatch.setattr(component_errors, "MOST_ENTRIES", 400)  # 100 of 150 rows
@@ -171,7 +170,7 @@ def test_of_large_data_as_many_rows_show_the_bias_as_fit(fitted, monkeypatch):
 
 
 def test_a_bias_that_cannot_be_had_is_said_to_be_missing(fitted, monkeypatch):
-    from provenmf.methods import component_errors
+    from provenmf.methods import error_bars as component_errors
 
     data, result, barred = fitted
     monkeypatch.setattr(component_errors, "MOST_ENTRIES", 30)

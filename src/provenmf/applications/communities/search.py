@@ -52,7 +52,7 @@ from provenmf.io.graphs import as_graph
 from provenmf.linalg.nnls import simplex_least_squares
 from provenmf.linalg.scaling import rows_to_sum_one
 from provenmf.methods import methods
-from provenmf.methods.provenance import versions
+from provenmf.methods.traits import versions
 from provenmf.methods.weights import encode
 from provenmf.results import Factorization
 from provenmf.results.error_bars import ErrorBars

@@ -52,7 +52,7 @@ from provenmf.errors import InvalidInput, counted
 from provenmf.io.texts import Counts
 from provenmf.linalg.scaling import rows_to_sum_one
 from provenmf.methods import estimator_class
-from provenmf.methods.resampling import error_bars, resampled
+from provenmf.methods.error_bars import error_bars, resampled
 from provenmf.results import Factorization
 from provenmf.results.answers import numbered
 from provenmf.results.error_bars import ErrorBars

@@ -52,7 +52,7 @@ from provenmf.applications.unmixing.points import (
 from provenmf.errors import InvalidInput
 from provenmf.io.cubes import Cube, as_cube
 from provenmf.methods import estimator_class
-from provenmf.methods.resampling import error_bars, resampled
+from provenmf.methods.error_bars import error_bars, resampled
 from provenmf.metrics.recovery import Agreement, compare_endmembers
 from provenmf.results import Factorization
 from provenmf.results.answers import numbered

@@ -25,10 +25,8 @@ from provenmf.methods.alternating.observed_guarantee import ObservedFit
 from provenmf.methods.alternating.starts import Init
 from provenmf.methods.base import Factorizer
 from provenmf.methods.checkpoint import Checkpoint
-from provenmf.methods.interruption import OnInterrupt
-from provenmf.methods.parameters import AT_LEAST_ONE, NOT_NEGATIVE
-from provenmf.methods.run import Callback
-from provenmf.methods.traits import Traits
+from provenmf.methods.run import Callback, OnInterrupt
+from provenmf.methods.traits import AT_LEAST_ONE, NOT_NEGATIVE, Traits
 from provenmf.methods.weights import encode, encoder
 from provenmf.results import Certificate, Factorization, Solution
 

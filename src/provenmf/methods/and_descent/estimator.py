@@ -18,16 +18,15 @@ from provenmf.methods.and_descent.kernels import DEPENDENT, decoder_of
 from provenmf.methods.and_descent.solver import Schedule, StageRule, Stream, and_descent
 from provenmf.methods.base import Factorizer, check_n_components
 from provenmf.methods.checkpoint import Checkpoint
-from provenmf.methods.interruption import OnInterrupt
-from provenmf.methods.parameters import (
+from provenmf.methods.run import Callback, OnInterrupt
+from provenmf.methods.traits import (
     AT_LEAST_ONE,
     NOT_NEGATIVE,
     POSITIVE,
     Interval,
     StrOptions,
+    Traits,
 )
-from provenmf.methods.run import Callback
-from provenmf.methods.traits import Traits
 from provenmf.results import Certificate, Solution
 
 

@@ -14,10 +14,8 @@ from provenmf.data import Block, Blocks
 from provenmf.methods.base import Factorizer
 from provenmf.methods.cones import guarantee
 from provenmf.methods.cones.solver import First, cones, nearest_component_encoder
-from provenmf.methods.interruption import Interruption, OnInterrupt
-from provenmf.methods.parameters import Interval, StrOptions
-from provenmf.methods.run import Callback
-from provenmf.methods.traits import Traits
+from provenmf.methods.run import Callback, Interruption, OnInterrupt
+from provenmf.methods.traits import Interval, StrOptions, Traits
 from provenmf.results import Certificate, Solution
 from provenmf.results.states import ConeState
 

@@ -10,19 +10,18 @@ from numpy.typing import ArrayLike
 from provenmf.budget import one_blas_thread
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks
-from provenmf.methods.interruption import OnInterrupt
 from provenmf.methods.merit import guarantee as guarantees
 from provenmf.methods.merit.solver import Step, bytes_in_memory, merit
-from provenmf.methods.parameters import (
+from provenmf.methods.run import Callback, OnInterrupt
+from provenmf.methods.separable.anchors import AnchorFactorizer
+from provenmf.methods.traits import (
     AT_LEAST_ONE,
     CONSTRAINT,
     NOT_NEGATIVE,
     POSITIVE,
     StrOptions,
+    Traits,
 )
-from provenmf.methods.run import Callback
-from provenmf.methods.separable.anchors import AnchorFactorizer
-from provenmf.methods.traits import Traits
 from provenmf.methods.weights import Constraint
 from provenmf.results import Certificate, Solution
 

@@ -31,7 +31,6 @@ from provenmf.budget import block_bytes
 from provenmf.data import Blocks, as_blocks
 from provenmf.errors import DegenerateData, InvalidInput, TooLarge, warn_user
 from provenmf.linalg.storage import as_dense
-from provenmf.methods.interruption import interrupted
 from provenmf.methods.merit import settings
 from provenmf.methods.merit.gap import dictionary_gap, duality_gap, extent_of
 from provenmf.methods.merit.mixture import Bids, Columns, MixedRows, Mixture, Penalties
@@ -43,7 +42,7 @@ from provenmf.methods.merit.start import (
     representatives,
     start_from_anchors,
 )
-from provenmf.methods.run import Callback, Run
+from provenmf.methods.run import Callback, Run, interrupted
 from provenmf.methods.separable.anchors import dense_rows
 from provenmf.methods.separable.hull import squared_distances
 from provenmf.results import Solution, StopReason

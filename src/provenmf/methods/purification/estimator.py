@@ -14,14 +14,6 @@ from provenmf.data import Blocks
 from provenmf.linalg.left_inverse import PseudoInverse, left_inverse
 from provenmf.methods.alternating.starts import start_components
 from provenmf.methods.base import Factorizer
-from provenmf.methods.interruption import Interruption, OnInterrupt
-from provenmf.methods.parameters import (
-    AT_LEAST_ONE,
-    NOT_NEGATIVE,
-    POSITIVE,
-    Interval,
-    StrOptions,
-)
 from provenmf.methods.purification import guarantee
 from provenmf.methods.purification.kernels import relu_decode
 from provenmf.methods.purification.solver import (
@@ -30,8 +22,15 @@ from provenmf.methods.purification.solver import (
     purification,
     purify,
 )
-from provenmf.methods.run import Callback
-from provenmf.methods.traits import Traits
+from provenmf.methods.run import Callback, Interruption, OnInterrupt
+from provenmf.methods.traits import (
+    AT_LEAST_ONE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Interval,
+    StrOptions,
+    Traits,
+)
 from provenmf.results import Certificate, Solution
 from provenmf.results.states import PurificationState
 

@@ -31,12 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks, as_blocks
 from provenmf.linalg.orthogonal import ROUNDING, orthogonal_part, orthonormal_rows
-from provenmf.methods.interruption import OnInterrupt
-from provenmf.methods.parameters import (
-    AT_LEAST_ONE,
-    CONSTRAINT,
-)
-from provenmf.methods.run import Callback, Run
+from provenmf.methods.run import Callback, OnInterrupt, Run
 from provenmf.methods.separable import guarantee
 from provenmf.methods.separable.anchors import (
     AnchorFactorizer,
@@ -46,7 +41,11 @@ from provenmf.methods.separable.anchors import (
     row_scales,
 )
 from provenmf.methods.separable.farthest import Factors, FarthestRows
-from provenmf.methods.traits import Traits
+from provenmf.methods.traits import (
+    AT_LEAST_ONE,
+    CONSTRAINT,
+    Traits,
+)
 from provenmf.methods.weights import Constraint
 from provenmf.results import Certificate, Solution, StopReason
 

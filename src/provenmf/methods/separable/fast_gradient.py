@@ -42,19 +42,18 @@ from provenmf.linalg.norms import absolute_row_sums, squared_frobenius_norm, squ
 from provenmf.linalg.spectral import leading_eigenpairs
 from provenmf.linalg.storage import as_dense
 from provenmf.methods.base import Factorizer
-from provenmf.methods.interruption import OnInterrupt
-from provenmf.methods.parameters import (
+from provenmf.methods.run import Callback, OnInterrupt, Run
+from provenmf.methods.separable import guarantee
+from provenmf.methods.separable.anchors import dense_rows
+from provenmf.methods.separable.spa import spa
+from provenmf.methods.traits import (
     AT_LEAST_ONE,
     NOT_NEGATIVE,
     POSITIVE,
     Interval,
     StrOptions,
+    Traits,
 )
-from provenmf.methods.run import Callback, Run
-from provenmf.methods.separable import guarantee
-from provenmf.methods.separable.anchors import dense_rows
-from provenmf.methods.separable.spa import spa
-from provenmf.methods.traits import Traits
 from provenmf.methods.weights import encode
 from provenmf.results import Certificate, Solution, StopReason
 from provenmf.results.states import FastGradientState

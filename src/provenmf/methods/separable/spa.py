@@ -25,11 +25,7 @@ from numpy.typing import ArrayLike
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks
 from provenmf.linalg.orthogonal import orthogonal_part
-from provenmf.methods.interruption import OnInterrupt
-from provenmf.methods.parameters import (
-    CONSTRAINT,
-)
-from provenmf.methods.run import Callback, Run
+from provenmf.methods.run import Callback, OnInterrupt, Run
 from provenmf.methods.separable import guarantee
 from provenmf.methods.separable.anchors import (
     AnchorFactorizer,
@@ -38,7 +34,10 @@ from provenmf.methods.separable.anchors import (
     row_scales,
 )
 from provenmf.methods.separable.farthest import FarthestRows
-from provenmf.methods.traits import Traits
+from provenmf.methods.traits import (
+    CONSTRAINT,
+    Traits,
+)
 from provenmf.methods.weights import Constraint
 from provenmf.results import Certificate, Solution, StopReason
 

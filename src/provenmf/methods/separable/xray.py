@@ -42,11 +42,7 @@ from provenmf.linalg.nnls import nonnegative_least_squares
 from provenmf.linalg.norms import row_sums, squared_residual_rows, squared_row_norms
 from provenmf.linalg.orthogonal import ROUNDING, first_largest, without_rounding
 from provenmf.linalg.storage import as_dense
-from provenmf.methods.interruption import OnInterrupt
-from provenmf.methods.parameters import (
-    StrOptions,
-)
-from provenmf.methods.run import Callback, Run
+from provenmf.methods.run import Callback, OnInterrupt, Run
 from provenmf.methods.separable import guarantee
 from provenmf.methods.separable.anchors import (
     AnchorFactorizer,
@@ -62,7 +58,10 @@ from provenmf.methods.separable.farthest import (
     leaders,
     places_in,
 )
-from provenmf.methods.traits import Traits
+from provenmf.methods.traits import (
+    StrOptions,
+    Traits,
+)
 from provenmf.results import Certificate, Solution, StopReason
 
 Floats = NDArray[np.float64]

@@ -9,12 +9,12 @@ import scipy.sparse as sp
 from provenmf.data import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures, middle_points
 from provenmf.errors import DegenerateData, InvalidInput, TooLarge
-from provenmf.methods.interruption import interruption
 from provenmf.methods.merit import solver as module
 from provenmf.methods.merit.gap import dictionary_gap, duality_gap, extent_of
 from provenmf.methods.merit.mixture import Mixture
 from provenmf.methods.merit.solver import merit, sweep
 from provenmf.methods.merit.start import representatives
+from provenmf.methods.run import interruption
 
 
 def solve(X, n_components=None, seed=0, **options):
@@ -369,7 +369,7 @@ def test_interruption_keeps_the_best_so_far():
 def test_ctrl_c_ends_after_the_step_with_a_bound(set_merit):
     import signal
 
-    from provenmf.methods.interruption import interruption
+    from provenmf.methods.run import interruption
 
     set_merit(few_rows=500)
     X = dirichlet_mixtures(700, 12, 4, snr=10, random_state=0).data
