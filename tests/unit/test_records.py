@@ -164,14 +164,6 @@ def test_estimates_print_with_their_confidence():
     assert Certificate.from_dict(certificate.to_dict()) == certificate
 
 
-def test_version_0_1_had_no_directions():
-    old = {"name": "x", "theorem": "T", "note": "", "value": 2.0, "threshold": 1.0}
-    content = {"method": "cones", "bounds": {}, "measures": {}}
-    for status, direction in (("holds", ">="), ("fails", "<="), ("unknown", "<=")):
-        loaded = Certificate.from_dict(content | {"checks": [old | {"status": status}]})
-        assert loaded.checks[0].direction == direction and not loaded.recomputed
-
-
 def test_a_made_up_status_is_refused():
     with pytest.raises(ValueError, match="maybe"):
         Check("x", "T", "maybe")

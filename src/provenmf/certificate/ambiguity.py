@@ -43,7 +43,7 @@ class Ambiguity:
 
 
 def must_rise(entries: Entries, pairs: Pairs) -> tuple[Pairs, Pairs]:
-    """The entries of W and of H that are positive or that the pattern can make so."""
+    """Return which entries of W and of H are positive or can become so with the pattern."""
     within = (pairs | np.eye(entries.k, dtype=bool)).astype(np.float64)
     of_weights = (entries.weights > 0).astype(np.float64) @ within > 0
     of_components = within @ (entries.plain > 0).astype(np.float64) > 0
@@ -51,7 +51,7 @@ def must_rise(entries: Entries, pairs: Pairs) -> tuple[Pairs, Pairs]:
 
 
 def is_factorization(entries: Entries, pairs: Pairs, transition: Array) -> bool:
-    """Whether W A and A⁻¹ H are nonnegative for certain: above their rounding errors.
+    """Return whether W A and A⁻¹ H are nonnegative for certain: above their rounding errors.
 
     A has the given pattern, so that entries which it cannot reach are zero.
     """
@@ -68,7 +68,7 @@ def is_factorization(entries: Entries, pairs: Pairs, transition: Array) -> bool:
 
 
 def angles(entries: Entries, transition: Array) -> Array:
-    """How far each component has turned, in degrees."""
+    """Return the angle by which each component has turned, in degrees."""
     home, moved = _unit(entries.plain), _unit(np.linalg.solve(transition, entries.plain))
     half_chords = np.linalg.norm(moved - home, axis=1) / 2
     return np.asarray(np.degrees(2 * np.arcsin(np.minimum(half_chords, 1.0))))
@@ -178,7 +178,7 @@ def explore(entries: Entries) -> Ambiguity | None:
 def other_factors(
     weights: NDArray[Any], components: NDArray[Any]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Another nonnegative factorization of weights @ components; None if none was found.
+    """Find another nonnegative factorization of weights @ components; None if there is none.
 
     The one that turned a component farthest, in the scale of the given components.
 
@@ -213,7 +213,7 @@ def other_factors(
 
 
 def nested_supports(entries: Entries) -> tuple[Pairs, Pairs]:
-    """Pairs (i, j) that can always be mixed, for components and for weights.
+    """Return the pairs (i, j) that can always be mixed, for components and for weights.
 
     Where component j is zero outside component i, H_i − t H_j and W_j + t W_i are a factorization
     for small t > 0: A_ij = t. Where column i of W is zero outside column j, so is A_ij = −t.
@@ -228,7 +228,7 @@ def nested_supports(entries: Entries) -> tuple[Pairs, Pairs]:
 
 
 def _patterns(entries: Entries, zeros: Indices) -> Iterator[Pairs]:
-    """Transitive relations that A may have, the largest first."""
+    """Yield transitive relations that A may have, the largest first."""
     yield ~np.eye(entries.k, dtype=bool)
     found = [_movable(entries, zeros)] if len(zeros) <= PATTERN_ZEROS else []
     for pairs in (*found, *nested_supports(entries)):
@@ -242,7 +242,7 @@ def _is_transitive(pairs: Pairs) -> bool:
 
 
 def _movable(entries: Entries, zeros: Indices) -> Pairs:
-    """Unknowns outside all conditions that every T satisfies with equality.
+    """Return the unknowns outside all conditions that every T satisfies with equality.
 
     max Σ s subject to C T ≥ s, 0 ≤ s ≤ 1 makes as many conditions strict as can be.
     """
@@ -262,7 +262,7 @@ def _movable(entries: Entries, zeros: Indices) -> Pairs:
 
 
 def strict_direction(entries: Entries, pairs: Pairs, zeros: Indices) -> Array | None:
-    """T on the pattern with (W T) > 0 and −(T H) > 0 on all of `zeros` that it can reach.
+    """Find T on the pattern with W T > 0 and −T H > 0 on all of `zeros` that it can reach.
 
     max t subject to C T ≥ t, |T| ≤ 1; None if t is zero.
     """
@@ -289,14 +289,14 @@ def strict_direction(entries: Entries, pairs: Pairs, zeros: Indices) -> Array | 
 
 
 def _largest_coefficients(entries: Entries, pairs: Pairs) -> Array:
-    """For each condition the largest coefficient that the pattern leaves it; 0 if none."""
+    """Return the largest coefficient that the pattern leaves each condition; 0 if none."""
     of_weights = [entries.weights[:, free].max(axis=1, initial=0.0) for free in pairs.T]
     of_components = [entries.components[free].max(axis=0, initial=0.0) for free in pairs]
     return np.concatenate([np.column_stack(of_weights).ravel(), np.concatenate(of_components)])
 
 
 def _first_step(entries: Entries, pairs: Pairs, direction: Array) -> Array | None:
-    """A = I + α T with the largest α among 1, 1/2, 1/4, … that gives a factorization."""
+    """Return I + α T with the largest α among 1, 1/2, 1/4, … that gives a factorization."""
     for step in 0.5 ** np.arange(40):
         transition = np.eye(entries.k) + step * direction
         if is_factorization(entries, pairs, transition):

@@ -35,7 +35,7 @@ DIRECTIONS = 2000
 
 
 def change_at_most(entries: Entries) -> Floats | None:
-    """Share of each component's mass that can be another one at the most; None if none is proved.
+    """Bound the share of each component's mass that can change; None if nothing is proved.
 
     For components in the order of those given, matched one to one.
     """
@@ -73,7 +73,7 @@ class Bands:
         self.columns = _extreme(entries.components)
 
     def shares(self) -> tuple[Floats, Floats]:
-        """Upper and lower bounds of s_i on S_j, in row j and column i."""
+        """Return upper and lower bounds of s_i on S_j, in row j and column i."""
         highest, lowest = np.ones((self.k, self.k)), np.ones((self.k, self.k))
         for j in range(self.k):
             for i in range(self.k):
@@ -83,7 +83,7 @@ class Bands:
         return highest, lowest
 
     def _at_most(self, j: int, i: int, sign: float) -> float:
-        """`sign` times s_i at the most on S_j, proved by the multipliers of a linear program."""
+        """Bound `sign` times s_i on S_j from above, by the multipliers of a linear program."""
         goal = np.zeros(self.k)
         goal[i] = sign * self.sums[i]
         pure = np.zeros(self.k)
@@ -110,7 +110,7 @@ class Bands:
 
 
 def _extreme(columns: Floats) -> Floats:
-    """The columns, or those of them that bound {t : tH ≥ 0} in some random directions."""
+    """Return the columns, or those that bound {t : tH ≥ 0} in some random directions."""
     if columns.shape[1] <= MOST_COLUMNS:
         return columns
     rng = np.random.default_rng(0)

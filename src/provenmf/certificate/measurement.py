@@ -19,7 +19,7 @@ from provenmf.budget import computed_once
 from provenmf.certificate.singular_values import RankBound, gram_is_formed, least_relative_error
 from provenmf.data import Block, Blocks, Part, Rows
 from provenmf.data.door import divided
-from provenmf.linalg.fingerprint import entry_hashes, fingerprint
+from provenmf.linalg.fingerprint import RowHashes, fingerprint, row_hashes
 from provenmf.linalg.hull import Model, nearest_points
 from provenmf.linalg.norms import (
     absolute_row_sums,
@@ -53,7 +53,7 @@ class Measurement:
     residuals: Floats
     largest: float
     lowest: float
-    hashes: NDArray[np.uint64]
+    hashes: RowHashes
     cross: Rows
     weights_data: Floats
     gram: Floats | None
@@ -69,7 +69,7 @@ def measure(
         with np.errstate(over="ignore", invalid="ignore"):
             found, cross, weights_data = rows(block, w, components, products)
             matrix = [gram_of_columns(block)] if gram else []
-            hashes = entry_hashes(block, row.start)
+            hashes = row_hashes(block, row.start)
             bounds = np.array(entry_range(block))
             return (hashes, weights_data, *matrix), (found.T, bounds, cross)
 
@@ -94,7 +94,7 @@ def measure(
 def _dense_rows(
     block: NDArray[np.floating], weights: Floats, components: Floats, products: bool
 ) -> tuple[Floats, Floats, Floats]:
-    """(lengths, sums, residuals), XCᵀ and WᵀX of a dense block."""
+    """Return (lengths, sums, residuals), XCᵀ and WᵀX of a dense block."""
     by_row = np.empty((3, len(block)))
     cross = np.empty(weights.shape if products else (0, len(components)))
     weights_data = np.zeros(components.shape)
@@ -113,7 +113,7 @@ def _dense_rows(
 def _sparse_rows(
     block: Any, weights: Floats, components: Floats, products: bool
 ) -> tuple[Floats, Floats, Floats]:
-    """The same of a sparse block, which no step makes dense."""
+    """Return the same of a sparse block, which no step makes dense."""
     wide = block.astype(np.float64, copy=False)
     residuals = np.sqrt(squared_residual_rows(wide, weights, components))
     by_row = np.stack([row_lengths(wide), row_sums(wide), residuals])
@@ -124,7 +124,7 @@ def _sparse_rows(
 
 
 def largest_residual_entries(block: Block, weights: Floats, components: Floats) -> Floats:
-    """max |x_ij − (wC)_j| of each row of a block, a few rows dense at a time."""
+    """Return max |x_ij − (wC)_j| of each row of a block, a few rows dense at a time."""
     out = np.empty(block.shape[0])
     step = rows_of_a_slice(block.shape[1])
     for start in range(0, block.shape[0], step):
@@ -212,7 +212,7 @@ class Fit:
 
     @computed_once
     def _pass(self) -> tuple[float, Measurement]:
-        """The unit and the measurement; data out of the safe range are measured again, divided."""
+        """Measure; data out of the safe range are divided by a unit and measured again."""
         found = self._measured(1.0, self._products)
         if found.largest == 0 or SAFE[0] <= found.largest <= SAFE[1]:
             return 1.0, found
@@ -234,7 +234,7 @@ class Fit:
 
     @computed_once
     def _sizes(self) -> Floats | None:
-        """What weights that leave the safe range are divided by: components take it over."""
+        """Divisors of weights that leave the safe range; components are multiplied by them."""
         peaks = np.max(list(self._rows.each(_largest_of_columns)), axis=0)
         risky = (peaks > 0) & ((peaks < SAFE[0]) | (peaks > SAFE[1]))
         if not risky.any():
@@ -242,7 +242,7 @@ class Fit:
         return np.where(risky, power_of_two(np.where(risky, peaks, 1.0)), 1.0)
 
     def _components_in(self, unit: float) -> Floats:
-        """Components of the divided data, in double precision."""
+        """Return the components of the divided data, in double precision."""
         components, sizes = self.given_components, self._sizes
         if sizes is not None:
             return components * (1.0 / unit) * sizes[:, None]
@@ -255,7 +255,7 @@ class Fit:
 
     @property
     def n_components(self) -> int:
-        """How many components there are."""
+        """Number of components."""
         return self.factorization.n_components
 
     @property
@@ -270,7 +270,7 @@ class Fit:
 
     @computed_once
     def weights(self) -> Floats:
-        """W (n, k) in double precision; those that are elsewhere are brought here."""
+        """W (n, k) in double precision, in this process."""
         sizes = self._sizes
         return self.given_weights if sizes is None else self.given_weights / sizes
 
@@ -341,7 +341,7 @@ class Fit:
 
     @property
     def error_rounding(self) -> float:
-        """By how much the relative error may be off at the most.
+        """Largest rounding error of the relative error.
 
         Entries of WC are sums of k products, off by γ_k |W||C| (Higham 2002, Section 3.5), norms
         are sums of d and n squares; where the square is expanded, for sparse data, its own rounding
@@ -358,7 +358,7 @@ class Fit:
 
     @property
     def entries(self) -> int:
-        """How many entries of the data the error is about."""
+        """Number of entries of the data that the error is about."""
         return self.given.n_rows * self.given.n_columns
 
     @property
@@ -378,7 +378,7 @@ class Fit:
 
     @property
     def cross(self) -> Rows:
-        """XCᵀ (n, k), left where the rows are."""
+        """XCᵀ (n, k), stored beside the rows of the data."""
         return self._complete.cross
 
     @property
@@ -402,7 +402,7 @@ class Fit:
 
     @property
     def unavoidable_noise(self) -> float:
-        """Every product of this rank is at least so far from some row; zero where unknown."""
+        """Distance from some row that every product of this rank has; zero where unknown."""
         least = self.rank_bound.relative_error or 0.0
         return least * self.norm / math.sqrt(self.blocks.n_rows) * (1 - 1e-15)
 
@@ -451,15 +451,15 @@ class Fit:
 
     @property
     def fingerprint(self) -> str:
-        """What the data are recognized by, however they are stored."""
+        """Fingerprint of the data, the same for every storage."""
         return fingerprint(self.given.shape, self.given.dtype, self._pass[1].hashes)
 
     def distances(self, model: Model, *, scale_rows: bool = False) -> Floats:
-        """Distance of each row to the hull, the hull and 0, or the cone of the components."""
+        """Return the distance of each row to the hull, hull and 0, or cone of the components."""
         return self.nearest(model, scale_rows=scale_rows)[0]
 
     def nearest(self, model: Model, *, scale_rows: bool = False) -> tuple[Floats, Rows]:
-        """The distances, and the weights of the components in the nearest points, left there.
+        """Return the distances, and the weights of the components in the nearest points.
 
         With `scale_rows` both rows and components are divided by their sums; rows whose sum is
         not positive have distance zero. The weights at hand are taken where their constraint makes
@@ -487,7 +487,7 @@ class Fit:
     def nearest_to(
         self, corners: Floats, model: Model, *, scale_rows: bool = False
     ) -> tuple[Floats, Rows]:
-        """The same for any corners, in one pass."""
+        """Return the same for any corners, in one pass."""
 
         def distances_and_weights(block: Block, *sums: Floats) -> Floats:
             squared, weights = nearest_points(block, corners, model, *sums)
@@ -498,7 +498,7 @@ class Fit:
         return found.array(_first_column), found.map(_other_columns)
 
     def _weights_are_of(self, model: Model) -> bool:
-        """Whether the weights are those of the nearest points of the model, by their constraint."""
+        """Return whether the weights are those of the nearest points of the model."""
         if self.lowest_weight < 0 or model == "hull and 0":
             return False
         if model == "cone":
@@ -515,7 +515,7 @@ class Fit:
 
 
 def _largest_of_columns(weights: Floats) -> Floats:
-    """max |w| of each column, a slice at a time: |W| as a whole would be as large as W."""
+    """Return max |w| of each column, a slice at a time: |W| would be as large as W."""
     step = rows_of_a_slice(weights.shape[1])
     slices = (weights[i : i + step] for i in range(0, len(weights), step))
     found = [np.abs(some).max(axis=0) for some in slices]
@@ -523,12 +523,12 @@ def _largest_of_columns(weights: Floats) -> Floats:
 
 
 def _on_simplex(weights: NDArray[np.floating]) -> bool:
-    """Whether weights are nonnegative with sums of one, up to their precision."""
+    """Return whether weights are nonnegative with sums of one, up to their precision."""
     return bool(weights.min(initial=0.0) >= 0 and _off_simplex(weights) <= ON_IT_IN_SINGLE)
 
 
 def _off_simplex(weights: NDArray[np.floating]) -> float:
-    """By how much the sum of a row differs from one at the most."""
+    """Return the largest difference of the sum of a row from one."""
     return float(np.abs(weights.sum(axis=1, dtype=np.float64) - 1).max(initial=0.0))
 
 

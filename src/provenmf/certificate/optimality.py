@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 def certify(fit: Fit) -> Certificate:
-    """Assumption-free statements about one factorization."""
+    """Certify what holds of one factorization without any assumption."""
     if fit.norm == 0:
         return Certificate(fit.method, measures={"error": fit.error * fit.unit})
     measures: dict[str, Measure] = {
@@ -43,7 +43,7 @@ def certify(fit: Fit) -> Certificate:
 
 
 def nonnegativity(fit: Fit) -> tuple[Check, ...]:
-    """Weights below zero are no weights; said only where there are some."""
+    """Check that no weight is negative; empty if none is."""
     lowest = fit.lowest_weight
     if lowest >= 0:
         return ()
@@ -53,7 +53,7 @@ def nonnegativity(fit: Fit) -> tuple[Check, ...]:
 
 
 def weights_residual(fit: Fit) -> float:
-    """How far the weights are from optimal for these components, in the units of ‖X‖_F.
+    """Measure how far the weights are from the best ones, in the units of ‖X‖_F.
 
     nonnegative: see `projected_residual`, zero exactly at the least-squares weights.
     simplex: sqrt of the sum of the rows' Frank-Wolfe gaps ⟨g, w⟩ − min_j g_j, which bounds
@@ -72,7 +72,7 @@ def weights_residual(fit: Fit) -> float:
 
 
 def projected_residual(factor: Rows, gram: Floats, cross: Rows) -> float:
-    """How far a nonnegative factor F (m, k) is from minimising ½‖Y − FA‖², in the units of Y.
+    """Measure how far a factor F ≥ 0 (m, k) is from minimising ½‖Y − FA‖², in the units of Y.
 
     `gram` is AAᵀ, `cross` is YAᵀ. The rows of A are brought to unit length first, so that a
     component that is long in one factor and short in the other counts like any other. One step

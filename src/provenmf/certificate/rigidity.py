@@ -73,7 +73,7 @@ def balanced_factors(
 def _largest_exponent(
     exponents: NDArray[np.intc], mantissas: NDArray[np.float64], *, axis: int
 ) -> NDArray[np.intc]:
-    """The largest exponent among the entries that are not zero; 0 where all are."""
+    """Return the largest exponent among the entries that are not zero; 0 where all are."""
     lowest = np.where(mantissas != 0, exponents, np.iinfo(np.intc).min // 4)
     largest = lowest.max(axis=axis, keepdims=True)
     return np.where(largest < -(10**6), 0, largest).astype(np.intc)
@@ -125,17 +125,17 @@ class Entries:
         self._useful = useful
 
     def up_to(self, size: float) -> Indices:
-        """The entries that are at most `size`."""
+        """Return the entries that are at most `size`."""
         return np.flatnonzero((self.values <= size) & self._useful)
 
     def slack(self, transition: Array) -> Array:
-        """C t for all entries: what (W T) and −(T H) are there."""
+        """Return C t for all entries: those of W T and −T H."""
         return np.concatenate(
             [(self.weights @ transition).ravel(), -(transition @ self.components).ravel()]
         )
 
     def matrix(self, chosen: Indices) -> sp.csr_array:
-        """C, a row for each chosen entry and a column for each T_ij with i ≠ j."""
+        """Return C, a row for each chosen entry and a column for each T_ij with i ≠ j."""
         k, split = self.k, self.weights.size
         of_weights, of_components = chosen[chosen < split], chosen[chosen >= split] - split
         row, j = np.divmod(of_weights, k)
@@ -152,7 +152,7 @@ class Entries:
         return sp.csr_array((values[kept], (which[kept], unknown[kept])), shape=shape)
 
     def transition(self, unknowns: Array) -> Array:
-        """T from its k(k − 1) entries off the diagonal."""
+        """Return T from its k(k − 1) entries off the diagonal."""
         result = np.zeros((self.k, self.k))
         result[~np.eye(self.k, dtype=bool)] = unknowns
         return result
@@ -204,7 +204,7 @@ def search(entries: Entries, allowed: Indices, *, sharpen: bool = True) -> Searc
 
 
 def _sharper(entries: Entries, chosen: Indices, found: Isolation) -> Isolation:
-    """The better of the two proofs; the second from fewer entries, or not at all, if it is dear."""
+    """Return the better of the two proofs; the second one is tried where it is affordable."""
     squared = (entries.k * (entries.k - 1)) ** 2
     if len(chosen) * squared > FARKAS_SIZE:
         chosen = _extreme(entries, chosen)
@@ -215,7 +215,7 @@ def _sharper(entries: Entries, chosen: Indices, found: Isolation) -> Isolation:
 def from_stiemke(
     entries: Entries, chosen: Indices, matrix: sp.csr_array, multipliers: Array
 ) -> Isolation | None:
-    """What one y = `multipliers` ≥ 0 proves, rounding counted against it; None if nothing."""
+    """Return what y = `multipliers` ≥ 0 proves, with rounding; None if nothing."""
     used = multipliers > 0
     if np.count_nonzero(used) < matrix.shape[1]:
         return None
@@ -229,7 +229,7 @@ def from_stiemke(
 
 
 def from_farkas(entries: Entries, chosen: Indices) -> Isolation | None:
-    """What a y for each unknown and sign proves, rounding counted against it; None if nothing.
+    """Return what a y for each unknown and sign proves, with rounding; None if nothing.
 
     min ± t_q subject to C t ≥ −(values + lengths/100); the multipliers are y. The cost only aims
     at small a and b.
@@ -253,7 +253,7 @@ def from_farkas(entries: Entries, chosen: Indices) -> Isolation | None:
 
 
 def _residual(matrix: sp.csr_array, y: Array, target: Array) -> float:
-    """At least ‖Cᵀy − target‖, with the rounding error of its sums."""
+    """Bound ‖Cᵀy − target‖ from above, with the rounding error of its sums."""
     rounding = 2 * (len(y) + 1) * EPS * (np.asarray(abs(matrix).T @ y) + np.abs(target))
     return float(np.linalg.norm(np.abs(matrix.T @ y - target) + rounding)) * (1 + 1e-9)
 
@@ -273,12 +273,12 @@ def _roots(s: float, a: float, b: float) -> Isolation | None:
 
 
 def _first_choice(entries: Entries, allowed: Indices) -> Indices:
-    """All entries if they are few, else the extreme ones."""
+    """Return all entries if they are few, else the extreme ones."""
     return allowed if len(allowed) <= AT_ONCE else _extreme(entries, allowed)
 
 
 def _extreme(entries: Entries, allowed: Indices) -> Indices:
-    """The entries that some random directions violate most."""
+    """Return the entries that some random directions violate most."""
     rng = np.random.default_rng(0)
     picked = [
         _violated(entries, allowed, np.outer(*rng.standard_normal((2, entries.k))))
@@ -288,7 +288,7 @@ def _extreme(entries: Entries, allowed: Indices) -> Indices:
 
 
 def _violated(entries: Entries, allowed: Indices, direction: Array) -> Indices:
-    """The allowed entry that T violates most, in every column of W and every row of H."""
+    """Return the allowed entry that T violates most in every column of W and row of H."""
     slack = np.full(len(entries.values), np.inf)
     slack[allowed] = entries.slack(direction)[allowed]
     split, k = entries.weights.size, entries.k

@@ -38,7 +38,7 @@ DIRECTIONS = 1000
 
 
 def fewest_zeros(weights: Rows, components: NDArray[np.floating]) -> tuple[int, str]:
-    """The fewest zeros of a column of W or a row of H, and which has them.
+    """Return the fewest zeros of a column of W or a row of H, and which has them.
 
     The cone of scattered points touches every face x_j = 0 of the orthant in at least k − 1 points
     (Huang et al. 2014, Section III). Points that are zero altogether are none.
@@ -56,7 +56,7 @@ def _zeros_of_columns(weights: NDArray[np.floating]) -> NDArray[np.int64]:
 
 
 def scattered_scaling(factors: BalancedFactors) -> Array | None:
-    """D with W D⁻¹ and D H both proved to be sufficiently scattered; None if none is found."""
+    """Find D with W D⁻¹ and D H both proved to be sufficiently scattered; None if none is found."""
     rows, columns = factors.weight_rows, factors.component_columns.T
     if columns.shape[1] > MOST_COMPONENTS:
         return None
@@ -69,7 +69,7 @@ def scattered_scaling(factors: BalancedFactors) -> Array | None:
 
 
 def _scalings(weights: Array, components: Array) -> list[Array]:
-    """Scales worth trying, with few digits, so that exact numbers stay short."""
+    """Return scales worth trying, with few digits so that exact numbers stay short."""
     of_weights, of_components = weights.sum(axis=0), components.sum(axis=1)
     wanted = [
         np.sqrt(of_weights / of_components),
@@ -83,7 +83,7 @@ def _scalings(weights: Array, components: Array) -> list[Array]:
 
 
 def looks_scattered(points: Array) -> bool:
-    """The condition in floating point: quick, and no proof."""
+    """Test the condition in floating point: quick, and no proof."""
     found = _hull(points)
     if found is None:
         return False
@@ -93,7 +93,7 @@ def looks_scattered(points: Array) -> bool:
 
 
 def is_scattered(points: Array, scale: list[Fraction]) -> bool:
-    """The condition for the points times `scale`, proved with integers; False is no disproof."""
+    """Prove the condition for the points times `scale` with integers; False is no disproof."""
     k = len(scale)
     if k == 1:
         return bool((points > 0).any())
@@ -124,7 +124,7 @@ def is_scattered(points: Array, scale: list[Fraction]) -> bool:
 
 
 def _hull(points: Array) -> tuple[NDArray[np.intp], NDArray[np.intc], Array] | None:
-    """Numbers of the points in the hull of the scaled points, its simplices, and inner normals."""
+    """Return the points in the hull of the scaled points, its simplices, and inner normals."""
     sums = points.sum(axis=1)
     present = np.flatnonzero((sums > 0) & np.isfinite(sums))
     if len(present) == 0:
@@ -147,13 +147,13 @@ def _hull(points: Array) -> tuple[NDArray[np.intp], NDArray[np.intc], Array] | N
 
 
 def _integers(values: list[Fraction]) -> Point:
-    """A positive multiple of the values, in whole numbers."""
+    """Return a positive multiple of the values in whole numbers."""
     common = lcm(*(value.denominator for value in values))
     return tuple(int(value * common) for value in values)
 
 
 def _closes(simplices: NDArray[np.intc]) -> bool:
-    """Whether each ridge belongs to two facets."""
+    """Return whether each ridge belongs to two facets."""
     counts: dict[tuple[int, ...], int] = {}
     for simplex in simplices:
         for ridge in combinations(sorted(int(v) for v in simplex), len(simplex) - 1):
@@ -162,7 +162,7 @@ def _closes(simplices: NDArray[np.intc]) -> bool:
 
 
 def _is_wide(normal: Point) -> bool:
-    """Whether eᵀy > ‖y‖, or y is an axis."""
+    """Return whether eᵀy > ‖y‖, or y is an axis."""
     total, squares = sum(normal), _dot(normal, normal)
     if total <= 0:
         return False
@@ -170,7 +170,7 @@ def _is_wide(normal: Point) -> bool:
 
 
 def _times_around(solid: list[tuple[Point, ...]], flat: list[tuple[Point, ...]]) -> int:
-    """How many facets the line g + μe crosses, e being inside; 0 if it meets an edge.
+    """Count the facets that the line g + μe crosses, e being inside; 0 if it meets an edge.
 
     g is a fixed direction: λ in g + μe = Σ λ·vertices must be all positive or some negative.
     """
@@ -194,7 +194,7 @@ def _times_around(solid: list[tuple[Point, ...]], flat: list[tuple[Point, ...]])
 
 
 def _rank(rows: list[Point]) -> int:
-    """How many rows are independent, by elimination."""
+    """Count the independent rows, by elimination."""
     left = [[Fraction(value) for value in row] for row in rows]
     rank = 0
     for column in range(len(rows[0])):
@@ -214,7 +214,7 @@ def _dot(left: Point, right: Point) -> int:
 
 
 def _inner_normal(rows: tuple[Point, ...]) -> Point:
-    """The vector orthogonal to k − 1 rows, by minors, in lowest terms and with eᵀy ≥ 0."""
+    """Return the vector orthogonal to k − 1 rows, by minors, in lowest terms, with eᵀy ≥ 0."""
     k = len(rows[0])
     minors = [_determinant([row[:place] + row[place + 1 :] for row in rows]) for place in range(k)]
     signed = [minor if place % 2 == 0 else -minor for place, minor in enumerate(minors)]
@@ -223,7 +223,7 @@ def _inner_normal(rows: tuple[Point, ...]) -> Point:
 
 
 def _determinant(rows: list[Point]) -> int:
-    """Fraction-free elimination (Bareiss 1968)."""
+    """Return the determinant by fraction-free elimination (Bareiss 1968)."""
     matrix = [list(row) for row in rows]
     size, sign, previous = len(matrix), 1, 1
     for step in range(size - 1):

@@ -12,12 +12,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from provenmf.data.base import Block, Blocks, MappedBlocks, tree_sum
 from provenmf.data.memory import ObservedBlocks
 from provenmf.errors import InvalidInput
-from provenmf.linalg.fingerprint import entry_hashes, fingerprint, same_values
+from provenmf.linalg.fingerprint import RowHashes, fingerprint, row_hashes, same_values
 from provenmf.linalg.norms import entry_range
 from provenmf.linalg.storage import check_scale, is_sparse, largest_of, stored_values
 
@@ -60,8 +59,8 @@ def examine_entries(blocks: Blocks) -> Entries:
     return Entries(invalid, missing, negative, float(found[:, 2].max()), where)
 
 
-def _examined_and_hashed(block: Block, rows: range) -> tuple[Any, NDArray[np.uint64]]:
-    return _examined(block, rows), entry_hashes(block, rows.start)
+def _examined_and_hashed(block: Block, rows: range) -> tuple[Any, RowHashes]:
+    return _examined(block, rows), row_hashes(block, rows.start)
 
 
 def _examined(block: Block, rows: range) -> tuple[int, int, float, int, int]:
@@ -120,9 +119,9 @@ def fingerprint_of(blocks: Blocks) -> str:
     """Return shape, precision and a hash of the entries; equal matrices have equal ones."""
     found = blocks.map_reduce(_hashed, range(blocks.n_rows))
     if isinstance(blocks, ObservedBlocks):  # a missing entry is not a zero
-        found = found + entry_hashes(blocks.places, 0)
+        return fingerprint(blocks.shape, blocks.dtype, found, row_hashes(blocks.places, 0))
     return fingerprint(blocks.shape, blocks.dtype, found)
 
 
-def _hashed(block: Block, rows: range) -> NDArray[np.uint64]:
-    return entry_hashes(block, rows.start)
+def _hashed(block: Block, rows: range) -> RowHashes:
+    return row_hashes(block, rows.start)

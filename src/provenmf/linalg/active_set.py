@@ -127,7 +127,7 @@ def descent_in_place(
     rounding: float,
     descent: Floats,
 ) -> float:
-    """Negative gradient of the Lagrangian; returns what counts as zero in it."""
+    """Write the negative gradient of the Lagrangian; returns what counts as zero in it."""
     k = row.size
     largest, total = 0.0, abs(multiplier)
     for j in range(k):
@@ -154,7 +154,7 @@ def pivot_row_in_place(
     order: Ints,
     work: Floats,
 ) -> int:
-    """Block principal pivoting from the guess ``positive``; the number of positives, or -1."""
+    """Pivot from the guess ``positive`` (Kim & Park 2011); the number of positives, or -1."""
     k = row.size
     solution, ones, descent, dependent = work[0], work[1], work[2], work[3]
     fewest, patience = k + 1, 3
@@ -192,7 +192,7 @@ def pivot_row_in_place(
 
 @inner
 def best_vertex(gram: Floats, row: Floats) -> int:
-    """The single component with the smallest objective at weight one."""
+    """Return the single component with the smallest objective at weight one."""
     best = 0
     for j in range(1, row.size):
         if 0.5 * gram[j, j] - row[j] < 0.5 * gram[best, best] - row[best]:
@@ -212,7 +212,7 @@ def descend_row_in_place(
     order: Ints,
     work: Floats,
 ) -> None:
-    """Primal active set (Lawson & Hanson 1974); writes the full row of weights."""
+    """Descend with a primal active set (Lawson & Hanson 1974); writes the row of weights."""
     k = row.size
     solution, ones, descent, banned = work[0], work[1], work[2], work[3]
     dropped = np.zeros(k, dtype=np.bool_)

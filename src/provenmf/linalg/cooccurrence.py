@@ -34,27 +34,27 @@ class Cooccurrence:
         return (self._counts.shape[1],) * 2
 
     def __matmul__(self, right: NDArray[np.float64]) -> NDArray[np.float64]:
-        """P @ right, for a vector or a matrix."""
+        """Return P @ right, for a vector or a matrix."""
         return np.asarray(self._transposed @ (self._counts @ right) / self._counts.shape[0])
 
     def row_sums(self) -> NDArray[np.float64]:
-        """P 1 = Fᵀ(F 1)/n."""
+        """Return P 1 = Fᵀ(F 1)/n."""
         return self @ np.ones(self.shape[0])
 
     def rows(self, index: ArrayLike) -> NDArray[np.float64]:
-        """P[index, :] as a dense array."""
+        """Return P[index, :] as a dense array."""
         chosen = self._transposed[np.atleast_1d(np.asarray(index, dtype=np.intp))]
         return np.asarray((chosen @ self._counts).toarray() / self._counts.shape[0])
 
     def scaled_spectrum(self, k: int) -> Spectrum:
-        """Squared singular values and right vectors of P̄: P with its rows scaled to sum one."""
+        """Return squared singular values and right vectors of P̄, P with rows that sum to one."""
         squared_scales = inverse_where_positive(self.row_sums()) ** 2
         return leading_eigenpairs(
             lambda v: self @ (squared_scales[:, None] * (self @ v)), self.shape[0], k
         )
 
     def scaled_projection(self, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Rows of P̄ in the coordinates of its k leading right singular vectors.
+        """Return the rows of P̄ in the coordinates of its k leading right singular vectors.
 
         Returns P̄ V (n_words, k) and V as rows (k, n_words): P̄ ≈ (P̄ V) Vᵀ, the best of rank k.
         """

@@ -29,7 +29,7 @@ Farthest = Callable[[Ints, Floats], tuple[Floats, Floats]]
 
 
 def product_rounding(n_terms: int) -> float:
-    """|computed <x, w> - <x, w>| is at most this times ||x|| ||w||, in double precision.
+    """Bound |computed <x, w> - <x, w>| / (||x|| ||w||) in double precision.
 
     n u / (1 - n u) with unit roundoff u; twice of that, and room for a factor or two.
     """
@@ -39,7 +39,7 @@ def product_rounding(n_terms: int) -> float:
 def distances_to_hulls(
     targets: Floats, farthest: Farthest, *, tol: float = 1e-2, max_iter: int = 200
 ) -> tuple[Floats, Floats]:
-    """Bounds lower <= distance <= upper of each target to its own hull.
+    """Return lower <= distance <= upper for each target and its own hull.
 
     A target is done once upper - lower <= tol * upper, or once the difference is rounding.
     The distance to an empty hull is infinite.
@@ -83,7 +83,7 @@ def distances_to_hulls(
 
 
 def nearest_point(target: Floats, corners: Floats) -> tuple[Floats, Floats]:
-    """The point of the corners' hull nearest to the target, and the corners that it mixes."""
+    """Return the point of the corners' hull nearest to the target, and the corners it mixes."""
     from_target = corners - target
     gram = from_target @ from_target.T
     weights = simplex_least_squares(gram, np.zeros((1, len(corners))))[0]
@@ -92,7 +92,7 @@ def nearest_point(target: Floats, corners: Floats) -> tuple[Floats, Floats]:
 
 
 def distances_to_other_points(points: Floats, *, tol: float = 1e-2) -> tuple[Floats, Floats]:
-    """Bounds of the distance of each point to the hull of all the others."""
+    """Return bounds of the distance of each point to the hull of all the others."""
     slack = product_rounding(points.shape[1]) * np.linalg.norm(points, axis=1)
 
     def farthest(which: Ints, directions: Floats) -> tuple[Floats, Floats]:
@@ -115,7 +115,7 @@ def squared_distances(
     model: Model = "hull",
     divisors: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Squared distance of each row of a block to conv(C), conv(C and 0) or cone(C)."""
+    """Return the squared distance of each row to conv(C), conv(C and 0) or cone(C)."""
     return nearest_points(block, corners, model, divisors)[0]
 
 
@@ -125,7 +125,7 @@ def nearest_points(
     model: Model = "hull",
     divisors: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The same, and the weights of the corners in the nearest points; that of 0 is left out.
+    """Return squared distances and the weights of the corners in the nearest points, without 0.
 
     With `divisors` rows are divided by them first; where one is not positive the distance is zero.
     """

@@ -89,7 +89,7 @@ def least_l1_solutions(
 
 
 def independent_columns(matrix: NDArray[np.float64]) -> NDArray[np.intp]:
-    """k columns of a (k, d) matrix that are well independent, by pivoted QR."""
+    """Return k well independent columns of a (k, d) matrix, by pivoted QR."""
     order = qr(matrix, mode="r", pivoting=True)[1]
     return np.sort(order[: matrix.shape[0]]).astype(np.intp)
 
@@ -173,7 +173,7 @@ def _exact_solutions(
     signs: NDArray[np.float64],
     rounds: int,
 ) -> BasicSolutions:
-    """Entries and multipliers of the final bases, from fresh factorizations."""
+    """Return entries and multipliers of the final bases, from fresh factorizations."""
     inverses = _inverses(_basis_matrices(matrix, chosen))
     programs = np.arange(features.size)
     entries = inverses[programs, :, features]
@@ -186,7 +186,7 @@ def _exact_solutions(
 def _starting_bases(
     matrix: NDArray[np.float64], features: NDArray[np.intp], basis: NDArray[np.intp] | None
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Bases to start from and their inverses; a given basis that is near singular is replaced."""
+    """Return bases to start from and their inverses; a nearly singular one is replaced."""
     if basis is not None:
         chosen = basis[features].copy()
         inverses = _inverses(_basis_matrices(matrix, chosen))
@@ -198,12 +198,12 @@ def _starting_bases(
 
 
 def _basis_matrices(matrix: NDArray[np.float64], chosen: NDArray[np.intp]) -> NDArray[np.float64]:
-    """C_S of each program, (programs, k, k)."""
+    """Return C_S of each program, (programs, k, k)."""
     return matrix.T[chosen].transpose(0, 2, 1)
 
 
 def _inverses(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The inverse of each matrix; NaN for those that are singular."""
+    """Return the inverse of each matrix; NaN for those that are singular."""
     try:
         return np.asarray(np.linalg.inv(matrices), dtype=np.float64)
     except np.linalg.LinAlgError:
@@ -214,7 +214,7 @@ def _inverses(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _multipliers(inverses: NDArray[np.float64], signs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """y = C_S⁻ᵀ s of each program."""
+    """Return y = C_S⁻ᵀ s of each program."""
     return np.asarray(np.matmul(signs[:, None, :], inverses)[:, 0])
 
 
@@ -249,14 +249,14 @@ def left_inverse(
     *,
     basis: NDArray[np.intp] | None = None,
 ) -> LeftInverse:
-    """The left inverse of the chosen kind; `basis` from an earlier call speeds up "min-inf"."""
+    """Return the left inverse of one kind; `basis` of an earlier call speeds up "min-inf"."""
     if kind == "moore-penrose":
         return moore_penrose_inverse(components)
     return least_infinity_inverse(components, basis=basis)
 
 
 def moore_penrose_inverse(components: NDArray[np.floating]) -> LeftInverse:
-    """The left inverse with the least Frobenius norm."""
+    """Return the left inverse with the least Frobenius norm."""
     scaled, scales = _independent_rows(components)
     return LeftInverse(np.linalg.pinv(scaled).T / scales[:, None])
 
@@ -264,7 +264,7 @@ def moore_penrose_inverse(components: NDArray[np.floating]) -> LeftInverse:
 def least_infinity_inverse(
     components: NDArray[np.floating], *, basis: NDArray[np.intp] | None = None
 ) -> LeftInverse:
-    """The left inverse with the least ‖·‖_∞: row i minimises ‖b‖₁ over components @ b = e_i.
+    """Return the left inverse of least ‖·‖_∞: row i minimises ‖b‖₁ over components @ b = e_i.
 
     Exact to about 1e-8 of each row's sum; `lower_bound` comes from feasible points of the dual
     programs and so proves how close. A given `basis` changes the work, not the answer.
@@ -284,7 +284,7 @@ def least_infinity_inverse(
 def dependent_features(
     components: NDArray[np.floating], *, tolerance: float = DEPENDENCE_TOLERANCE
 ) -> tuple[int, ...]:
-    """Rows of `components` that take part in a linear dependence; empty if (A1) holds.
+    """Return the rows of `components` in a linear dependence; empty if (A1) holds.
 
     Rows are compared at unit length. A row takes part if it has a nonzero coefficient in some
     vanishing combination, that is, in a left singular vector of a vanishing singular value.
@@ -308,7 +308,7 @@ def dependent_features(
 def _independent_rows(
     components: NDArray[np.floating],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Rows scaled to largest entry one, and the scales; refuses dependent rows by their numbers."""
+    """Scale rows to largest entry one; refuses dependent rows by their numbers."""
     dependent = dependent_features(components)
     if dependent:
         names = ", ".join(str(feature) for feature in dependent[:20])
@@ -325,7 +325,7 @@ def _independent_rows(
 def _row_by_general_solver(
     matrix: NDArray[np.float64], feature: int
 ) -> tuple[NDArray[np.float64], float]:
-    """One row and its dual value by scipy's linear programming, should the own method give up."""
+    """Return one row and its dual value by scipy's solver, where the simplex method gave up."""
     from scipy.optimize import linprog
 
     k, d = matrix.shape

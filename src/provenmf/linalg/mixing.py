@@ -25,7 +25,7 @@ class Mixing(NamedTuple):
     outside: NDArray[np.float64]
 
     def relative(self) -> Mixing:
-        """The same after every component is divided by its own diagonal entry."""
+        """Return the mixing with every component divided by its own diagonal entry."""
         factors = 1.0 / self.diagonal[:, None]
         return Mixing(
             np.ones_like(self.diagonal), self.off_diagonal * factors, self.outside * factors
@@ -44,5 +44,5 @@ def mixing_of(components: NDArray[np.floating], reference: NDArray[np.floating])
 
 
 def symmetric_norm(matrix: NDArray[np.floating]) -> float:
-    """‖M‖_s: the larger of the largest row sum and the largest column sum of absolute values."""
+    """Return ‖M‖_s, the largest row or column sum of absolute values."""
     return max(largest_row_sum(matrix), largest_column_sum(matrix))

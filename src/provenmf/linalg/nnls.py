@@ -45,7 +45,6 @@ def nonnegative_least_squares(gram: Array, cross: Array, *, start: Array | None 
     array (n, k)
         The weights, in the precision of ``cross``.
     """
-    gram, cross = _checked(gram, cross, start)
     # Unit diagonal: the active set does not change, conditioning and thresholds get scale free.
     lengths = np.sqrt(np.maximum(np.diag(gram).astype(np.float64), 0.0))
     lengths[lengths == 0.0] = 1.0
@@ -60,7 +59,6 @@ def simplex_least_squares(gram: Array, cross: Array, *, start: Array | None = No
     Parameters and result as in `nonnegative_least_squares`. Components that are affinely
     independent give unique weights even where they are linearly dependent.
     """
-    gram, cross = _checked(gram, cross, start)
     k = len(gram)
     # On the simplex the problem does not change when everything is moved so that the mean of the
     # components is the origin, nor when a multiple of the all-ones matrix is added to the Gram
@@ -156,7 +154,7 @@ class UnconstrainedSolver:
         return rows @ self._inverse
 
     def solve(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """One minimiser for each row."""
+        """Return one minimiser for each row."""
         weights = self._apply(rows)
         if self._ones is not None:
             total = self._ones.sum()
@@ -169,24 +167,3 @@ def _pseudo_inverse(gram: NDArray[np.float64], floor: float) -> NDArray[np.float
     values, vectors = np.linalg.eigh(gram)
     kept = values > max(floor, floor * values[-1])
     return np.asarray((vectors[:, kept] / values[kept]) @ vectors[:, kept].T)
-
-
-def _checked(gram: Array, cross: Array, start: Array | None) -> tuple[Array, Array]:
-    gram, cross = np.asarray(gram), np.asarray(cross)
-    gram = gram if gram.dtype.kind == "f" else gram.astype(np.float64)
-    cross = cross if cross.dtype.kind == "f" else cross.astype(np.float64)
-    if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or gram.shape[0] == 0:
-        raise InvalidInput(
-            f"gram has shape {gram.shape}; pass a square matrix, components @ components.T"
-        )
-    if cross.ndim != 2 or cross.shape[1] != gram.shape[0]:
-        raise InvalidInput(
-            f"cross has shape {cross.shape}; pass (n, {gram.shape[0]}), X @ components.T"
-        )
-    if start is not None and np.shape(start) != cross.shape:
-        raise InvalidInput(
-            f"start has shape {np.shape(start)}; pass the shape of cross, {cross.shape}"
-        )
-    if not np.isfinite(gram).all():
-        raise InvalidInput("gram contains NaN or infinity; check the components")
-    return gram, cross

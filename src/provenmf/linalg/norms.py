@@ -19,7 +19,7 @@ DENSE_ENTRIES = 1 << 18  # of a block, worked on or made dense at a time: 2 MB
 
 
 def squared_frobenius_norm(block: Matrix) -> float:
-    """‖block‖²_F of a dense or sparse block, summed in double precision."""
+    """Return ‖block‖²_F of a dense or sparse block, summed in double precision."""
     flat = np.ascontiguousarray(stored_values(block)).reshape(-1)
     if flat.dtype == np.float64:
         return float(flat @ flat)
@@ -27,7 +27,7 @@ def squared_frobenius_norm(block: Matrix) -> float:
 
 
 def squared_row_norms(block: Matrix) -> NDArray[np.float64]:
-    """Squared length of each row of a dense or sparse block."""
+    """Return the squared length of each row of a dense or sparse block."""
     if is_sparse(block):
         squares = block.data.astype(np.float64) ** 2
         squared = sp.csr_array((squares, block.indices, block.indptr), shape=block.shape)
@@ -36,7 +36,7 @@ def squared_row_norms(block: Matrix) -> NDArray[np.float64]:
 
 
 def row_lengths(block: Matrix) -> NDArray[np.float64]:
-    """Length of each row; rows whose squares leave the range of numbers are scaled first."""
+    """Return the length of each row; rows whose squares leave the range are scaled first."""
     with np.errstate(over="ignore"):
         lengths = np.sqrt(squared_row_norms(block))
     risky = np.flatnonzero(~((lengths > SAFE_LENGTHS[0]) & (lengths < SAFE_LENGTHS[1])))
@@ -51,7 +51,7 @@ def row_lengths(block: Matrix) -> NDArray[np.float64]:
 
 
 def power_of_two(values: Any) -> Any:
-    """The power of two next below each positive value, kept away from the ends of the range."""
+    """Return the power of two next below each positive value, inside the safe range."""
     exponents = np.frexp(values)[1] - 1
     return np.ldexp(1.0, np.clip(exponents, -1000, 1000))
 
@@ -74,7 +74,7 @@ def absolute_row_sums(block: Matrix) -> NDArray[np.float64]:
 def squared_residual_rows(
     block: Matrix, weights: NDArray[np.floating], components: NDArray[np.floating]
 ) -> NDArray[np.float64]:
-    """Squared length of each row of `block − weights @ components`.
+    """Return the squared length of each row of `block − weights @ components`.
 
     A dense block is subtracted directly, which is exact where the fit is exact. For a sparse
     block the square is expanded, ‖x‖² − 2⟨x Cᵀ, w⟩ + w C Cᵀ wᵀ, so that nothing dense is formed.
@@ -102,7 +102,7 @@ def squared_residual_rows(
 def _squared_residual_rows(
     block: NDArray[np.floating], weights: NDArray[np.floating], components: NDArray[np.floating]
 ) -> NDArray[np.float64]:
-    """The same of a dense block, by slices whose residual stays in the cache."""
+    """Return the same of a dense block, by slices whose residual stays in the cache."""
     squared = np.empty(len(block))
 
     def of_slice(rows: slice) -> None:
@@ -114,7 +114,7 @@ def _squared_residual_rows(
 
 
 def entry_range(block: Matrix) -> tuple[float, float]:
-    """The least and the largest stored entry, NaN if one is; zeros for none.
+    """Return the least and the largest stored entry, NaN if one is; zeros for none.
 
     Slices are still in the cache when they are read again.
     """
@@ -126,15 +126,15 @@ def entry_range(block: Matrix) -> tuple[float, float]:
 
 
 def rows_of_a_slice(columns: int) -> int:
-    """How many rows of so many columns are worked on at a time."""
+    """Return the number of rows that are worked on at a time."""
     return max(1, DENSE_ENTRIES // max(1, columns))
 
 
 def largest_row_sum(matrix: NDArray[np.floating]) -> float:
-    """‖M‖_∞: the largest sum of absolute values in a row."""
+    """Return ‖M‖_∞, the largest sum of absolute values in a row."""
     return float(np.abs(matrix).sum(axis=1).max(initial=0.0))
 
 
 def largest_column_sum(matrix: NDArray[np.floating]) -> float:
-    """‖M‖_1: the largest sum of absolute values in a column."""
+    """Return ‖M‖_1, the largest sum of absolute values in a column."""
     return float(np.abs(matrix).sum(axis=0).max(initial=0.0))

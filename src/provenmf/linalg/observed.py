@@ -37,7 +37,7 @@ reordering_kernel = njit(
 def normal_equations_in_place(
     indices: Ints, values: Floats, features: Floats, gram: Floats, cross: Floats
 ) -> None:
-    """Sums of f f' and of x f over the entries of one row, in double precision."""
+    """Sum f f' and x f over the entries of one row, in double precision."""
     k = len(cross)
     gram[:] = 0.0
     cross[:] = 0.0
@@ -67,7 +67,7 @@ def descend_observed_rows_in_place(
     l2: float,
     sweeps: int,
 ) -> None:
-    """Some sweeps over the coordinates of each row; one without an observed value stays."""
+    """Sweep over the coordinates of each row; one without an observed value stays."""
     n, k = rows.shape
     gram, cross = np.empty((k, k)), np.empty(k)
     for r in range(n):
@@ -95,7 +95,7 @@ def solve_observed_rows_in_place(
     l2: float,
     rounding: float,
 ) -> None:
-    """The best rows; positive entries of ``rows`` are the first guess of the support."""
+    """Solve for the best rows; positive entries of ``rows`` are the first guess."""
     n, k = rows.shape
     free = k - known
     gram, cross = np.empty((k, k)), np.empty(k)
@@ -125,7 +125,7 @@ def solve_observed_rows_in_place(
 def residual_entries_in_place(
     pointers: Ints, indices: Ints, values: Floats, features: Floats, rows: Floats, out: Floats
 ) -> None:
-    """out = value - row @ feature at every entry."""
+    """Write out = value - row @ feature at every entry."""
     n, k = rows.shape
     for r in range(n):
         for p in range(pointers[r], pointers[r + 1]):
@@ -142,11 +142,10 @@ ROUNDING = float(np.finfo(np.float64).eps)
 def best_observed_rows(
     entries: sp.csr_array, features: Array, start: Array, known: int, penalty: Penalty
 ) -> Array:
-    """Rows w >= 0 that minimise 1/2 sum of (x_j - w f_j)^2 over the observed j, plus the penalty.
+    """Minimise 1/2 sum of (x_j - w f_j)^2 over the observed j, plus the penalty, w >= 0.
 
     `features` (d, k); the first `known` entries of each row stay as in `start`.
     """
-    from provenmf.linalg.observed import solve_observed_rows_in_place
 
     settings = (known, penalty.l1, penalty.l2, ROUNDING)
     return _in_threads(solve_observed_rows_in_place, entries, features, start, *settings)
@@ -160,16 +159,14 @@ def better_observed_rows(
     penalty: Penalty,
     sweeps: int,
 ) -> Array:
-    """The same, improved by some sweeps of coordinate descent from `start`."""
-    from provenmf.linalg.observed import descend_observed_rows_in_place
+    """Improve `start` by some sweeps of coordinate descent on the same objective."""
 
     settings = (known, penalty.l1, penalty.l2, sweeps)
     return _in_threads(descend_observed_rows_in_place, entries, features, start, *settings)
 
 
 def residual_entries(entries: sp.csr_array, rows: Array, features: Array) -> sp.csr_array:
-    """x_ij - w_i f_j at every observed entry, in double precision."""
-    from provenmf.linalg.observed import residual_entries_in_place
+    """Return x_ij - w_i f_j at every observed entry, in double precision."""
 
     left = np.empty(entries.nnz)
     _in_threads(residual_entries_in_place, entries, features, rows, left)
@@ -183,7 +180,7 @@ def _in_threads(
     start: Array,
     *settings: Any,
 ) -> Array:
-    """A copy of `start` whose rows the kernel worked on, some of them in each thread."""
+    """Apply the kernel to a copy of `start`, some of the rows in each thread."""
     out = np.array(start, order="C")
     n = len(out)
 

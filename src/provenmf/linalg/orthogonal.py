@@ -11,7 +11,7 @@ ROUNDING = 1e-13
 
 
 def orthogonal_part(vector: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What remains of `vector` after removing its part in the span of the orthonormal `basis` rows.
+    """Remove from `vector` its part in the span of the orthonormal `basis` rows.
 
     Done twice: the second sweep removes what rounding left behind in the first.
     """
@@ -21,7 +21,7 @@ def orthogonal_part(vector: NDArray[np.float64], basis: NDArray[np.float64]) -> 
 
 
 def orthonormal_rows(matrix: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Orthonormal basis, one vector per row, of the row space of a matrix of any rank."""
+    """Return an orthonormal basis, one vector per row, of the row space of a matrix."""
     if matrix.shape[0] == 0:
         return np.zeros(matrix.shape)
     _, singular, right = np.linalg.svd(np.asarray(matrix, dtype=np.float64), full_matrices=False)
@@ -29,7 +29,7 @@ def orthonormal_rows(matrix: NDArray[np.floating]) -> NDArray[np.float64]:
 
 
 def first_largest(scores: NDArray[np.float64], slack: NDArray[np.float64] | float) -> int:
-    """Lowest index whose positive score comes within its `slack` of the largest one.
+    """Return the lowest index whose positive score is within its `slack` of the largest one.
 
     Equal rows get scores that differ in the last bits when they lie in different blocks; the
     slack makes them equal again, so that every storage and block size gives the same answer.
@@ -43,5 +43,5 @@ def first_largest(scores: NDArray[np.float64], slack: NDArray[np.float64] | floa
 def without_rounding(
     squared: NDArray[np.float64], scale: NDArray[np.float64] | float
 ) -> NDArray[np.float64]:
-    """Squared residuals with those set to zero that rounding alone can explain."""
+    """Set squared residuals to zero that rounding alone can explain."""
     return np.where(squared > ROUNDING * scale, squared, 0.0)

@@ -35,19 +35,19 @@ class Penalty:
     def normal_equations(
         self, gram: NDArray[Any], cross: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The penalised problem of a nonnegative factor as one without a penalty."""
+        """Return the penalised problem of a nonnegative factor as one without a penalty."""
         return self.with_gram(gram), self.with_cross(cross)
 
     def with_gram(self, gram: NDArray[Any]) -> NDArray[Any]:
-        """The Gram matrix of the normal equations."""
+        """Return the Gram matrix of the normal equations."""
         return gram + self.l2 * np.eye(len(gram)) if self else gram
 
     def with_cross(self, cross: NDArray[Any]) -> NDArray[Any]:
-        """Their right-hand sides; any rows of them."""
+        """Return their right-hand sides, for any rows."""
         return np.asarray(cross - cross.dtype.type(self.l1)) if self else cross
 
     def value(self, factor: Array) -> float:
-        """Of a nonnegative factor."""
+        """Return the penalty of a nonnegative factor."""
         if not self:
             return 0.0
         wide = factor.astype(np.float64, copy=False)

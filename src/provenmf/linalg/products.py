@@ -27,7 +27,7 @@ Ints = NDArray[np.integer]
 def multiply_rows_in_place(
     pointers: Ints, columns: Ints, values: Floats, right: Floats, start: int, stop: int, out: Floats
 ) -> None:
-    """out[r] = (row r of the CSR matrix) @ right, for r in start .. stop-1."""
+    """Write out[r] = (row r of the CSR matrix) @ right, for r in start .. stop-1."""
     k = right.shape[1]
     for r in range(start, stop):
         target = out[r]
@@ -43,7 +43,7 @@ def multiply_rows_in_place(
 def add_transposed_product_in_place(
     pointers: Ints, columns: Ints, values: Floats, left: Floats, start: int, stop: int, out: Floats
 ) -> None:
-    """out += (rows start .. stop-1 of the CSR matrix)' @ left[start:stop]."""
+    """Add (rows start .. stop-1 of the CSR matrix)' @ left[start:stop] to out."""
     k = left.shape[1]
     for r in range(start, stop):
         source = left[r]
@@ -58,10 +58,9 @@ SMALL_WORK = 200_000
 
 
 def product(block: Matrix, right: NDArray[np.floating]) -> NDArray[Any]:
-    """block (n, d) @ right (d, k), dense, in the block's precision."""
+    """Return block (n, d) @ right (d, k), dense, in the block's precision."""
     if not _worth_threads(block, right):
         return np.asarray(block @ right)
-    from provenmf.linalg.products import multiply_rows_in_place
 
     out = np.empty((block.shape[0], right.shape[1]), dtype=block.dtype)
     parts = block.indptr, block.indices, block.data, _plain(right, block.dtype)
@@ -74,10 +73,9 @@ def product(block: Matrix, right: NDArray[np.floating]) -> NDArray[Any]:
 
 
 def transposed_product(block: Matrix, left: NDArray[np.floating]) -> NDArray[Any]:
-    """block' (d, n) @ left (n, k), dense, in the block's precision."""
+    """Return block' (d, n) @ left (n, k), dense, in the block's precision."""
     if not _worth_threads(block, left):
         return np.ascontiguousarray(block.T @ left)
-    from provenmf.linalg.products import add_transposed_product_in_place
 
     threads = available_threads()
     sums = np.zeros((threads, block.shape[1], left.shape[1]), dtype=block.dtype)
@@ -98,6 +96,6 @@ def _worth_threads(block: Matrix, narrow: NDArray[np.floating]) -> TypeGuard[sp.
 
 
 def _plain(narrow: NDArray[np.floating], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Contiguous, in the data's precision, and of a type that compiled loops know: writable."""
+    """Return a contiguous, writable array in the data's precision, as compiled loops need it."""
     plain = np.ascontiguousarray(narrow, dtype=dtype)
     return plain if plain.flags.writeable else plain.copy()

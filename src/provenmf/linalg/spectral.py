@@ -27,7 +27,7 @@ SPARE = 8  # columns beyond those asked for, at the least
 def block_krylov(
     product: Callable[[Floats], Floats], size: int, k: int, *, tol: float, max_restarts: int = 20
 ) -> tuple[Floats, Floats, Floats]:
-    """Ritz values (descending), vectors (size, k) and residual lengths of a symmetric matrix.
+    """Return Ritz values (descending), vectors (size, k) and residual lengths of a matrix.
 
     Ends once all k residuals are at most `tol` times the largest value. The start is fixed.
     """
@@ -43,7 +43,7 @@ def block_krylov(
 
 
 def _krylov_space(product: Callable[[Floats], Floats], start: Floats) -> tuple[Floats, Floats]:
-    """An orthonormal basis of start, G start, G² start, …, and its image under G."""
+    """Return an orthonormal basis of start, G start, G² start, …, and its image under G."""
     size, width = start.shape
     blocks, images = [start], [product(start)]
     while len(blocks) < STEPS and (len(blocks) + 1) * width <= size:
@@ -55,7 +55,7 @@ def _krylov_space(product: Callable[[Floats], Floats], start: Floats) -> tuple[F
 
 
 def _rayleigh_ritz(basis: Floats, image: Floats) -> tuple[Floats, Floats, Floats]:
-    """Best eigenpairs within a space, in descending order, and what is missing in each."""
+    """Return the best eigenpairs within a space, in descending order, and their residuals."""
     small = basis.T @ image
     values, turn = np.linalg.eigh((small + small.T) / 2)
     values, turn = values[::-1], turn[:, ::-1]
@@ -73,7 +73,7 @@ GRAM_COLUMNS = 5000
 
 
 def gram_of_columns(block: Matrix) -> NDArray[np.float64]:
-    """blockᵀ block of a dense or sparse block, in double precision."""
+    """Return blockᵀ block of a dense or sparse block, in double precision."""
     wide = block.astype(np.float64, copy=False)
     return as_dense(wide.T @ wide)
 
@@ -97,7 +97,7 @@ def leading_eigenpairs(
     size: int,
     k: int,
 ) -> Spectrum:
-    """The k leading eigenpairs of a symmetric positive semidefinite matrix.
+    """Return the k leading eigenpairs of a symmetric positive semidefinite matrix.
 
     `product` is the matrix itself or a function that multiplies it with (size, m) matrices.
     """
@@ -117,7 +117,7 @@ def leading_eigenpairs(
 def dense_eigenpairs(
     gram: NDArray[np.float64], k: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The k leading eigenvalues, descending, and eigenvectors as columns, of a matrix in memory.
+    """Return the k leading eigenvalues, descending, and eigenvectors as columns.
 
     Scaled to a largest entry of about one, and entries that no digit of the answer sees set to
     zero: LAPACK's solvers can hang on numbers of very different size.
@@ -139,7 +139,7 @@ def dense_eigenpairs(
 
 
 def with_fixed_signs(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows with their largest entry made positive, so that two runs agree."""
+    """Make the largest entry of each row positive, so that two runs agree."""
     largest = np.abs(vectors).argmax(axis=1)
     signs = np.sign(vectors[np.arange(len(vectors)), largest])
     return vectors * np.where(signs == 0, 1.0, signs)[:, None]
@@ -152,7 +152,7 @@ def value_of_largest_size(
     steps: int = 200,
     settled: float = 1e-12,
 ) -> float:
-    """The eigenvalue of largest size of a symmetric matrix, from below, without its vector.
+    """Return the eigenvalue of largest size of a symmetric matrix, from below.
 
     Lanczos's three-term recurrence keeps three vectors. Without orthogonalisation it finds values
     more than once, but none that is not there. `settled` ends it once ten steps change the value

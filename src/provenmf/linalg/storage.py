@@ -31,22 +31,22 @@ Matrix: TypeAlias = NDArray[np.floating] | sp.csr_array
 
 
 def is_sparse(block: object) -> TypeGuard[sp.csr_array]:
-    """Whether only the entries that are not zero are stored."""
+    """Return whether only the entries that are not zero are stored."""
     return bool(sp.issparse(block))
 
 
 def as_dense(block: Matrix) -> NDArray[Any]:
-    """A dense or sparse block as an array; a dense one is not copied."""
+    """Return a dense or sparse block as an array; a dense one is not copied."""
     return block.toarray() if is_sparse(block) else np.asarray(block)
 
 
 def stored_values(block: Matrix) -> NDArray[Any]:
-    """The entries that are stored: all of a dense block, those of a sparse one."""
+    """Return the stored entries: all of a dense block, those of a sparse one."""
     return block.data if is_sparse(block) else np.asarray(block)
 
 
 def float_type(dtype: np.dtype[Any], where: str = "X") -> np.dtype[Any]:
-    """The type to compute in: single precision stays, every other real number becomes double."""
+    """Return the type to compute in: single precision stays, all else becomes double."""
     if dtype.kind not in NUMBERS:
         raise InvalidInput(f"{where} holds {dtype} entries: real numbers are needed")
     single = dtype.kind == "f" and dtype.itemsize == 4
@@ -54,7 +54,7 @@ def float_type(dtype: np.dtype[Any], where: str = "X") -> np.dtype[Any]:
 
 
 def wide_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """A type that scipy's sparse matrices have, and in which a few entries can be added up.
+    """Return a type that scipy's sparse matrices have and in which entries can be added up.
 
     Numbers in another byte order become native, half precision double, and small integers, whose
     sums would overflow, integers of 32 bits.
@@ -65,7 +65,7 @@ def wide_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def plain(array: Any, where: str = "X") -> Any:
-    """What is given, without what numpy would drop or read in another way than it is meant.
+    """Return the input without what numpy would drop or misread.
 
     numpy ignores the mask of a masked array, takes a set, a dictionary or a generator for one
     entry and dates for numbers; arrays of records have no columns. A frame of sparse columns is a
@@ -93,17 +93,17 @@ def plain(array: Any, where: str = "X") -> Any:
 
 
 def _is_frame(array: Any) -> bool:
-    """Whether each column has a type of its own; a series of pandas has one under both names."""
+    """Return whether each column has its own type; a pandas series has one for both names."""
     return hasattr(array, "dtypes") and getattr(array, "ndim", 2) == 2
 
 
 def _kinds(array: Any) -> list[Any]:
-    """The types of the columns of a frame, or the one type of an array."""
+    """Return the types of the columns of a frame, or the one type of an array."""
     return list(array.dtypes) if _is_frame(array) else [getattr(array, "dtype", None)]
 
 
 def numbers_among_objects(values: NDArray[Any]) -> NDArray[Any]:
-    """Python's numbers, and pandas' columns that may lack some, as doubles; else as they are."""
+    """Convert Python's numbers and pandas' nullable columns to doubles; others stay."""
     missing = np.array([entry is None or str(entry) == "<NA>" for entry in values.flat], dtype=bool)
     rest = values.reshape(-1)[~missing]
     if not len(rest) or not all(isinstance(entry, Real | Decimal) for entry in rest):
@@ -117,12 +117,12 @@ def numbers_among_objects(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def in_row_order(array: NDArray[Any]) -> NDArray[Any]:
-    """The array with its rows one after the other in memory; not copied if they are."""
+    """Return the array with its rows one after the other in memory; not copied if they are."""
     return np.require(array, requirements=["C_CONTIGUOUS", "ALIGNED"])
 
 
 def own_rows(matrix: Any, where: str = "X") -> sp.csr_array:
-    """Sparse rows, sorted and without repeated entries, that share no array that might change.
+    """Return sparse rows, sorted and without repeated entries, safe from later changes.
 
     Indices outside the matrix are refused: compiled loops would read and write beyond it. The
     numbers are native single or double precision. Indices are as narrow as the matrix allows: loops
@@ -149,7 +149,7 @@ def own_rows(matrix: Any, where: str = "X") -> sp.csr_array:
 
 
 def _checked(matrix: Any, dtype: np.dtype[Any]) -> Any:
-    """The same matrix as a new object around the same arrays, its indices checked."""
+    """Return the matrix as a new object around the same arrays, its indices checked."""
     if matrix.format in ("csr", "csc", "bsr"):
         build = {"csr": sp.csr_array, "csc": sp.csc_array, "bsr": sp.bsr_array}[matrix.format]
         _check_pointers(matrix.indices, matrix.indptr)
@@ -164,7 +164,7 @@ def _checked(matrix: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _check_pointers(indices: NDArray[Any], pointers: NDArray[Any]) -> None:
-    """What scipy's own check leaves out where the last pointer says that there are no entries."""
+    """Check what scipy leaves out where the last pointer says that there are no entries."""
     if indices.dtype.kind not in "iu" or pointers.dtype.kind not in "iu":
         raise ValueError("indices and index pointers must be integers")
     if (pointers[1:] < pointers[:-1]).any():
@@ -172,7 +172,7 @@ def _check_pointers(indices: NDArray[Any], pointers: NDArray[Any]) -> None:
 
 
 def largest_of(block: object) -> float:
-    """The largest absolute value."""
+    """Return the largest absolute value."""
     values = stored_values(block)
     return max(float(values.max()), -float(values.min())) if values.size else 0.0
 

@@ -33,25 +33,25 @@ if TYPE_CHECKING:
 
 
 def names_of_largest(entries: NDArray[Any], names: Sequence[str], n: int) -> list[list[str]]:
-    """For each row of `entries` the names of its n largest columns, largest first."""
+    """Return the names of the n largest columns of each row, largest first."""
     order = np.argsort(-entries, axis=1, kind="stable")[:, :n]
     return [[names[column] for column in row] for row in order]
 
 
 def numbered(word: str, length: int) -> tuple[str, ...]:
-    """`word 1`, `word 2`, …"""
+    """Return the names `word 1`, `word 2`, …"""
     return tuple(f"{word} {number}" for number in range(1, length + 1))
 
 
 def stored_or_numbered(
     stored: NDArray[np.str_] | Sequence[str] | None, word: str, length: int
 ) -> Sequence[str]:
-    """The names stored, or numbers where there are none."""
+    """Return the stored names, or numbered ones where there are none."""
     return numbered(word, length) if stored is None else [str(name) for name in stored]
 
 
 def plural(word: str) -> str:
-    """`topics`, `communities`."""
+    """Return the plural of a word: `topics`, `communities`."""
     return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
 
 
@@ -135,7 +135,7 @@ class Answer(Plotted):
 
     @property
     def weights(self) -> NDArray[Any]:
-        """How much of each component (columns) is in each row: (rows, k)."""
+        """Amount of each component (columns) in each row: (rows, k)."""
         return self.factorization.weights
 
     @property
@@ -159,12 +159,12 @@ class Answer(Plotted):
 
     @property
     def n_components(self) -> int:
-        """How many components there are."""
+        """Number of components."""
         return int(self.weights.shape[1])
 
     @property
     def certificate(self) -> Certificate | None:
-        """What can be believed about the factorization behind the answer."""
+        """Certificate of the factorization behind the answer."""
         return self.factorization.certificate
 
     @property
@@ -174,42 +174,42 @@ class Answer(Plotted):
 
     @property
     def share(self) -> NDArray[np.float64]:
-        """How much of everything is due to each component; sums to 1."""
+        """Share of everything that is due to each component; sums to 1."""
         return shares(self.weights * np.linalg.norm(self.components, axis=1))
 
     def anchor_name(self, component: int) -> str:
-        """The anchor of a component by name, or nothing."""
+        """Return the name of the anchor of a component; empty if there is none."""
         anchors = self.factorization.anchors
         return "" if anchors is None else self.row_names[int(anchors[component])]
 
     def largest(self, n: int = 10) -> list[list[str]]:
-        """Names of what says most about each component, largest first."""
+        """Return the names of the largest entries of each component, largest first."""
         return names_of_largest(self.components, self.column_names, n)
 
     def scores(self) -> dict[str, float]:
-        """How good the answer is, by what the number means; empty without anything to say."""
+        """Return measures of how good the answer is, by their meaning; empty if there are none."""
         return {}
 
     def factorized(self) -> str:
-        """The matrix that the certificate speaks of, in words; empty if it is the user's own."""
+        """Describe the matrix that the certificate is about; empty if it is the user's own."""
         return ""
 
     def matrix_of(self, data: object) -> Any:
-        """The matrix that was factorized, built again from the data that the answer is about."""
+        """Build the matrix that was factorized from the data that the answer is about."""
         return data
 
     def read(self, path: Path, options: ReadOptions) -> Any:
-        """The data behind the answer from a file, as `matrix_of` takes them."""
+        """Read the data behind the answer from a file, as `matrix_of` takes them."""
         from provenmf.io import read_matrix
 
         return read_matrix(path, options.key)
 
     def transform(self, data: object) -> NDArray[Any]:
-        """Weights of new data for the components found."""
+        """Return the weights of new data for the components found."""
         raise InvalidInput(f"{type(self).__name__} has no transform: fit the new data too")
 
     def table(self, of: Literal["weights", "components"] = "weights") -> pandas.DataFrame:
-        """The weights, or the components, as a data frame with names.
+        """Return the weights, or the components, as a data frame with names.
 
         Parameters
         ----------
@@ -229,7 +229,7 @@ class Answer(Plotted):
         raise InvalidInput(f"of={of!r} is not 'weights' or 'components'")
 
     def tables(self) -> dict[str, pandas.DataFrame]:
-        """The whole answer as tables: an overview, the weights and the components.
+        """Return the whole answer as tables: an overview, the weights and the components.
 
         Returns
         -------
@@ -251,7 +251,7 @@ class Answer(Plotted):
     def _error_tables(
         self, components: pandas.DataFrame, weights: pandas.DataFrame
     ) -> dict[str, pandas.DataFrame]:
-        """Standard errors and both ends of the intervals, like the table that they are of."""
+        """Return standard errors and both ends of the intervals, in the form of their table."""
         bars = self.error_bars
         if bars is None:
             return {}
@@ -261,7 +261,7 @@ class Answer(Plotted):
         }
 
     def to_anndata(self, data: anndata.AnnData | None = None) -> anndata.AnnData:
-        """The answer as an AnnData: weights in `obsm`, components in `varm`.
+        """Return the answer as an AnnData: weights in `obsm`, components in `varm`.
 
         Parameters
         ----------
@@ -280,7 +280,7 @@ class Answer(Plotted):
         return to_anndata(self, data)
 
     def to_xarray(self) -> xarray.Dataset:
-        """The answer as an xarray Dataset with names; needs the extra `export`.
+        """Return the answer as an xarray Dataset with names; needs the extra `export`.
 
         Returns
         -------
@@ -293,7 +293,7 @@ class Answer(Plotted):
         return to_xarray(self)
 
     def labelled(self, names: Mapping[int, str]) -> Self:
-        """The same answer with other names for some of its components.
+        """Return the answer with other names for some of its components.
 
         Parameters
         ----------
@@ -335,7 +335,7 @@ class Answer(Plotted):
         return agree(self, other) if isinstance(other, Answer) else NotImplemented
 
     def _repr_html_(self) -> str:
-        """For notebooks: the verdict first, then the components."""
+        """Return HTML for notebooks: the verdict first, then the components."""
         from provenmf.results.display import answer_html
 
         return answer_html(self, repr(self))
@@ -349,14 +349,14 @@ class Answer(Plotted):
 
 
 def as_answer(result: Factorization | Answer) -> Answer:
-    """The answer itself, or the plain answer of a factorization."""
+    """Return the answer itself, or the plain answer of a factorization."""
     if isinstance(result, Answer):
         return result
     return Answer(result, notes=result.notes, error_bars=result.error_bars)
 
 
 def shares(weights: NDArray[Any]) -> NDArray[np.float64]:
-    """Column sums of nonnegative weights as parts of one; what is missing counts nothing."""
+    """Return column sums of nonnegative weights as parts of one; missing weights count as zero."""
     parts = np.array_split(weights, 1 + len(weights) // PART)
     totals = sum(np.maximum(np.nan_to_num(part), 0).sum(axis=0, dtype=np.float64) for part in parts)
     return np.asarray(totals / max(totals.sum(), np.finfo(np.float64).tiny))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -177,7 +177,7 @@ class Certificate:
         evidence = content.get("evidence")
         return cls(
             method=content["method"],
-            checks=tuple(_check_from(check) for check in content["checks"]),
+            checks=tuple(Check(**check) for check in content["checks"]),
             bounds=dict(content["bounds"]),
             measures={
                 name: tuple(value) if isinstance(value, list) else value
@@ -194,19 +194,19 @@ class Certificate:
         return printed(self)
 
     def _repr_html_(self) -> str:
-        """The verdict for notebooks, with everything else to unfold."""
+        """Return HTML for notebooks: the verdict, with everything else to unfold."""
         from provenmf.results.display import certificate_html
 
         return certificate_html(self)
 
 
 def finite_or_none(value: float | None) -> float | None:
-    """The number, or None where it is missing or not finite."""
+    """Return the number, or None where it is missing or not finite."""
     return None if value is None or not math.isfinite(value) else float(value)
 
 
 def in_digits(value: Measure | None) -> str:
-    """A number for readers; for several the range."""
+    """Return a number for readers; for several the range."""
     if value is None:
         return "-"
     if isinstance(value, tuple):
@@ -216,12 +216,12 @@ def in_digits(value: Measure | None) -> str:
 
 
 def rounded_up(value: float, digits: int = 2) -> str:
-    """A positive number in a few digits, not below it: what is "at most" this stays true."""
+    """Round a positive number up to a few digits: what is "at most" this stays true."""
     return _rounded(value, digits, "ROUND_CEILING")
 
 
 def rounded_down(value: float, digits: int = 4) -> str:
-    """A positive number in a few digits, not above it: what is "at least" this stays true."""
+    """Round a positive number down to a few digits: what is "at least" this stays true."""
     return _rounded(value, digits, "ROUND_FLOOR")
 
 
@@ -231,18 +231,8 @@ def _rounded(value: float, digits: int, towards: Literal["ROUND_CEILING", "ROUND
     return f"{float(exact.quantize(last, rounding=towards)):.{digits}g}" if value > 0 else "0"
 
 
-def _check_from(content: Mapping[str, Any]) -> Check:
-    """A check as stored; version 0.1 had no direction, which its status then tells."""
-    check = Check(**content)
-    if "direction" in content or check.value is None or check.threshold is None:
-        return check
-    above = check.value > check.threshold
-    at_least = (check.status == "holds") == above and check.status != "unknown"
-    return replace(check, direction=">=" if at_least else "<=")
-
-
 def _finite(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Finite numbers only; in a tuple the others become None, to keep the places."""
+    """Return finite numbers only; in a tuple the others become None, to keep the places."""
     kept: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, tuple):

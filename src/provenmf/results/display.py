@@ -20,7 +20,7 @@ NO_CERTIFICATE = "There is no certificate: you asked for none, or the method has
 
 
 def certificate_html(certificate: Certificate) -> str:
-    """The verdict, and all conditions and numbers behind it."""
+    """Return the verdict and, to unfold, all conditions and numbers behind it."""
     whole = (
         f"<details><summary>Certificate</summary><pre>{escape(str(certificate))}</pre></details>"
     )
@@ -28,7 +28,7 @@ def certificate_html(certificate: Certificate) -> str:
 
 
 def answer_html(answer: Answer, title: str) -> str:
-    """Heading, verdict, what was chosen, and a table of the components."""
+    """Return heading, verdict, choices, and a table of the components."""
     certificate = answer.certificate
     verdict = f"<p>{NO_CERTIFICATE}</p>" if certificate is None else certificate_html(certificate)
     notes = "".join(f"<li>{escape(note)}</li>" for note in answer.notes)
@@ -60,7 +60,7 @@ def _component_table(answer: Answer) -> str:
 
 
 def _cells(tag: str, texts: Iterable[str]) -> str:
-    """Notebooks align cells to the right, which suits no list of words."""
+    """Return table cells aligned to the left; notebooks align them to the right."""
     return "".join(f'<{tag} style="text-align: left">{escape(text)}</{tag}>' for text in texts)
 
 

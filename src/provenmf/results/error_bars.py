@@ -60,13 +60,13 @@ class ErrorBars:
 
     @property
     def unstable(self) -> tuple[int, ...]:
-        """Components that fewer than four of five resamples show again."""
+        """Components that fewer than four of five resamples find again."""
         if self.returned is None:
             return ()
         return tuple(int(j) for j in np.flatnonzero(self.returned < STABLE))
 
     def estimates(self, values: Floats) -> dict[str, Estimate]:
-        """The summary for a certificate, where `values` are the entries that the errors are of.
+        """Return the summary for a certificate; `values` are the entries that the errors are of.
 
         Where an entry may be anything, its error is infinite, and there is no summary.
         """
@@ -82,7 +82,7 @@ class ErrorBars:
         return found
 
     def notes(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """How the errors were found, and each component that does not come back."""
+        """Describe how the errors were found, and each component that does not come back."""
         if self.returned is None:
             return ()
         known = np.isfinite(self.standard_errors)

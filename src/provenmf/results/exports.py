@@ -19,7 +19,7 @@ KEY = "provenmf"
 
 
 def to_anndata(answer: Answer, data: anndata.AnnData | None = None) -> anndata.AnnData:
-    """An AnnData with weights in `obsm` and components in `varm`; see `Answer.to_anndata`."""
+    """Return an AnnData with weights and components; see `Answer.to_anndata`."""
     try:
         from anndata import AnnData
     except ImportError as error:
@@ -43,7 +43,7 @@ def to_anndata(answer: Answer, data: anndata.AnnData | None = None) -> anndata.A
 
 
 def to_xarray(answer: Answer) -> xarray.Dataset:
-    """A Dataset of weights and components with names; see `Answer.to_xarray`."""
+    """Return a Dataset of weights and components with names; see `Answer.to_xarray`."""
     try:
         import xarray
     except ImportError as error:
@@ -65,7 +65,7 @@ def to_xarray(answer: Answer) -> xarray.Dataset:
 
 
 def summary(answer: Answer) -> dict[str, Any]:
-    """What any container can hold about an answer besides its arrays."""
+    """Return what any container can hold about an answer besides its arrays."""
     verdict = answer.certificate.verdict if answer.certificate else ""
     version = answer.factorization.versions.get("provenmf", "")
     return {
@@ -78,7 +78,7 @@ def summary(answer: Answer) -> dict[str, Any]:
 
 
 def unique_names(names: Any) -> list[str]:
-    """Names of which none occurs twice; later ones get a number."""
+    """Make names unique; later ones get a number."""
     seen: dict[str, int] = {}
     unique = []
     for name in map(str, names):

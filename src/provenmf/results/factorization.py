@@ -77,12 +77,12 @@ class StopReason(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """What happened, for readers; empty where that is not known."""
+        """Sentence for readers; empty where the reason is not known."""
         return _SENTENCES[self]
 
     @classmethod
     def _missing_(cls, value: object) -> StopReason:
-        """A reason that this version does not know, from a file of another one."""
+        """Read a reason that this version does not know as unknown."""
         return cls.UNKNOWN
 
 
@@ -244,7 +244,7 @@ class Factorization(Plotted):
     if not TYPE_CHECKING:  # for type checkers `weights` is an array like any other
 
         def __getattr__(self, name: str) -> Any:
-            """Weights that are read for the first time come here."""
+            """Fetch weights that are read for the first time."""
             if name != "weights" or "_deferred" not in self.__dict__:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             self.__dict__["weights"] = weights = self.__dict__["_deferred"].array()
@@ -252,23 +252,23 @@ class Factorization(Plotted):
             return weights
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy for another process has the weights in it."""
+        """Fetch the weights first: a copy for another process has them in it."""
         assert self.weights is not None  # now they are here
         return self.__dict__
 
     @property
     def n_rows(self) -> int:
-        """How many rows the data have; weights that are elsewhere stay there."""
+        """Number of rows of the data; does not fetch the weights."""
         there = self.__dict__.get("_deferred")
         return len(self.weights) if there is None else int(there.n_rows)
 
     @property
     def weights_are_here(self) -> bool:
-        """Whether the weights are in this process; if not, reading `weights` brings them."""
+        """Whether the weights are in this process; if not, reading `weights` fetches them."""
         return "_deferred" not in self.__dict__
 
     def weights_as_dask(self) -> Any:
-        """The weights as a Dask array, for results that do not fit into this process.
+        """Return the weights as a Dask array, for results that do not fit into this process.
 
         Returns
         -------
@@ -285,7 +285,7 @@ class Factorization(Plotted):
 
     @property
     def n_components(self) -> int:
-        """How many components there are."""
+        """Number of components."""
         return len(self.components)
 
     def __repr__(self) -> str:
@@ -295,7 +295,7 @@ class Factorization(Plotted):
         )
 
     def _repr_html_(self) -> str:
-        """For notebooks: the verdict first, then the components."""
+        """Return HTML for notebooks: the verdict first, then the components."""
         from provenmf.results.answers import as_answer
         from provenmf.results.display import answer_html
 
@@ -314,7 +314,7 @@ class Factorization(Plotted):
 def with_estimates(
     factorization: Factorization, bars: ErrorBars, values: NDArray[np.float64]
 ) -> Factorization:
-    """The same with a summary of error bars among the estimates of its certificate."""
+    """Add a summary of error bars to the estimates of the certificate."""
     certificate = factorization.certificate
     if certificate is None:
         return factorization

@@ -30,7 +30,7 @@ class Shape:
 
 
 def agree(a: object, b: object) -> bool:
-    """Whether two records or values are of one type and equal, field by field; NaN equals NaN."""
+    """Return whether two records or values are equal, field by field; NaN equals NaN."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         nan = a.dtype.kind == "f"
         return a.dtype == b.dtype and bool(np.array_equal(a, b, equal_nan=nan))

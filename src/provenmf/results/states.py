@@ -24,7 +24,7 @@ class MethodState:
 
     @classmethod
     def of(cls, record: Any) -> Self:
-        """The state of a Solution or Factorization, which must be of this kind."""
+        """Return the state of a Solution or Factorization, which must be of this kind."""
         if not isinstance(record.state, cls):
             raise InvalidInput(
                 f"the result keeps no {cls.__name__}: fit it again with the method it belongs to"

@@ -47,13 +47,13 @@ def statements(certificate: Certificate) -> list[str]:
 
 
 def is_good_news(certificate: Certificate) -> bool:
-    """Whether something is established in plain words, and nothing in them fails."""
+    """Return whether something is established in plain words and nothing in them fails."""
     said = [check.status for check in certificate.checks if check.in_words]
     return "holds" in said and "fails" not in said
 
 
 def fit_sentences(certificate: Certificate) -> list[str]:
-    """Error, least possible error of this rank, and what could be gained."""
+    """Describe the error, the least possible one of this rank, and what could be gained."""
     error = certificate.measures.get("relative_error")
     lower = certificate.bounds.get("relative_error_lower_bound")
     gap = certificate.bounds.get("relative_error_gap")
@@ -78,7 +78,7 @@ def fit_sentences(certificate: Certificate) -> list[str]:
 
 
 def printed(certificate: Certificate) -> str:
-    """The certificate as text: verdict, conditions, and the three kinds of numbers."""
+    """Return the certificate as text: verdict, conditions, and the three kinds of numbers."""
     lines = [f"Certificate of {certificate.method}", ""]
     lines += wrap(certificate.verdict, WIDTH, initial_indent="  ", subsequent_indent="  ")
     if certificate.evidence is not None:

@@ -1,0 +1,97 @@
+"""The fingerprint is the same for every storage and block, and different for other entries."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf.linalg import fingerprint as kernels
+from provenmf.linalg.fingerprint import fingerprint, row_hashes, same_values
+
+
+def of(block, cuts=(), sparse=False):
+    """The fingerprint of a matrix cut into blocks at some rows."""
+    ends = [0, *cuts, len(block)]
+    hashes = None
+    for start, stop in zip(ends, ends[1:]):
+        part = block[start:stop]
+        found = row_hashes(sp.csr_array(part) if sparse else part, start)
+        hashes = found if hashes is None else hashes + found
+    return fingerprint(block.shape, block.dtype, hashes)
+
+
+def matrix(share, rows=500, columns=7):
+    rng = np.random.default_rng(0)
+    made = rng.standard_normal((rows, columns)) * (rng.random((rows, columns)) < share)
+    made[2, 0] = -0.0
+    made[:2] = [[1.0], [2.0]]
+    return made
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("columns", [1, 7, 300])
+def test_storage_and_blocks_do_not_matter(share, columns):
+    made = matrix(share, columns=columns)
+    expected = of(made)
+    for cuts in ((1,), (64, 128), (3, 4, 5, 499), tuple(range(1, 500, 37)), (0, 0, 500)):
+        assert of(made, cuts) == of(made, cuts, sparse=True) == expected
+    assert of(np.asfortranarray(made)) == expected
+    assert same_values(of(made.astype(np.float32).astype(np.float64)), of(made.astype(np.float32)))
+
+
+def test_stored_zeros_and_repeated_entries_do_not_matter():
+    made = matrix(0.3)
+    stored = sp.csr_array(made)
+    stored.data[0] = 0.0
+    made[np.nonzero(made)[0][0], np.nonzero(made)[1][0]] = 0.0
+    assert fingerprint(made.shape, made.dtype, row_hashes(stored, 0)) == of(made)
+    twice = sp.csr_array((np.ones(2), [3, 3], [0, 2]), shape=(1, 7))
+    assert of(twice.toarray()) == fingerprint((1, 7), made.dtype, row_hashes(twice, 0))
+
+
+@pytest.mark.parametrize("share", [0.1, 0.9])
+def test_every_entry_and_every_place_counts(share):
+    made = matrix(share)
+    seen = {of(made)}
+    for change in (
+        lambda m: m.__setitem__((499, 6), m[499, 6] + 1e-9),
+        lambda m: m.__setitem__((0, 0), np.nextafter(m[0, 0], 2)),
+        lambda m: m.__setitem__([0, 1], m[[1, 0]]),
+        lambda m: m.__setitem__([0, 300], m[[300, 0]] + 1),
+        lambda m: m.__setitem__((slice(None), [0, 1]), m[:, [1, 0]]),
+    ):
+        changed = made.copy()
+        change(changed)
+        seen.add(of(changed))
+    assert len(seen) == 6
+    assert of(made.reshape(250, 14)) not in seen
+
+
+def test_entries_cannot_be_traded_between_places():
+    """bits·M1 + place·M2 was linear: a shift of the bits undid a shift of the place."""
+    first, second = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9
+    shift = second * pow(first, -1, 2**64) % 2**64
+    bits = np.zeros(4, dtype=np.uint64)
+    bits[1] = 0x3FF0000000000000
+    traded = np.zeros(4, dtype=np.uint64)
+    traded[2] = (int(bits[1]) - shift) % 2**64
+    one, other = (b.view(np.float64).reshape(1, 4) for b in (bits, traded))
+    assert of(one) != of(other)
+
+
+def test_rows_are_written_in_one_form():
+    """The number of entries, their columns and bits; -1 and all bits where most are not zero."""
+    made = np.array([[0.0, 2.0, 0.0, 0.0], [1.0, 0.0, 3.0, -0.0], [1.0, 2.0, 0.0, 4.0]])
+    bits = made.view(np.int64)
+    expected = [1, 1, bits[0, 1], 2, 0, 2, bits[1, 0], bits[1, 2], -1, *bits[2]]
+    stored = sp.csr_array(made)
+    for write, given in (
+        (kernels.write_dense_rows, (bits,)),
+        (
+            kernels.write_sparse_rows,
+            (stored.indptr, stored.indices, stored.data.view(np.int64), 4),
+        ),
+    ):
+        offsets, out = np.zeros(4, dtype=np.int64), np.zeros(15, dtype=np.int64)
+        write(*given, offsets, out)
+        assert offsets.tolist() == [0, 3, 8, 13]
+        assert out[:13].tolist() == expected
