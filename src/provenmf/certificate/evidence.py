@@ -54,7 +54,8 @@ class Settings:
     neighbors: int = 2  # a component may be merged with: two copies of one are both replaceable
     masks: int = 8  # random splits of the columns, shared by the rows of a half
     rounds: int = 3  # splits of each row, whose gains are averaged
-    judged_rows: int = 2000  # of each half; enough for e-values beyond any doubt
+    judged_rows: int = 1000  # of each half; enough for e-values beyond any doubt
+    trial_rows: int = 400  # of the half that finds, to choose rivals and clip
     pseudo_counts: tuple[float, ...] = (0.5, 2.0, 8.0, 30.0)  # prior strengths tried in the half
     em_steps: int = 30  # for the weights of counts: early stopping costs both models alike
     background: float = 1e-3  # share of a flat profile in predictions, so that none is zero
@@ -63,6 +64,7 @@ class Settings:
 
 
 SETTINGS = Settings()
+ROUNDS = SETTINGS.rounds
 
 
 class Model(NamedTuple):
@@ -218,21 +220,24 @@ def _log_evalues(
     rng: np.random.Generator,
 ) -> Floats:
     """Return the log e-value of every component found in one half, judged by the other."""
-    most = SETTINGS.judged_rows
-    finders = np.sort(rng.choice(finders, min(most, len(finders)), replace=False))
-    judges = np.sort(rng.choice(judges, min(most, len(judges)), replace=False))
+    finders = _some(finders, SETTINGS.trial_rows, rng)
+    judges = _some(judges, SETTINGS.judged_rows, rng)
     loss = judge(data[finders], components, rng)
     rivals = [_without(loss.model, j) for j in range(len(components))]
-    own = loss(data[finders], [loss.model, *(m for some in rivals for m in some)], rng)
+    flat = [loss.model, *(m for some in rivals for m in some)]
+    own = loss(data[finders], flat, rng, rounds=1)
     chosen, place = [], 1
     for some in rivals:
         chosen.append(place + int(own[:, place : place + len(some)].mean(axis=0).argmin()))
         place += len(some)
-    flat = [loss.model, *(m for some in rivals for m in some)]
     new = loss(data[judges], [flat[0], *(flat[c] for c in chosen)], rng)
     seen = _by_unit(own[:, chosen] - own[:, :1], units[finders])
     gains = _by_unit(new[:, 1:] - new[:, :1], units[judges])
     return np.array([_log_evalue(gains[:, j], seen[:, j]) for j in range(len(components))])
+
+
+def _some(rows: NDArray[np.intp], most: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    return np.sort(rng.choice(rows, min(most, len(rows)), replace=False))
 
 
 def _by_unit(gains: Floats, units: NDArray[np.intp]) -> Floats:
@@ -281,11 +286,13 @@ class _Reals:
         shares = weights.mean(axis=0)
         self.model = Model(components, shares / max(shares.sum(), np.finfo(float).tiny))
 
-    def __call__(self, rows: Rows, models: list[Model], rng: np.random.Generator) -> Floats:
+    def __call__(
+        self, rows: Rows, models: list[Model], rng: np.random.Generator, rounds: int = ROUNDS
+    ) -> Floats:
         """Return the loss of every row (lines) under every model (columns)."""
         d, k = models[0].components.shape[1], len(models[0].components)
         losses = np.zeros((rows.shape[0], len(models)))
-        for some, seen, unseen in _split_columns(rows, d, k, rng):
+        for some, seen, unseen in _split_columns(rows, d, k, rng, rounds):
             known, hidden = rows[some][:, seen], rows[some][:, unseen]
             squares = _squared_norms(hidden)
             size = _squared_norms(known) / seen.sum() * unseen.sum()
@@ -296,7 +303,7 @@ class _Reals:
                 cross = np.einsum("ij,ij->i", weights, np.asarray(hidden @ outer.T))
                 product = np.einsum("ij,ij->i", weights @ (outer @ outer.T), weights)
                 losses[some, t] += (squares - 2 * cross + product) / size
-        return losses / SETTINGS.rounds
+        return losses / rounds
 
 
 class _Counts:
@@ -314,7 +321,8 @@ class _Counts:
         trials = []
         for strength in SETTINGS.pseudo_counts:
             self.pseudo_counts = strength
-            trials.append(self(rows, [self.model], np.random.default_rng(seed)).mean())
+            again = np.random.default_rng(seed)
+            trials.append(self(rows, [self.model], again, rounds=1).mean())
         self.pseudo_counts = SETTINGS.pseudo_counts[int(np.argmin(trials))]
 
     def _weights(self, known: Rows, model: Model, seen: NDArray[np.bool_]) -> Floats:
@@ -333,11 +341,13 @@ class _Counts:
         )
         return weights
 
-    def __call__(self, rows: Rows, models: list[Model], rng: np.random.Generator) -> Floats:
+    def __call__(
+        self, rows: Rows, models: list[Model], rng: np.random.Generator, rounds: int = ROUNDS
+    ) -> Floats:
         """Return the loss of every row (lines) under every model (columns)."""
         d, k = models[0].components.shape[1], len(models[0].components)
         losses = np.zeros((rows.shape[0], len(models)))
-        for some, seen, unseen in _split_columns(rows, d, k, rng):
+        for some, seen, unseen in _split_columns(rows, d, k, rng, rounds):
             known, hidden = rows[some][:, seen], sp.csr_array(rows[some][:, unseen])
             total = np.asarray(known.sum(axis=1)).ravel()
             size = np.maximum(np.asarray(hidden.sum(axis=1)).ravel(), 1.0)
@@ -351,16 +361,16 @@ class _Counts:
                 loss = weights @ outer.sum(axis=1) + flat * unseen.sum()
                 np.subtract.at(loss, lines, likelihood)
                 losses[some, t] += loss / size
-        return losses / SETTINGS.rounds
+        return losses / rounds
 
 
 def _split_columns(
-    rows: Rows, d: int, k: int, rng: np.random.Generator
+    rows: Rows, d: int, k: int, rng: np.random.Generator, rounds: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.bool_], NDArray[np.bool_]]]:
     """Give each row a few random splits of the columns in seen and unseen ones."""
     hidden = max(1, min(d // 2, d - 2 * k))
     splits = []
-    for _ in range(SETTINGS.rounds):
+    for _ in range(rounds):
         mask = rng.integers(0, SETTINGS.masks, rows.shape[0])
         for number in range(SETTINGS.masks):
             unseen = np.zeros(d, dtype=bool)
