@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from provenmf.advice.diagnose import Diagnosis, diagnose
     from provenmf.advice.stability import Stability, conformal_residual, stability
     from provenmf.applications.communities import Communities, find_communities
+    from provenmf.applications.confirm import confirm
     from provenmf.applications.parts import Parts, find_parts
     from provenmf.applications.topics import Topics, find_topics
     from provenmf.applications.unmixing import Unmixing, unmix
@@ -62,6 +63,7 @@ _PUBLIC = {
     "ANLS": "methods.alternating.estimator",
     "PoissonNMF": "methods.poisson.estimator",
     "factorize": "advice.automatic",
+    "confirm": "applications.confirm",
     "certify": "methods.certify",
     "with_error_bars": "methods.error_bars",
     "Traits": "methods.traits",
@@ -138,6 +140,7 @@ __all__ = [
     "__version__",
     "certify",
     "choose_rank",
+    "confirm",
     "conformal_residual",
     "diagnose",
     "factorize",

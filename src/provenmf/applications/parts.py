@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.applications.confirm import confirm
 from provenmf.applications.fitting import at_hand, check_number, fit_matrix, for_real_data
 from provenmf.errors import InvalidInput
 from provenmf.io.images import as_images, read_images
@@ -138,6 +139,7 @@ def find_parts(
     *,
     method: str = "hals",
     shape: tuple[int, int] | None = None,
+    evidence: bool = True,
     random_state: int | np.random.RandomState | None = None,
     **options: object,
 ) -> Parts:
@@ -154,6 +156,9 @@ def find_parts(
         have them, works with the settings of its paper.
     shape : tuple of int, optional
         Rows and columns of one image, if images is a matrix and the images are not square.
+    evidence : bool, default=True
+        Whether to find the answer again in two halves of the images and judge each part by the
+        other half (see `provenmf.confirm`); takes about as long as the answer itself.
     random_state, **options
         Passed to the method's estimator.
 
@@ -182,7 +187,7 @@ def find_parts(
     factorization = fit_matrix(images.pixels, n_parts, method, options, argument="n_parts")
     if factorization.components.min() < 0:
         notes.append("components have negative pixels; they are shown as black")
-    return Parts(
+    found = Parts(
         factorization=factorization,
         notes=tuple(notes),
         image_shape=images.shape,
@@ -190,3 +195,4 @@ def find_parts(
         pixel_scale=images.scale,
         example_images=images.pixels[:N_EXAMPLES].reshape(-1, *images.shape),
     )
+    return confirm(images, found) if evidence else found

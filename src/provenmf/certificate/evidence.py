@@ -25,7 +25,7 @@ A component is confirmed if its error probability is at most 5 % and both halves
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -121,39 +121,62 @@ def confirm_components(
     if reason:
         return _without_judgement(len(whole), int(units.max(initial=-1)) + 1, reason, words)
     rng = np.random.default_rng(random_state)
-    halves = _halves(units, rng)
+    halves = split_units(units, rng)
     try:
         found = [np.asarray(find(half), dtype=np.float64) for half in halves]
     except InvalidInput as error:
         reason = f"nothing was found in half of the {row}s ({error})"
         return _without_judgement(len(whole), int(units.max()) + 1, reason, words)
-    judge = _Counts if (_are_counts(data) if counts is None else counts) else _Reals
+    is_counts = _are_counts(data) if counts is None else counts
     log_e = [
-        _log_evalues(judge, data, units, found[0], halves[0], halves[1], rng),
-        _log_evalues(judge, data, units, found[1], halves[1], halves[0], rng),
+        log_evalues(data, found[0], halves[0], halves[1], units, is_counts, rng),
+        log_evalues(data, found[1], halves[1], halves[0], units, is_counts, rng),
     ]
-    places = [_matches(whole, half) for half in found]
+    n_units = int(units.max()) + 1
+    return combine(whole, found, log_e, n_units, distance=distance, **words)
+
+
+def combine(
+    whole: Floats,
+    versions: Sequence[Floats],
+    log_e: Sequence[Floats],
+    n_units: int,
+    *,
+    distance: Distance | None = None,
+    **words: str,
+) -> Evidence:
+    """Match the versions of two halves with the whole and judge every component.
+
+    Parameters
+    ----------
+    whole : array (k, d)
+        Components of the whole answer, or whatever they are compared by.
+    versions : two arrays (k', d)
+        What either half found, in the same coordinates.
+    log_e : two arrays (k',)
+        Logarithms of the e-values of what either half found.
+    n_units, distance, words
+        As in `confirm_components`.
+    """
+    places = [_matches(whole, version) for version in versions]
     probabilities: list[float] = []
     distances: list[float | None] = []
     judgements: list[str] = []
     for j in range(len(whole)):
-        pair = [(found[h][places[h][j]], log_e[h][places[h][j]]) for h in (0, 1) if j in places[h]]
-        if len(pair) < 2:  # one half has fewer components
+        if not all(j in place for place in places):  # one half has fewer components
             probabilities.append(1.0)
             distances.append(None)
             judgements.append("not confirmed")
             continue
-        (first, one), (second, other) = pair
+        first, second = (version[place[j]] for version, place in zip(versions, places))
+        one, other = (log[place[j]] for log, place in zip(log_e, places))
         log_mean = float(np.logaddexp(one, other) - np.log(2.0))
         probabilities.append(float(min(1.0, len(whole) * np.exp(-log_mean))))
-        similar = _cosine(first, second)
         distances.append((distance or _angle)(first, second))
-        good = probabilities[-1] <= LEVEL and similar >= SETTINGS.alike
+        good = probabilities[-1] <= LEVEL and _cosine(first, second) >= SETTINGS.alike
         judgements.append("confirmed" if good else "not confirmed")
-    n_units = int(units.max()) + 1
-    return Evidence(
-        tuple(judgements), tuple(probabilities), tuple(distances), n_units=n_units, **words
-    )
+    found = tuple(judgements), tuple(probabilities), tuple(distances)
+    return Evidence(*found, n_units=n_units, **words)  # type: ignore[arg-type]
 
 
 def _without_judgement(k: int, n_units: int, reason: str, words: dict[str, str]) -> Evidence:
@@ -200,7 +223,7 @@ def _are_counts(data: Rows) -> bool:
     return bool((values >= 0).all() and (values == np.floor(values)).all())
 
 
-def _halves(
+def split_units(
     units: NDArray[np.intp], rng: np.random.Generator
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Split the units at random; all rows of a unit stay together."""
@@ -210,19 +233,22 @@ def _halves(
     return np.flatnonzero(first[units]), np.flatnonzero(~first[units])
 
 
-def _log_evalues(
-    judge: type[_Counts] | type[_Reals],
+def log_evalues(
     data: Rows,
-    units: NDArray[np.intp],
     components: Floats,
     finders: NDArray[np.intp],
     judges: NDArray[np.intp],
+    units: NDArray[np.intp],
+    counts: bool,
     rng: np.random.Generator,
 ) -> Floats:
-    """Return the log e-value of every component found in one half, judged by the other."""
+    """Return the log e-value of every component found in the rows `finders`, by the rows `judges`.
+
+    Both speak of `data`; `units` numbers the independent unit of each row.
+    """
     finders = _some(finders, SETTINGS.trial_rows, rng)
     judges = _some(judges, SETTINGS.judged_rows, rng)
-    loss = judge(data[finders], components, rng)
+    loss = (_Counts if counts else _Reals)(data[finders], components, rng)
     rivals = [_without(loss.model, j) for j in range(len(components))]
     flat = [loss.model, *(m for some in rivals for m in some)]
     own = loss(data[finders], flat, rng, rounds=1)
@@ -362,6 +388,14 @@ class _Counts:
                 np.subtract.at(loss, lines, likelihood)
                 losses[some, t] += loss / size
         return losses / rounds
+
+
+def posterior_shares(rows: Rows, components: Floats) -> Floats:
+    """Return the share of each component in every row of counts, weighted as in the test."""
+    judge = _Counts(rows, components, np.random.default_rng(0))
+    weights = judge._weights(rows, judge.model, np.ones(components.shape[1], dtype=bool))
+    sums = weights.sum(axis=1, keepdims=True)
+    return np.where(sums > 0, weights / np.where(sums > 0, sums, 1.0), judge.model.shares)
 
 
 def _split_columns(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
@@ -76,19 +77,28 @@ class Evidence:
         real, rows = self.confirmed, f"{self.row}s that were not used to find them"
         if len(real) == k:
             who = f"The {self.noun} is" if k == 1 else f"All {k} {many} are"
-            said = [f"{who} confirmed in {rows} ({self.confidence:.3g} confidence)."]
+            said = [f"{who} confirmed in {rows} ({self._sureness()})."]
         else:
             rest = [j for j in range(k) if j not in real]
             said = [f"{len(real)} of {k} {many} are confirmed in {rows}; {self._advice(rest)}."]
         return [*said, *self._error_sentences(real)]
 
+    def _sureness(self) -> str:
+        wrong = max(self.error_probabilities[j] for j in self.confirmed)
+        return (
+            "99.9 % sure" if wrong <= 0.001 else f"{math.floor(1000 * (1 - wrong)) / 10:g} % sure"
+        )
+
     def _advice(self, rest: Sequence[int]) -> str:
         names = _listed([str(j + 1) for j in rest])
         fewer = len(self.judgements) - len(rest)
         use = f"use {fewer} {_plural(self.noun)} or merge" if fewer else "distrust"
+        why = ""
+        if all(self.error_probabilities[j] <= LEVEL for j in rest):
+            why = f" found again in other {self.row}s"
         if len(rest) == 1:
-            return f"{self.noun} {names} is not: {use} it"
-        return f"{_plural(self.noun)} {names} are not: {use} them"
+            return f"{self.noun} {names} is not{why}: {use} it"
+        return f"{_plural(self.noun)} {names} are not{why}: {use} them"
 
     def _error_sentences(self, real: Sequence[int]) -> list[str]:
         if not real:

@@ -45,6 +45,7 @@ from provenmf.applications.communities.embedding import (
     node_plane,
     node_points,
 )
+from provenmf.applications.confirm import confirm
 from provenmf.applications.fitting import at_hand, fit_matrix, found_fewer, simplex_weights
 from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
@@ -137,6 +138,7 @@ def find_communities(
     scale: bool = True,
     vertices: bool | Literal["auto"] = "auto",
     memberships: HowMemberships = "scaled",
+    evidence: bool = True,
     random_state: int | np.random.RandomState | None = None,
     **options: Any,
 ) -> Communities:
@@ -156,6 +158,8 @@ def find_communities(
     memberships : without vertices, "scaled" solves V = M V[pure], sets negative entries to zero
         and scales rows to a sum of one; "floored" sets them to the machine epsilon instead of zero;
         "simplex" takes the nearest point of the simplex spanned by V[pure].
+    evidence : whether to find the communities again in two halves of the nodes and judge each by
+        the edges of the other half (see `provenmf.confirm`).
     random_state, options : passed to the method's estimator. "geo_nmf" is deterministic and has the
         option `spread`: pure nodes are at least 1 − spread times as long as the longest.
 
@@ -211,7 +215,7 @@ def find_communities(
             f"the leading eigenvectors do not reach {np.count_nonzero(found.undetermined)} nodes; "
             "they get the mean memberships"
         )
-    return Communities(
+    answer = Communities(
         factorization=factorization,
         notes=tuple(notes),
         pure_nodes=pure,
@@ -225,6 +229,7 @@ def find_communities(
         n_averaged=found.n_averaged,
         error_bars=found.error_bars,
     )
+    return confirm(graph, answer) if evidence else answer
 
 
 def check_choices(

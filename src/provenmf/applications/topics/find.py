@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.applications.confirm import confirm
 from provenmf.applications.fitting import (
     check_number,
     fit_matrix,
@@ -234,6 +235,7 @@ def find_topics(
     min_anchor_documents: int | None = None,
     weights_from: str | None = None,
     n_resamples: int = 0,
+    evidence: bool = True,
     random_state: Any = None,
     **options: Any,
 ) -> Topics:
@@ -265,6 +267,9 @@ def find_topics(
         Number of times to find the topics again, in documents drawn with replacement, for their
         standard errors (`Topics.error_bars`): 0 for none, otherwise 10 or more. Each takes as long
         as a fit.
+    evidence : bool, default=True
+        Whether to find the topics again in two halves of the documents and judge each by the other
+        half (see `provenmf.confirm`); takes about as long as the topics themselves.
     random_state, options
         Passed to the method's estimator.
 
@@ -280,7 +285,7 @@ def find_topics(
     [['bread', 'oven', 'yeast'], ['sail', 'ship', 'wave']]
     >>> from provenmf.datasets.corpora import topic_corpus
     >>> corpus = topic_corpus(2000, 300, 4, word_concentration=0.05, random_state=0)
-    >>> find_topics(corpus.counts, certify=False)
+    >>> find_topics(corpus.counts, certify=False, evidence=False)
     Topics(4 topics of 2,000 documents, method='spa')
     """
     by_words = estimator_class(method).traits.anchors
@@ -319,7 +324,7 @@ def find_topics(
     names = numbered("Topic", len(found.topics))
     if given is not None and given.first_seen is not None:
         check_unchanged(given.first_seen, fingerprint_of(given), "documents")
-    return Topics(
+    answer = Topics(
         factorization=found.factorization,
         notes=(*notes, *(bars.notes(names) if bars else ())),
         error_bars=bars,
@@ -339,6 +344,7 @@ def find_topics(
         corpus=used,
         **measured(found.topics, found.frequency, word_shares, weights, counts, used.texts),
     )
+    return confirm(used, answer) if evidence else answer
 
 
 def names_of(names: Sequence[str]) -> NDArray[np.str_]:

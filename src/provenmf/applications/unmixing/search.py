@@ -27,6 +27,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.applications.confirm import confirm
 from provenmf.applications.fitting import (
     at_hand,
     check_number,
@@ -225,6 +226,7 @@ def unmix(
     true_endmembers: object = None,
     true_abundances: object = None,
     n_resamples: int = 0,
+    evidence: bool = True,
     random_state: int | np.random.RandomState | None = None,
     **options: object,
 ) -> Unmixing:
@@ -262,6 +264,9 @@ def unmix(
     n_resamples : int, default=0
         Number of times to find the endmembers again, in pixels drawn with replacement, for their
         standard errors (`Unmixing.error_bars`): 0 for none, otherwise 10 or more.
+    evidence : bool, default=True
+        Whether to find the answer again in two halves of the pixels and judge each material by the
+        other half (see `provenmf.confirm`); takes about as long as the answer itself.
     random_state, **options
         Passed to the method's estimator.
 
@@ -314,6 +319,8 @@ def unmix(
         notes += bars.notes(numbered("Material", len(spectra.endmembers)))
     found = _answer(cube, problem, factorization, spectra, settings)
     found = replace(found, notes=tuple(notes), error_bars=bars)
+    if evidence:
+        found = confirm(cube, found)
     if true_endmembers is None:
         return found
     agreement = _agreement(

@@ -1,0 +1,225 @@
+"""Confirm an answer on unseen rows: find it again in halves of the data, judge it by the others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from provenmf.certificate.evidence import (
+    combine,
+    confirm_components,
+    log_evalues,
+    split_units,
+)
+from provenmf.results import Answer, Certificate, Factorization
+from provenmf.results.evidence import Evidence
+
+Result = TypeVar("Result", bound=Factorization | Answer)
+Floats = NDArray[np.float64]
+
+MOST_ROWS = 20_000  # of larger data: a random part says as much about every component
+TILES = 200  # of an image: pixels beside each other are no independent rows
+
+
+def confirm(
+    X: Any,
+    result: Result,
+    *,
+    groups: ArrayLike | None = None,
+    random_state: int = 0,
+) -> Result:
+    """Judge every component of a result on rows that were not used to find it.
+
+    The answer is found again in two halves of the rows, which takes about as long as the fit. Each
+    half judges what the other one found: does a component help to predict entries of new rows that
+    the others cannot explain? The result's certificate then says for each component whether it is
+    confirmed, with the probability of error, and how far the halves differ.
+
+    Parameters
+    ----------
+    X : object
+        What the result was found in: a matrix, documents, graph, cube, images.
+    result : Factorization or answer
+        From `factorize`, an estimator's `factorization_`, `find_topics`, …
+    groups : array (n_rows,), optional
+        Group of each row (patient, author, image): rows of a group are kept together. Needed where
+        they depend on each other. Pixels of a cube are grouped in tiles without it.
+    random_state : int, default=0
+        Seed of the splits.
+
+    Returns
+    -------
+    Factorization or answer
+        The same with `certificate.evidence`, which the verdict begins with.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import confirm, factorize
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.dirichlet([0.3] * 3, 200) @ rng.random((3, 12)) + 0.01 * rng.random((200, 12))
+    >>> confirm(X, factorize(X, 3, random_state=0)).certificate.evidence.judgements
+    ('confirmed', 'confirmed', 'confirmed')
+    """
+    kind = result.kind if isinstance(result, Answer) else "matrix"
+    judge = {"topics": _topics, "unmixing": _pixels, "communities": _nodes}.get(kind, _rows)
+    return with_evidence(result, judge(X, result, groups, random_state))
+
+
+def with_evidence(result: Result, evidence: Evidence) -> Result:
+    """Return the result with the evidence in its certificate."""
+    fit = result.factorization if isinstance(result, Answer) else result
+    certificate = fit.certificate or Certificate(fit.method)
+    fit = replace(fit, certificate=replace(certificate, evidence=evidence))
+    return replace(result, factorization=fit) if isinstance(result, Answer) else fit  # type: ignore[return-value]
+
+
+def _rows(X: Any, result: Any, groups: Any, seed: int) -> Evidence:
+    """Judge a factorization by its own method."""
+    from provenmf.methods.certify import estimator_of
+
+    words = result.words if isinstance(result, Answer) else Answer.words
+    if isinstance(result, Answer):
+        X, result = result.matrix_of(X), result.factorization
+    estimator = estimator_of(result)
+    blocks = estimator._blocks(X, reset=True)
+    chosen = np.arange(blocks.n_rows)
+    if blocks.n_rows > MOST_ROWS:
+        chosen = np.sort(
+            np.random.default_rng(seed).choice(blocks.n_rows, MOST_ROWS, replace=False)
+        )
+    data = blocks.take(chosen) if len(chosen) < blocks.n_rows else blocks.everything()
+    quiet = {"n_components": result.n_components, "certify": False, "callback": None, "verbose": 0}
+    estimator.set_params(**{n: v for n, v in quiet.items() if n in estimator.get_params()})
+
+    def find(rows: NDArray[np.intp]) -> Floats:
+        again = type(estimator)(**estimator.get_params()).fit(data[rows])
+        return np.asarray(again.components_)
+
+    return confirm_components(
+        data,
+        find,
+        result.components,
+        groups=None if groups is None else np.asarray(groups)[chosen],
+        counts=result.method == "poisson",
+        noun=words.component,
+        row=words.row,
+        random_state=seed,
+    )
+
+
+def _topics(documents: Any, result: Any, groups: Any, seed: int) -> Evidence:
+    """Judge topics by documents whose words they did not see."""
+    from provenmf.applications.topics import find_topics
+    from provenmf.applications.topics.given import as_word_counts
+
+    if result.corpus is not None:
+        counts = result.corpus.matrix
+    else:
+        counts = as_word_counts(documents, None).matrix[:, result.word_columns]
+    counts = sp.csr_array(counts.everything() if hasattr(counts, "everything") else counts)
+    words, k = counts.shape[1], len(result.topics)
+
+    def find(rows: NDArray[np.intp]) -> Floats:
+        again = find_topics(
+            counts[rows], k, features=result.settings.features, certify=False, evidence=False
+        )
+        topics = np.zeros((len(again.topics), words))
+        topics[:, again.word_columns] = again.topics
+        return topics
+
+    return confirm_components(
+        counts,
+        find,
+        result.topics,
+        groups=groups,
+        counts=True,
+        distance=lambda a, b: 50.0 * float(np.abs(a / a.sum() - b / b.sum()).sum()),
+        measure="% of the words",
+        noun="topic",
+        row="document",
+        random_state=seed,
+    )
+
+
+def _pixels(cube: Any, result: Any, groups: Any, seed: int) -> Evidence:
+    """Judge materials by pixels of other tiles of the image."""
+    from provenmf.applications.unmixing import unmix
+    from provenmf.io.cubes import as_cube
+
+    pixels = as_cube(cube, shape=result.image_shape).pixels
+    if groups is None:
+        places = np.flatnonzero(result.pixel_mask)
+        side = max(1, int(np.sqrt(len(places) / TILES)))
+        line, column = np.divmod(places, result.image_shape[1])
+        groups = (line // side) * result.image_shape[1] + column // side
+    settings, k = result.settings, len(result.endmembers)
+
+    def find(rows: NDArray[np.intp]) -> Floats:
+        again = unmix(
+            pixels[rows],
+            k,
+            shape=(len(rows), 1),
+            group=settings.group,
+            group_radius=settings.group_radius,
+            scale=settings.scale,
+            certify=False,
+            evidence=False,
+        )
+        return again.endmembers
+
+    return confirm_components(
+        pixels,
+        find,
+        result.endmembers,
+        groups=groups,
+        counts=False,
+        noun="material",
+        row="pixel",
+        random_state=seed,
+    )
+
+
+def _nodes(graph: Any, result: Any, groups: Any, seed: int) -> Evidence:
+    """Judge communities of one half of the nodes by the edges of the other half with it.
+
+    Given their memberships, nodes of the other half have independent edges to the first half, and
+    none of these edges was used to find its communities.
+    """
+    from provenmf.applications.communities import find_communities
+    from provenmf.certificate.evidence import posterior_shares
+    from provenmf.io.graphs import as_graph
+
+    adjacency = sp.csr_array(as_graph(graph).adjacency, dtype=np.float64)
+    n, k = adjacency.shape[0], result.memberships.shape[1]
+    units = np.arange(n)
+    words = {"measure": "% of the memberships", "noun": "community", "row": "node"}
+    if n < 20 * k:
+        reason = f"{n} nodes are too few to find {k} communities in half of them"
+        return Evidence(
+            ("cannot be judged",) * k, (1.0,) * k, (None,) * k, n_units=n, reason=reason, **words
+        )
+    rng = np.random.default_rng(seed)
+    halves = split_units(units, rng)
+    versions, log_e = [], []
+    for half, other in (halves, halves[::-1]):
+        inside = sp.csr_array(adjacency[half][:, half])
+        members = find_communities(inside, k, certify=False, evidence=False).memberships
+        profiles = np.asarray((inside.T @ members).T)
+        toward = sp.csr_array(adjacency[:, half])
+        log_e.append(log_evalues(toward, profiles, half, other, units, True, rng))
+        shares = posterior_shares(toward, profiles)
+        shares[half] = members
+        versions.append(np.ascontiguousarray(shares.T))
+    return combine(
+        np.ascontiguousarray(np.asarray(result.memberships, dtype=np.float64).T),
+        versions,
+        log_e,
+        n,
+        distance=lambda a, b: 100.0 * float(np.abs(a - b).sum() / max(a.sum() + b.sum(), 1e-300)),
+        **words,
+    )
