@@ -25,6 +25,7 @@ A component is confirmed if its error probability is at most 5 % and both halves
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -123,7 +124,9 @@ def confirm_components(
     rng = np.random.default_rng(random_state)
     halves = split_units(units, rng)
     try:
-        found = [np.asarray(find(half), dtype=np.float64) for half in halves]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # those of the answer itself have been shown
+            found = [np.asarray(find(half), dtype=np.float64) for half in halves]
     except InvalidInput as error:
         reason = f"nothing was found in half of the {row}s ({error})"
         return _without_judgement(len(whole), int(units.max()) + 1, reason, words)
