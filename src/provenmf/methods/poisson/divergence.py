@@ -27,12 +27,14 @@ class Excess(NamedTuple):
     """What one block says of the divergence; all but the rows' parts add up over blocks.
 
     rows : divergence of each row (n,), infinite where a product vanishes and the count does not.
-    row_logs : sum_j x_j log(x_j / u_j) of each row; column_logs : the same of each column.
+    row_logs : sum_j x_j log(x_j / u_j) of each row; column_logs : the same of each column;
+        log_sizes : sum_j x_j |log(x_j / u_j)| of each row, which rounding errors are shares of.
     row_pull : (X / WC) C' (n, k); column_pull : (X / WC)' W (d, k).
     """
 
     rows: Floats
     row_logs: Floats
+    log_sizes: Floats
     column_logs: Floats
     row_pull: Floats
     column_pull: Floats
@@ -53,6 +55,7 @@ def excess(block: Matrix, weights: Floats, components: Floats) -> Excess:
     return Excess(
         rows=row_logs - np.asarray(counts.sum(axis=1)).ravel() + totals,
         row_logs=row_logs,
+        log_sizes=sums_by(lines, np.abs(logs), counts.shape[0]),
         column_logs=sums_by(counts.indices, logs, counts.shape[1]),
         row_pull=pulls @ components.T,
         column_pull=pulls.T @ weights,

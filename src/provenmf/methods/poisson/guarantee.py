@@ -8,7 +8,6 @@ All are proved for this data, with no assumption.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,8 +27,7 @@ from provenmf.results import Certificate, Check
 #
 #     D(X || WC) >= Σ_G min over Y of rank k of D(X_G || Y).
 #
-# At the minimum the row sums of Y are those of X_G, since scaling a row of the weights is free; so
-# no
+# At the minimum the row sums of Y are those of X_G, since scaling a row of the weights is free; no
 # entry of row i of Y exceeds r_i = Σ_{j in G} x_ij. With h(u) = (1 + u) log(1 + u) − u, which is at
 # least u² / (2 + 2u/3) for u >= −1 (Bennett and Bernstein),
 #
@@ -81,8 +79,7 @@ def _weighted_moments(columns: Block) -> Floats:
 
 
 STATIONARY = 1e-3  # gaps, as a share of the divergence
-# Sums of n terms lose at most this many units in the last place per term, with room to spare.
-ROUNDING = 64 * float(np.finfo(np.float64).eps)
+EPS = float(np.finfo(np.float64).eps)  # twice the unit roundoff, to be safe
 
 
 def certify(fit: Fit) -> Certificate:
@@ -95,8 +92,9 @@ def certify(fit: Fit) -> Certificate:
             fit.method, checks=(Check("finite divergence", "likelihood", "fails", note=note),)
         )
     rows, columns = fit.sums, column_sums(fit)
-    size = float(np.abs(measured.row_logs).sum() + 3 * rows.sum())
-    slack = ROUNDING * (math.log2(max(2, *fit.blocks.shape)) + fit.n_components) * size
+    fitted = float(fit.weights_sums @ fit.components.sum(axis=1))
+    size = float(measured.log_sizes.sum() + 3 * rows.sum()) + fitted
+    slack = sum_rounding(fit) * size
     total = float(measured.rows.sum())
     least_by_columns = least_divergences(
         measured.column_logs, columns, measured.column_pull, fit.weights_sums
@@ -129,13 +127,14 @@ def certify(fit: Fit) -> Certificate:
 
 
 class Divergences(NamedTuple):
-    """Of each row (n,): divergence, its logarithms and the least for any weights.
+    """Of each row (n,): divergence, logarithms, their sizes, and the least for any weights.
 
     Of each column: logarithms (d,) and pulls (d, k), see `linalg.divergence.Excess`.
     """
 
     rows: Floats
     row_logs: Floats
+    log_sizes: Floats
     least: Floats
     column_logs: Floats
     column_pull: Floats
@@ -148,7 +147,7 @@ def measure(fit: Fit) -> Divergences:
     def of_block(block: Block, weights: Floats, totals: Floats) -> tuple[Any, Floats]:
         found = excess(block, weights, components)
         least = least_divergences(found.row_logs, totals, found.row_pull, sums)
-        by_row = np.column_stack([found.rows, found.row_logs, least])
+        by_row = np.column_stack([found.rows, found.row_logs, found.log_sizes, least])
         return (found.column_logs, found.column_pull), by_row
 
     columns, by_row = fit.blocks.sum_and_keep(of_block, fit.weight_rows, fit.sums)
@@ -186,5 +185,14 @@ def independence_divergence(fit: Fit, rows: Floats, columns: Floats) -> tuple[fl
             entropy(rows.sum(keepdims=True)),
         ]
     )
-    digits = math.log2(max(2, *fit.blocks.shape)) + len(list(fit.blocks.ranges()))
-    return float(np.array([1, -1, -1, 1]) @ terms[:, 0]), ROUNDING * digits * terms[:, 1].sum()
+    found = float(np.array([1, -1, -1, 1]) @ terms[:, 0])
+    return found, sum_rounding(fit) * float(terms[:, 1].sum())
+
+
+def sum_rounding(fit: Fit) -> float:
+    """Return the share of a sum over all entries that rounding may add or take, in any order.
+
+    A sum of m terms is off by at most (m − 1) u of the sum of their sizes (Higham 2002, Section
+    4.2). Here there are up to d terms in a row, n rows, and each term rests on products of k.
+    """
+    return 2 * (sum(fit.blocks.shape) + fit.n_components + 32) * EPS
