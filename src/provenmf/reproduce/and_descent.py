@@ -59,19 +59,28 @@ PAPER, VARIANT = "AND", "AND, adaptive"
 
 
 def paper_stages(
-    data: Array, start: Array, *, steps: int = 50, alpha: float = 0.1, decay: float = 1.1
+    data: Array,
+    start: Array,
+    *,
+    steps: int = 50,
+    alpha: float = 0.1,
+    decay: float = 1.1,
+    eta: float | None = 0.5,
 ) -> Iterator[Array]:
-    """Algorithm 1 on all rows: T gradient steps a stage from sums that a stage computes once."""
-    components = start.copy()
-    eta, stage = 0.5 / len(start), 0
+    """Algorithm 1 on all rows: T gradient steps a stage from sums that a stage computes once.
+
+    The step is eta/k as in the authors' code, or for None 1/‖ZᵀZ‖₂, which never diverges.
+    """
+    components, stage = start.copy(), 0
     while True:
         stage += 1
         weights = data @ np.linalg.pinv(components)
         weights[weights < alpha / decay**stage] = 0.0
         cross, gram = weights.T @ data, weights.T @ weights
+        step = 1.0 / np.linalg.norm(gram, 2) if eta is None else eta / len(start)
         with np.errstate(over="ignore", invalid="ignore"):  # a step that is too large diverges
             for _ in range(steps):
-                components = components + eta * (cross - gram @ components)
+                components = components + step * (cross - gram @ components)
         if not np.isfinite(components).all():
             return
         yield components

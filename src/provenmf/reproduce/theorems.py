@@ -1,0 +1,298 @@
+"""Theorems of Li17, Li16 and Nguyen22 that no figure of the papers shows.
+
+AND (Li17): Theorem 1, binary weights with the constant threshold 1/4, independent or with the
+highest possible correlation; the weights of Section 6.1 that no method can decode; Theorem 26,
+noise that is only bounded, (γ₁, γ₂)-rounded of Definition 5. "η = 1/poly" is 1/‖ZᵀZ‖₂ here.
+
+Purification (Li16): the coupled potential a + βb of Section 5.1, a and b the sizes of the positive
+and the negative part of E.
+
+MERIT (Nguyen22): the literal Frank-Wolfe iteration on rows without noise (Theorem 1, Fact 1,
+Lemma 1), and its warm start on noisy ones (Proposition 1).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.data import LocalRows, as_blocks
+from provenmf.datasets.and_descent import sample_sparse_binary, topic_components
+from provenmf.datasets.purification import overlapping_features, warm_start
+from provenmf.datasets.sample import Sample
+from provenmf.datasets.separable import dirichlet_mixtures
+from provenmf.linalg.mixing import mixing_of, symmetric_norm
+from provenmf.methods.and_descent.guarantee import general_correlation
+from provenmf.methods.purification.solver import purification
+from provenmf.methods.separable.spa import spa
+from provenmf.methods.weights import encode
+from provenmf.reproduce.and_descent import (
+    PAPER,
+    VARIANT,
+    Method,
+    adaptive_stages,
+    courses,
+    figure,
+    paper_stages,
+    rows_of,
+    standard_start,
+)
+from provenmf.reproduce.claims import (
+    Figure,
+    Measured,
+    Recipe,
+    Row,
+    Series,
+    Settings,
+    cell,
+    column,
+    declare,
+    exponent,
+)
+from provenmf.reproduce.purification import exact_sample
+
+Floats = NDArray[np.float64]
+BINARY, NOISE, SECTION_6 = "Binary weights, α = 1/4", "Bounded noise", "Weights of Section 6.1"
+
+
+def and_theorems(settings: Settings) -> Measured:
+    """Theorem 1, the counterexample of Section 6.1, and Theorem 26."""
+    k, d, n = (12, 40, 600) if settings.quick else (50, 300, 4000)
+    topics = topic_components(k, d, random_state=settings.seed)
+    start = standard_start(topics, settings.seed, in_span=1.0)
+    constant = partial(paper_stages, alpha=0.25, decay=1.0, eta=None)
+    sample = sample_sparse_binary(n, topics, n_ones=3, random_state=settings.seed)
+    rng = np.random.default_rng(settings.seed)
+    binary: list[Row] = []
+    for name, weights in (
+        ("independent", sample.weights),
+        ("pairs", in_pairs(sample.weights, 0.5, rng)),
+    ):
+        settings.progress(0.2, f"binary weights, {name}")
+        data = Sample(weights @ topics, topics, weights)
+        runs = courses({PAPER: constant, VARIANT: adaptive_stages}, data, start, settings)
+        binary += rows_of(runs, data, weights=name)
+    settings.progress(0.4, "Section 6.1")
+    everywhere = np.where(sample.weights > 0, 1.0, 1.0 / k)
+    data = Sample(everywhere @ topics, topics, everywhere)
+    methods: dict[str, Method] = {
+        PAPER: partial(paper_stages, eta=None),
+        VARIANT: adaptive_stages,
+    }
+    runs = courses(methods, data, start, settings)
+    noisy = [
+        noise_row(kind, level, sample, start, settings)
+        for kind in ("random", "adversarial")
+        for level in (0.003, 0.01, 0.03)
+    ]
+    tables = {BINARY: binary, SECTION_6: rows_of(runs, data), NOISE: noisy}
+    return Measured(tables, [figure(SECTION_6, runs)])
+
+
+def in_pairs(weights: Floats, share: float, rng: np.random.Generator) -> Floats:
+    """Let every second feature follow its neighbor with this chance: E[x_i x_j] = O(1/D)."""
+    paired = weights.copy()
+    follows = rng.random((len(weights), weights.shape[1] // 2)) < share
+    second = paired[:, 1::2][:, : follows.shape[1]]
+    second[follows] = paired[:, 0::2][:, : follows.shape[1]][follows]
+    return paired
+
+
+def noise_row(kind: str, level: float, sample: Sample, start: Floats, settings: Settings) -> Row:
+    """Final ‖A − A*Σ‖₂ under noise of length γ₂ = level · σ_min(A*), and Theorem 26's bound."""
+    settings.progress(0.6, f"{kind} noise {level}")
+    topics, weights = sample.components, sample.weights
+    rng = np.random.default_rng(settings.seed + 1)
+    singular = np.linalg.svd(topics, compute_uv=False)
+    gamma = level * singular[-1]
+    directions = rng.standard_normal(topics.shape)
+    if kind == "random":
+        directions = rng.standard_normal(sample.data.shape)
+    else:  # always the same push for the first feature that a row has
+        directions = directions[weights.argmax(axis=1)]
+    noise = gamma * directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    stages = paper_stages(sample.data + noise, start, steps=100, alpha=0.25, decay=1.0, eta=None)
+    for _, found in zip(range(20 if settings.quick else 60), stages):
+        last = found
+    scales = np.einsum("ij,ij->i", last, topics) / np.einsum("ij,ij->i", topics, topics)
+    error = float(np.linalg.norm(last - scales[:, None] * topics, 2))
+    correlation = general_correlation(LocalRows.of(weights))
+    gamma_1 = float(np.linalg.norm(noise.T @ noise / len(noise), 2))
+    lam, k = correlation.lam, correlation.k
+    bound = correlation.r * gamma / lam * singular[0] / singular[-1]
+    bound += math.sqrt(gamma_1 * correlation.D / k) / lam
+    return {"noise": kind, "γ₂": gamma, "γ₁": gamma_1, "error": error, "bound": bound}
+
+
+def coupled_potential(settings: Settings) -> Measured:
+    """Follow a = ‖E₊‖_s, b = ‖E₋‖_s and a + βb without noise, η = 1/60."""
+    levels, steps = (7 if settings.quick else 11), 300
+    features = overlapping_features(levels - 1, 20 * levels, random_state=settings.seed)
+    blocks = as_blocks(exact_sample(features, levels, 1).data)
+    components = warm_start(features, mixing=0.1, random_state=settings.seed + 1)
+    sizes: list[tuple[float, float]] = []
+    for step in range(steps):
+        settings.progress(step / steps, f"iteration {step}")
+        mixed = mixing_of(components, features).off_diagonal
+        sizes.append((symmetric_norm(np.maximum(mixed, 0)), symmetric_norm(np.maximum(-mixed, 0))))
+        found = purification(blocks, components, step_size=1 / 60, max_iter=1, tol=0.0)
+        components = np.asarray(found.components, dtype=np.float64)
+    positive, negative = np.array(sizes).T
+    rows, lines = [], [Series("a", range(steps), positive), Series("b", range(steps), negative)]
+    for beta in (1.0, 5.0):
+        potential = positive + beta * negative
+        factors = potential[1:] / potential[:-1]
+        rows.append(
+            {"β": beta, "first": potential[0], "last": potential[-1]}
+            | {"largest factor": float(factors.max()), "iterations": steps}
+        )
+        lines.append(Series(f"a + {beta:g}b", range(steps), potential))
+    lines = [Series(s.name, list(s.x), [float(v) for v in s.y]) for s in lines]
+    title = "Coupled potential"
+    return Measured({title: rows}, [Figure(title, "iteration", "size", lines, log_y=True)])
+
+
+def frank_wolfe(
+    X: Floats, steps: int, *, C: Floats | None = None, first: int = 0, lam: float = 0.0
+) -> tuple[Floats, float]:
+    """Run Algorithm 1 of Nguyen22, rows of C in the simplex, and measure the gap of Fact 1.
+
+    The gap is the smallest one between the two least entries of a row of the gradient.
+    """
+    n = len(X)
+    C = np.zeros((n, n)) if C is None else C.copy()
+    least_gap = math.inf
+    for t in range(first, first + steps):
+        gradient = (C @ X - X) @ X.T
+        if lam > 0:
+            powers = np.exp((C - C.max(axis=0)) / 1e-5)
+            gradient = gradient + lam * powers / powers.sum(axis=0)
+        active = np.linalg.norm(C @ X - X, axis=1) > 1e-9
+        # A row that is fitted exactly has a constant gradient, against (15): it stays.
+        chosen = np.where(active, gradient.argmin(axis=1), C.argmax(axis=1))
+        two = np.partition(gradient, 1, axis=1)[:, :2]
+        gaps = (two[:, 1] - two[:, 0])[active]
+        least_gap = min(least_gap, float(gaps.min(initial=math.inf)))
+        C *= 1 - 2 / (t + 2)
+        C[np.arange(n), chosen] += 2 / (t + 2)
+    return C, least_gap
+
+
+def merit_lemmas(settings: Settings) -> Measured:
+    """Theorem 1, Fact 1 and Lemma 1 without noise; Proposition 1 at 20 dB from a warm start."""
+    trials = 3 if settings.quick else 20
+    rows: list[Row] = []
+    starts: list[Row] = []
+    for trial in range(trials):
+        settings.progress(trial / trials, f"trial {trial + 1}")
+        clean = dirichlet_mixtures(100, 30, 8, random_state=settings.seed + trial)
+        anchors, k = clean.anchors, clean.n_components
+        assert anchors is not None  # this generator plants them
+        C, gap = frank_wolfe(clean.data, 300)
+        omega = float(np.linalg.norm(C @ clean.weights - clean.weights, axis=1).max())
+        maxima = C.max(axis=0)
+        rows.append(
+            {
+                "entries outside the anchors": int(np.count_nonzero(np.delete(maxima, anchors))),
+                "smallest gap": gap,
+                "ω √K / 2": omega * math.sqrt(k) / 2,
+                "smallest maximum of an anchor": float(maxima[anchors].min()),
+            }
+        )
+        starts.append(warm_started(settings.seed + trial))
+    return Measured({"Without noise": rows, "Warm start": starts})
+
+
+def warm_started(seed: int) -> Row:
+    """Smallest difference of entries of an anchor's column beside 2ξ / (T (T + 1))."""
+    noisy = dirichlet_mixtures(60, 30, 5, snr=20, random_state=seed)
+    chosen = spa(as_blocks(noisy.data), 5).anchors
+    assert chosen is not None and noisy.anchors is not None  # SPA and the generator have them
+    weights = encode(as_blocks(noisy.data), noisy.data[chosen], constraint="simplex")
+    C = np.zeros((60, 60))
+    C[:, chosen] = weights
+    rmse = np.sqrt(np.mean((C @ noisy.data - noisy.data) ** 2))
+    first, steps = max(1, round(1 / rmse)), 40
+    D = first * (first + 1) / 2 * differences(C[:, noisy.anchors])
+    off = np.abs(D - np.round(D))
+    xi = float(off[off > 1e-9].min(initial=1.0))
+    lam = float(np.linalg.norm(C @ noisy.data - noisy.data)) / 5
+    last, _ = frank_wolfe(noisy.data, steps, C=C, first=first, lam=lam)
+    t = first + steps
+    apart = differences(last[:, noisy.anchors])
+    least = float(apart[apart > 1e-12].min(initial=math.inf))
+    return {"ξ": xi, "T": t, "smallest difference": least, "bound": 2 * xi / (t * (t + 1))}
+
+
+def differences(columns: Floats) -> Floats:
+    """All |c_i − c_j| within each column."""
+    return np.abs(columns[:, None, :] - columns[None, :, :])
+
+
+EXPERIMENTS = declare(
+    Recipe(
+        "and-theorems",
+        and_theorems,
+        {
+            "binary-recovered": lambda t: cell(
+                t, BINARY, "error / start", method=PAPER, weights="independent"
+            ),
+            "highest-correlation": lambda t: cell(
+                t, BINARY, "error / start", method=PAPER, weights="pairs"
+            ),
+            "section-6.1-fails": lambda t: cell(t, SECTION_6, "relative error", method=PAPER),
+            "bounded-noise": lambda t: max(
+                a / b for a, b in zip(column(t, NOISE, "error"), column(t, NOISE, "bound"))
+            ),
+            "noise-proportional": lambda t: max(
+                abs(
+                    exponent(
+                        column(t, NOISE, "γ₂", noise=kind), column(t, NOISE, "error", noise=kind)
+                    )
+                    - 1
+                )
+                for kind in ("random", "adversarial")
+            ),
+        },
+        variant={PAPER: VARIANT},
+    ),
+    Recipe(
+        "purification-potential",
+        coupled_potential,
+        {
+            "coupled-decreases": lambda t: cell(t, "Coupled potential", "largest factor", β=5.0),
+            "ends-small": lambda t: (
+                cell(t, "Coupled potential", "last", β=5.0)
+                / cell(t, "Coupled potential", "first", β=5.0)
+            ),
+        },
+    ),
+    Recipe(
+        "merit-lemmas",
+        merit_lemmas,
+        {
+            "support-in-anchors": lambda t: sum(
+                column(t, "Without noise", "entries outside the anchors")
+            ),
+            "fact-1": lambda t: min(column(t, "Without noise", "smallest gap")),
+            "lemma-1-condition": lambda t: max(column(t, "Without noise", "ω √K / 2")),
+            "lemma-1": lambda t: min(
+                a - (1 - b)
+                for a, b in zip(
+                    column(t, "Without noise", "smallest maximum of an anchor"),
+                    column(t, "Without noise", "ω √K / 2"),
+                )
+            ),
+            "proposition-1": lambda t: min(
+                a / b
+                for a, b in zip(
+                    column(t, "Warm start", "smallest difference"), column(t, "Warm start", "bound")
+                )
+            ),
+        },
+        trials=lambda t: len(t.get("Without noise", ())),
+    ),
+)
