@@ -26,6 +26,11 @@ ROUND = {
     "odd": 2,
     "files": 8,
     "commands": 1,
+    "options": 4,
+    "options:method_case": 1,
+    "options:chunk_case": 1,
+    "options:terminal_case": 1,
+    "options:signal_case": 1,
     "files:corpus": 1,
 }
 

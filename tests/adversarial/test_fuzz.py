@@ -10,7 +10,7 @@ FUZZER = Path(__file__).with_name("fuzz.py")
 PARTS = [
     ["files:corpus", "files"],
     ["estimators", "estimators:storage_case", "estimators:checkpoint_case"],
-    ["applications", "advice", "odd", "commands"],
+    ["applications", "advice", "odd", "commands", "options:chunk_case"],
 ]
 
 

@@ -257,7 +257,7 @@ GOOD = {
     "merit-table4": {
         "SRC": [
             {"network": f"DBLP{i}", "GeoNMF": 0.25, "SPOC": 0.25, "MERIT": 0.3, "MERIT(0)": 0.29}
-            | {"printed FastGradient": 0.2, "printed MERIT": 0.3, "printed MERIT(0)": 0.29}
+            | {"FastGradient": 0.2, "printed MERIT": 0.3, "printed MERIT(0)": 0.29}
             for i in (1, 2, 3, 4)
         ]
     },

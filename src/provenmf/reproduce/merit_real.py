@@ -88,6 +88,15 @@ AUTHORS_MERIT: Options = {
 TOPIC_MERIT = {**AUTHORS_MERIT, "callback": stop_of_the_authors, "init": "spa"}
 NETWORK_MERIT = {**AUTHORS_MERIT, "max_iter": 120, "method": "merit", "scale": False}
 
+# The paper reports the best of several λ; ours is "auto" or a fixed μ.
+NETWORK_GRADIENT: Options = {
+    "method": "fast_gradient",
+    "scale": False,
+    "max_iter": 100,
+    "random_state": 0,
+    "certify": False,
+}
+
 
 @dataclass(frozen=True)
 class Contender:
@@ -273,6 +282,12 @@ def community_table(settings: Settings) -> Measured:
         for name, options in methods.items():
             result = find_communities(adjacency, k, random_state=settings.seed, **options)
             row[name] = averaged_spearman(result.memberships, truth)
+        scores = {}
+        for mu in ("auto",) if settings.quick else ("auto", 1e-3, 1e-2, 1e-1, 1.0):
+            settings.progress(step / len(networks), f"DBLP{number}, FastGradient, μ = {mu}")
+            result = find_communities(adjacency, k, mu=mu, **NETWORK_GRADIENT)
+            scores[mu] = averaged_spearman(result.memberships, truth)
+        row |= {"FastGradient": max(scores.values()), "FastGradient, one μ": scores["auto"]}
         row |= {f"printed {name}": values[number] for name, values in PRINTED_SPEARMAN.items()}
         rows.append(row)
     return Measured({"SRC": rows})
@@ -388,13 +403,10 @@ def lead_over_zero(tables: Tables) -> float:
 
 
 def network_share(tables: Tables) -> float:
-    """Share of the networks in which MERIT or MERIT(0) is among the two best.
-
-    FastGradient's scores are the printed ones.
-    """
+    """Share of the networks in which MERIT or MERIT(0) is among the two best."""
     places = []
     for row in tables.get("SRC", []):
-        others = [row.get(n) for n in ("GeoNMF", "SPOC", "printed FastGradient")]
+        others = [row.get(n) for n in ("GeoNMF", "SPOC", "FastGradient")]
         if any(value is None for value in (*others, row.get("MERIT"), row.get("MERIT(0)"))):
             raise NotMeasured(f"SRC: {row}")
         best = max(row["MERIT"], row["MERIT(0)"])

@@ -1,0 +1,190 @@
+"""Functions with odd options from their signatures; terminals, streams, signals; NaN in chunks."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from files import good
+from matrices import Rng, fingerprint, mixtures
+from oracles import hold, is_allowed
+
+import provenmf
+from provenmf.applications import find_communities, find_parts, find_topics, unmix
+from provenmf.methods import make_estimator
+
+ODD = (None, True, -1, 0, 1, 2.5, 99, float("nan"), float("inf"), "", "x", "auto", b"x", [], ())
+ODD += ((1, 2), [[1]], {}, {"a": 1}, np.zeros(0), np.ones((2, 2)), np.array("x"), object(), print)
+FUNCTIONS = (
+    provenmf.factorize,
+    provenmf.diagnose,
+    provenmf.choose_rank,
+    provenmf.stability,
+    find_topics,
+    find_communities,
+    unmix,
+    find_parts,
+)
+# Names that are not parameters of the function but of some method, or of none.
+FOREIGN = ("lam", "mu", "step", "alpha", "schedule", "no_such_option", "n_components", "tol")
+METHODS = (
+    "table",
+    "merge",
+    "drop",
+    "split",
+    "labelled",
+    "inverse_transform",
+    "transform",
+    "top_words",
+)
+COMMANDS = (
+    ["fit", "m.npy", "--rank=2", "--no-report", "-o", "out.npz"],
+    ["diagnose", "m.npy"],
+    ["rank", "m.npy", "--ranks", "1-2", "--repeats=2"],
+    ["generate", "--help"],
+    ["--help"],
+    ["reproduce", "--list"],
+    ["fit", "missing.npy"],
+)
+
+
+def data_of(rng: Rng, function: Any) -> Any:
+    """Small data that the function takes."""
+    if function is find_communities:
+        matrix = (rng.random((20, 20)) < 0.4).astype(float)
+        return np.maximum(matrix, matrix.T) - np.diag(np.diag(matrix))
+    if function is find_topics:
+        return rng.poisson(1.0, (25, 12)).astype(float) + np.eye(25, 12)
+    matrix = mixtures(rng, 24, 9)
+    return matrix.reshape(6, 4, 9) if function is unmix else matrix
+
+
+def attempt(call: Any, what: str) -> str:
+    """Whether it was answered or refused; anything else is a failure."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            call()
+        except Exception as error:
+            last = traceback.extract_tb(error.__traceback__)[-1].filename
+            unknown = isinstance(error, TypeError) and last == __file__  # Python's own refusal
+            if not (unknown or is_allowed(error)):
+                raise
+            return f"{what} refused"
+    return f"{what} answered"
+
+
+def case(rng: Rng) -> str:
+    """One call with one to three odd options, or a method of a result with an odd argument."""
+    function = FUNCTIONS[rng.integers(len(FUNCTIONS))]
+    data = data_of(rng, function)
+    before = fingerprint(data)
+    names = [
+        name
+        for name, p in inspect.signature(function).parameters.items()
+        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    ][1:]
+    given = {
+        str(rng.choice(names if rng.random() < 0.8 else list(FOREIGN))): ODD[rng.integers(len(ODD))]
+        for _ in range(int(rng.integers(1, 4)))
+    }
+    if function is provenmf.stability:  # its first argument is the estimator
+        model = make_estimator("spa", 2)
+        given.pop("data", None)
+        ended = attempt(lambda: function(model, data, **given), function.__name__)
+    else:
+        ended = attempt(lambda: function(data, **given), function.__name__)
+    hold(fingerprint(data) == before, f"{function.__name__} changed its argument")
+    return ended
+
+
+def method_case(rng: Rng) -> str:
+    """A method of an answer with odd arguments."""
+    function = (find_topics, find_communities, find_parts)[rng.integers(3)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = function(data_of(rng, function), 2, random_state=0, certify=False)
+    name = METHODS[rng.integers(len(METHODS))]
+    if not hasattr(found, name):
+        return "no such method"
+    arguments = [ODD[rng.integers(len(ODD))] for _ in range(int(rng.integers(1, 3)))]
+    try:
+        inspect.signature(getattr(found, name)).bind(*arguments)
+    except TypeError:
+        return "another number of arguments"
+    return attempt(lambda: getattr(found, name)(*arguments), name)
+
+
+def chunk_case(rng: Rng) -> str:
+    """Rows with missing entries, as an array and in chunks: the same answer, or refused twice."""
+    import dask.array as da
+
+    matrix = mixtures(rng, 30, 6)
+    matrix[int(rng.integers(30)), int(rng.integers(6))] = np.nan
+    method = str(rng.choice(["hals", "spa", "cones", "anls", "merit"]))
+    ends = []
+    for data in (matrix, da.from_array(matrix, chunks=(int(rng.integers(5, 12)), -1))):
+        model = make_estimator(method, 2, random_state=0, certify=False)
+        ends.append((attempt(lambda model=model, data=data: model.fit(data), method), model))
+    hold(ends[0][0] == ends[1][0], f"{method}: in memory {ends[0][0]}, in chunks {ends[1][0]}")
+    if ends[0][0].endswith("answered"):
+        one, two = (np.asarray(model.components_) for _, model in ends)
+        hold(np.allclose(one, two, rtol=1e-6, atol=1e-9), f"{method}: other components in chunks")
+    return ends[0][0]
+
+
+def started(folder: str, words: list[str], **options: Any) -> subprocess.Popen[bytes]:
+    Path(folder, "m.npy").write_bytes(good("m.npy"))
+    command = [sys.executable, "-m", "provenmf", *words]
+    return subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, **options)
+
+
+def terminal_case(rng: Rng) -> str:
+    """A command in a terminal of an odd size, with a stream that is closed before or early."""
+    words = COMMANDS[rng.integers(len(COMMANDS))]
+    columns = str(rng.choice(["0", "-5", "1", "100000", "x", "80"]))
+    closed = str(rng.choice(["nothing", "stdout", "reader"]))
+    environment = {**os.environ, "COLUMNS": columns}
+    with tempfile.TemporaryDirectory() as folder:
+        if closed == "stdout":
+            words = ["-c", f"exec {sys.executable} -m provenmf {' '.join(words)} >&-"]
+            Path(folder, "m.npy").write_bytes(good("m.npy"))
+            process = subprocess.Popen(
+                ["sh", *words], cwd=folder, stderr=subprocess.PIPE, env=environment
+            )
+        else:
+            process = started(folder, words, stdout=subprocess.PIPE, env=environment)
+            if closed == "reader":
+                process.stdout.close()
+                process.stdout = None
+        err = process.communicate(timeout=120)[1].decode(errors="replace")
+    said = f"{words}, COLUMNS={columns}, closed: {closed}: exit {process.returncode}\n{err[-900:]}"
+    hold("Traceback" not in err and "bug in provenmf" not in err, said)
+    hold(process.returncode in (0, 1, 2, 141, -signal.SIGPIPE), said)
+    return f"closed {closed}"
+
+
+def signal_case(rng: Rng) -> str:
+    """A command that is interrupted at a random moment, its imports included."""
+    number = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)[rng.integers(3)]
+    words = ["fit", "m.npy", "--rank=2", "--method=hals", "--no-report", "-o", "out.npz"]
+    with tempfile.TemporaryDirectory() as folder:
+        process = started(folder, words, stdout=subprocess.DEVNULL)
+        time.sleep(float(rng.uniform(0.05, 2.5)))
+        process.send_signal(number)
+        err = process.communicate(timeout=120)[1].decode(errors="replace")
+        left = [path.name for path in Path(folder).iterdir() if path.name.endswith(".part")]
+    said = f"{signal.Signals(number).name}: exit {process.returncode}\n{err[-900:]}"
+    hold("Traceback" not in err and "bug in provenmf" not in err, said)
+    hold(not left, f"{said} left {left}")
+    return "ended before" if process.returncode == 0 else "interrupted"
