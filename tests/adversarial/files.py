@@ -100,6 +100,12 @@ def _graphml(path: Path) -> None:
     networkx.write_graphml(networkx.karate_club_graph(), path)
 
 
+def _gml(path: Path) -> None:
+    import networkx
+
+    networkx.write_gml(networkx.relabel_nodes(networkx.karate_club_graph(), str), path)
+
+
 def _cube(file: Any) -> None:
     np.savez(file, Y=X.toarray() + 1, nrow=3, ncol=4)
 
@@ -149,6 +155,7 @@ HEADER = (
     b"interleave = bsq\nbyte order = 0\nwavelength = {1, 2, 3, 4, 5}\n"
 )
 DENSE = X.toarray()
+PAJEK = b'*vertices 3\n1 "a"\n2 "b"\n3 "c"\n*edges\n1 2 1.5\n2 3\n'
 
 
 def _result(path: Path) -> None:
@@ -220,6 +227,11 @@ FORMATS: dict[str, tuple[Callable[[], bytes], Callable[[Path], Any]]] = {
     "g.graphml": (lambda: _through_path("g.graphml", _graphml), readers.read_graph),
     "cube.npz": (lambda: _written(_cube), readers.read_cube),
     "cube.hdr": (lambda: HEADER, readers.read_cube),
+    "cube.tif": (lambda: _through_path("m.tif", _maps), readers.read_cube),
+    "g.gml": (lambda: _through_path("g.gml", _gml), readers.read_graph),
+    "g.net": (lambda: PAJEK, readers.read_graph),
+    "t.json": (lambda: json.dumps(DOCUMENTS).encode(), readers.read_texts),
+    "semicolon.csv": (lambda: b"id;text\n" + b"1;red green\n" * 9, readers.read_texts),
     "pictures/p.png": (lambda: _through_path("p.png", _picture), readers.read_images),
     "pictures/p.jpg": (lambda: _through_path("p.jpg", _picture), readers.read_images),
     "result.npz": (lambda: _through_path("r.npz", _result), load),

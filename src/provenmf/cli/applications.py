@@ -82,6 +82,10 @@ def unmix(
     tables: options.Tables = None,
     key: options.Key = None,
     shape: options.Shape = None,
+    mask: Annotated[
+        Path | None,
+        typer.Option("--mask", metavar="FILE", help="Pixels to use: 1, others 0 (npy, mat, tif)."),
+    ] = None,
     truth: Annotated[
         Path | None,
         truth_option("File (npz, mat) with known spectra E, and abundances A if there are any."),
@@ -106,7 +110,7 @@ def unmix(
       provenmf unmix scene.hdr -k 5 --maps abundances.tif
       provenmf unmix samson.npz -k 3 --truth samson.npz --json
     """
-    analysis = Analysis("unmix", locals(), truth)
+    analysis = Analysis("unmix", locals(), truth, mask)
     if maps is not None:
         check_output(maps, (".hdr", ".tif", ".tiff"), "--maps", data)
         if maps.suffix.lower() == ".hdr":
@@ -115,7 +119,7 @@ def unmix(
     from provenmf.io import read_cube
 
     with analysis.reading():
-        cube = read_cube(data, key=key, shape=options.parse_shape(shape))
+        cube = read_cube(data, key=key, shape=options.parse_shape(shape), mask=mask)
         known = {} if truth is None else read_truth(truth, cube)
     with analysis.fitting(method, n_endmembers) as more:
         result = unmix_cube(

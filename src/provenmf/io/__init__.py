@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from provenmf.io.cubes import Cube, read_cube
+    from provenmf.io.cubes import Cube, as_cube, read_cube
     from provenmf.io.files import unlimited
     from provenmf.io.graphs import Graph, as_graph, read_graph
     from provenmf.io.images import Images, read_images
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from provenmf.io.texts import Corpus, Counts, TextFile, read_counts, read_texts
 
 _HOMES = {
-    "cubes": ("Cube", "read_cube"),
+    "cubes": ("Cube", "as_cube", "read_cube"),
     "files": ("unlimited",),
     "graphs": ("Graph", "as_graph", "read_graph"),
     "images": ("Images", "read_images"),
@@ -37,6 +37,7 @@ __all__ = [
     "Images",
     "Table",
     "TextFile",
+    "as_cube",
     "as_graph",
     "load",
     "read_counts",

@@ -1,8 +1,7 @@
-"""Read a hyperspectral cube: npz, npy, MATLAB, ENVI."""
+"""Read a hyperspectral cube: npz, npy, MATLAB, ENVI, TIFF."""
 
 from __future__ import annotations
 
-import glob
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.errors import InvalidInput, UnreadableFile, counted
-from provenmf.io.arrays import numbers, read_npy, read_npz
-from provenmf.io.files import existing, optional, parsing
-from provenmf.io.matrices import choose_array, read_mat
+from provenmf.errors import InvalidInput, counted
+from provenmf.io.arrays import numbers
+from provenmf.io.files import existing
+from provenmf.io.matrices import choose_array, read_arrays
+from provenmf.io.rasters import ENDINGS, read_raster
 from provenmf.linalg.storage import check_scale, largest_of
 
 # Names under which the files in circulation keep the cube and the size of its image.
@@ -44,51 +44,69 @@ class Cube:
 
 
 def read_cube(
-    path: str | Path, *, key: str | None = None, shape: tuple[int, int] | None = None
+    path: str | Path,
+    *,
+    key: str | None = None,
+    shape: tuple[int, int] | None = None,
+    mask: str | Path | None = None,
 ) -> Cube:
     """Read a cube.
 
     Parameters
     ----------
-    path : `.npy`, `.npz`, `.mat`, or the `.hdr` file of an ENVI cube. An array is either
-        (rows, columns, bands) or a matrix of pixels and bands in either order.
+    path : `.npy`, `.npz`, `.mat`, `.tif`, or the `.hdr` file of an ENVI cube. An array is
+        (rows, columns, bands), (bands, rows, columns), or a matrix of pixels and bands in either
+        order.
     key : name of the array in a file that holds several.
-    shape : rows and columns of the image; needed for a matrix unless the file holds them or the
-        image is square.
+    shape : rows and columns of the image; needed where the array does not tell them.
+    mask : a file (npy, npz, mat, tif) with 1 for the pixels to use, 0 for others.
     """
     path = existing(path)
-    ending = path.suffix.lower()
-    if ending == ".hdr":
-        return _from_envi(path)
-    if ending == ".npy":
-        return as_cube(read_npy(path), shape=shape, where=str(path))
-    if ending not in (".npz", ".mat"):
-        raise UnreadableFile(f"{path} is not a cube: use .npz, .npy, .mat or an ENVI .hdr file")
-    arrays = read_npz(path) if ending == ".npz" else read_mat(path)
+    used = None if mask is None else _read_mask(existing(mask))
+    if path.suffix.lower() in ENDINGS:
+        raster = read_raster(path)
+        rows, columns = raster.values.shape[:2]
+        cube = as_cube(
+            raster.values,
+            shape=(rows, columns),
+            wavelengths=raster.wavelengths,
+            mask=used,
+            where=str(path),
+        )
+        return replace(cube, map_info=raster.map_info)
+    arrays = read_arrays(path, "cube")
     if key is None:
-        key = next((name for name in CUBE_KEYS if name in arrays), None)
+        known = (name for name in ("", *CUBE_KEYS) if isinstance(arrays.get(name), np.ndarray))
+        key = next(known, None)
     array = choose_array(arrays, key, path, dimensions=(2, 3))
-    rows, columns = _size(arrays, ROW_KEYS), _size(arrays, COLUMN_KEYS)
-    if shape is None and rows and columns:
-        shape = rows, columns
-    return as_cube(array, shape=shape, wavelengths=_wavelengths(arrays, array), where=str(path))
+    size = _size(arrays, ROW_KEYS), _size(arrays, COLUMN_KEYS)
+    if shape is None and size[0] and size[1]:
+        shape = size[0], size[1]
+    lengths = _wavelengths(arrays, array)
+    return as_cube(array, shape=shape, wavelengths=lengths, mask=used, where=str(path))
+
+
+def _read_mask(path: Path) -> Any:
+    if path.suffix.lower() in ENDINGS:
+        return read_raster(path).values[:, :, 0]
+    return choose_array(read_arrays(path, "mask"), None, path)
 
 
 def _wavelengths(arrays: dict[str, Any], cube: Any) -> NDArray[np.float64] | None:
-    """One number for each band, that the file may hold under one of the names."""
-    sides = cube.shape[2:] if cube.ndim == 3 else cube.shape
+    """Return one number for each band, where the file holds them under one of the names."""
     for name in WAVELENGTH_KEYS:
         values = np.asarray(arrays.get(name, ()))
-        if values.dtype.kind in "fiu" and values.size in sides and values.size == max(values.shape):
+        if values.dtype.kind in "fiu" and values.size == max(values.shape) in cube.shape:
             return np.asarray(values, dtype=np.float64).ravel()
     return None
 
 
 def _size(arrays: dict[str, Any], names: tuple[str, ...]) -> int | None:
-    """A number that the file may hold under one of the names."""
+    """Return a number that the file may hold under one of the names."""
     for name in names:
-        if name in arrays and np.size(arrays[name]) == 1:
-            return int(np.asarray(arrays[name]).item())
+        value = arrays.get(name)
+        if isinstance(value, np.ndarray) and value.size == 1 and np.isfinite(value).all():
+            return int(value.item())
     return None
 
 
@@ -97,14 +115,30 @@ def as_cube(
     *,
     shape: tuple[int, int] | None = None,
     wavelengths: object = None,
+    mask: object = None,
     where: str = "cube",
 ) -> Cube:
-    """See an array as a cube; bad bands and pixels are masked, and `notes` say so."""
+    """See an array as a cube; bad bands and pixels are masked, and `notes` say so.
+
+    Parameters
+    ----------
+    array : as `read_cube` finds it in a file; masked entries count as missing.
+    shape : rows and columns of the image.
+    wavelengths : of the bands.
+    mask : (rows, columns), True or 1 for the pixels to use.
+    where : the name of the array in messages.
+    """
     if isinstance(array, Cube):
         return array
     values = numbers(array, where)
     notes: list[str] = []
+    if values.size == 0:
+        raise InvalidInput(f"{where} has shape {values.shape} and no pixel: check the file")
     if values.ndim == 3:
+        n_bands = None if wavelengths is None else np.size(np.asarray(wavelengths))
+        if _bands_come_first(values.shape, shape, n_bands, where):
+            values = np.moveaxis(values, 0, 2)
+            notes.append("the first axis holds the bands")
         shape = values.shape[0], values.shape[1]
         values = values.reshape(-1, values.shape[2])
     elif values.ndim == 2:
@@ -112,6 +146,8 @@ def as_cube(
     else:
         raise InvalidInput(f"{where} has shape {values.shape}: rows x columns x bands are needed")
     values = values.astype(np.float64)
+    if mask is not None:
+        values[~_used(mask, shape, where)] = np.nan
     band_mask, pixel_mask = _usable(values, where, notes)
     pixels = values[pixel_mask][:, band_mask]
     check_scale(largest_of(pixels), where)
@@ -123,6 +159,44 @@ def as_cube(
         lengths = np.asarray(wavelengths, dtype=np.float64)
         wavelengths = lengths[band_mask] if lengths.size == band_mask.size else None
     return Cube(pixels, shape, pixel_mask, band_mask, wavelengths, tuple(notes))
+
+
+def _bands_come_first(
+    sizes: tuple[int, ...], shape: tuple[int, int] | None, n_bands: int | None, where: str
+) -> bool:
+    """Tell which axis holds the bands: the last one, unless shape or wavelengths say otherwise."""
+    first = tuple(sizes[1:]) if shape is None else shape
+    last = tuple(sizes[:2]) if shape is None else shape
+    ends = sizes[0] if n_bands is None else n_bands, sizes[2] if n_bands is None else n_bands
+    may_be_last = sizes[:2] == last and sizes[2] == ends[1]
+    may_be_first = sizes[1:] == first and sizes[0] == ends[0]
+    if not may_be_last and not may_be_first:
+        if shape is None:  # wavelengths of something else
+            return False
+        raise InvalidInput(
+            f"{where} has shape {sizes}, which does not fit an image of {shape[0]} x {shape[1]}",
+            argument="shape",
+            remedy="give the right {argument}: rows and columns",
+        )
+    if may_be_first and may_be_last and shape is None and sizes[1] == sizes[2] != sizes[0]:
+        raise InvalidInput(
+            f"{where} has shape {sizes}, whose bands may come first or last",
+            argument="shape",
+            remedy="give {argument}: rows and columns of the image",
+        )
+    return may_be_first and not may_be_last
+
+
+def _used(mask: object, shape: tuple[int, int], where: str) -> NDArray[np.bool_]:
+    """Return which pixels a mask lets through."""
+    values = np.asarray(mask)
+    if values.dtype.kind not in "biuf" or np.squeeze(values).shape != shape:
+        raise InvalidInput(
+            f"the mask of {where} has shape {values.shape} and {values.dtype} entries: "
+            f"give {shape[0]} x {shape[1]} numbers, 1 for pixels to use"
+        )
+    used: NDArray[np.bool_] = np.nan_to_num(values.ravel()) != 0
+    return used
 
 
 def _pixels_first(
@@ -156,11 +230,15 @@ def _pixels_first(
 def _usable(
     values: NDArray[np.float64], where: str, notes: list[str]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Mask bands that are dead (constant or mostly missing), then pixels with missing values."""
+    """Mask bands that are dead (constant or mostly missing), then pixels with missing values.
+
+    Pixels without any value lie outside the image and say nothing about a band.
+    """
     finite = np.isfinite(values)
+    inside = finite.any(axis=1)
     low = np.min(values, axis=0, where=finite, initial=np.inf)
     high = np.max(values, axis=0, where=finite, initial=-np.inf)
-    band_mask = (high > low) & (finite.mean(axis=0) > 0.5)
+    band_mask = (high > low) & (finite.sum(axis=0) > 0.5 * inside.sum())
     if not band_mask.any():
         raise InvalidInput(
             f"{where} has no band with a signal: each is constant or missing; check the file"
@@ -170,35 +248,9 @@ def _usable(
         raise InvalidInput(f"{where} has no pixel without missing values: fill them first")
     if not band_mask.all():
         dead = np.flatnonzero(~band_mask)
-        notes.append(f"{counted(len(dead), 'dead band')} masked: {_short_list(dead)}")
+        shown = ", ".join(map(str, dead[:8])) + (", …" if len(dead) > 8 else "")
+        notes.append(f"{counted(len(dead), 'dead band')} masked: {shown}")
     if not pixel_mask.all():
         masked = int(np.count_nonzero(~pixel_mask))
         notes.append(f"{counted(masked, 'pixel')} with missing values masked")
     return band_mask, pixel_mask
-
-
-def _short_list(numbers: NDArray[np.generic], length: int = 8) -> str:
-    shown = ", ".join(str(number) for number in numbers[:length])
-    return shown + (", …" if len(numbers) > length else "")
-
-
-def _from_envi(path: Path) -> Cube:
-    envi = optional("spectral.io.envi", "reading an ENVI cube", "files")
-    neighbours = [existing(file) for file in path.parent.glob(f"{glob.escape(path.stem)}*")]
-    stored = sum(file.stat().st_size for file in neighbours)
-    with parsing(path, "ENVI header"):
-        image = envi.open(str(path))
-        declared = image.nrows * image.ncols * image.nbands * np.dtype(image.dtype).itemsize
-        if not 0 < declared <= stored:
-            raise UnreadableFile(
-                f"{path} declares {declared} bytes but the files beside it have {stored}: "
-                "give the data that belong to it"
-            )
-        array = np.asarray(image.load())
-        centers = image.bands.centers
-        if centers is not None and len(centers) != array.shape[2]:
-            raise UnreadableFile(f"{path} has {len(centers)} wavelengths for its bands")
-        told = image.metadata.get("map info", ())
-        map_info = told if isinstance(told, str) else ", ".join(map(str, told))
-    cube = as_cube(array, wavelengths=centers, where=str(path))
-    return replace(cube, map_info=map_info.strip())

@@ -1,4 +1,4 @@
-"""Read a graph: edge list, GraphML, adjacency matrix, networkx graph."""
+"""Read a graph: edge list, GraphML, GML, Pajek, adjacency matrix, networkx graph."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ from provenmf.io.files import (
 from provenmf.io.matrices import read_matrix, read_table
 from provenmf.linalg.storage import as_dense
 
+NETWORKX = (".graphml", ".gml", ".net")
+
 
 @dataclass(frozen=True, eq=False)
 class Graph:
@@ -40,15 +42,16 @@ def read_graph(path: str | Path, *, key: str | None = None) -> Graph:
 
     Parameters
     ----------
-    path : `.graphml`; an adjacency matrix (`.npz`, `.mtx`, `.npy`, `.mat`); anything else is an
-        edge list: two node names and perhaps a weight on each line, separated by spaces, tabs or
-        commas, lines that begin with `#` or `%` being comments (may be compressed).
+    path : `.graphml`, `.gml` or Pajek (`.net`); an adjacency matrix (`.npz`, `.mtx`, `.npy`,
+        `.mat`); anything else is an edge list: two node names and perhaps a weight on each line,
+        separated by spaces, tabs or commas, lines that begin with `#` or `%` being comments. Text
+        may be compressed.
     key : name of the matrix in a file that holds several.
     """
     path = existing(path)
     ending = without_compression(path)
-    if ending == ".graphml":
-        return _from_graphml(path)
+    if ending in NETWORKX:
+        return _from_networkx_file(path, ending)
     if ending in (".npz", ".npy", ".mtx", ".mat"):
         return as_graph(read_matrix(path, key), where=str(path))
     return _from_edge_list(path)
@@ -61,7 +64,7 @@ def as_graph(
     where: str = "graph",
     directed: bool = False,
 ) -> Graph:
-    """See an adjacency matrix or a networkx graph as a `Graph`.
+    """Return an adjacency matrix or a networkx graph as a `Graph`.
 
     Directed edges are made mutual (the larger of the two weights), self-loops are dropped,
     weights are kept; `notes` say which of this happened.
@@ -105,7 +108,7 @@ def as_graph(
 
 
 def is_edge_list(graph: object) -> bool:
-    """Whether an array has a row of two node numbers for each edge; 2 x 2 is an adjacency."""
+    """Tell whether an array has a row of two node numbers for each edge; 2 x 2 is an adjacency."""
     if not isinstance(graph, np.ndarray) or graph.ndim != 2 or graph.shape[1] != 2:
         return False
     whole = np.issubdtype(graph.dtype, np.integer)
@@ -113,7 +116,7 @@ def is_edge_list(graph: object) -> bool:
 
 
 def _from_edge_array(edges: NDArray[Any], where: str) -> Graph:
-    """Nodes are the numbers that occur, in their order."""
+    """Return a graph whose nodes are the numbers that occur, in their order."""
     nodes, ends = np.unique(edges, return_inverse=True)
     first, second = ends.reshape(edges.shape).T
     size = (len(nodes), len(nodes))
@@ -135,16 +138,24 @@ def _from_networkx(graph: Any, where: str) -> Graph:
     return as_graph(adjacency, names, where=where, directed=graph.is_directed())
 
 
-def _from_graphml(path: Path) -> Graph:
-    networkx = optional("networkx", "reading GraphML", "files")
-    content = read_bytes(path)
-    with parsing(path, "GraphML file"):
-        graph = networkx.read_graphml(io.BytesIO(content))
+def _from_networkx_file(path: Path, ending: str) -> Graph:
+    networkx = optional("networkx", f"reading a {ending} file", "files")
+    with parsing(path, f"{ending} file"):
+        if ending == ".graphml":
+            graph = networkx.read_graphml(io.BytesIO(read_bytes(path)))
+        elif ending == ".net":
+            graph = networkx.parse_pajek(read_lines(path))
+        else:
+            lines = read_lines(path)
+            try:
+                graph = networkx.parse_gml(lines)
+            except networkx.NetworkXError:  # nodes without labels, or two of one label
+                graph = networkx.parse_gml(lines, label="id")
     return _from_networkx(graph, str(path))
 
 
 def _from_edge_list(path: Path) -> Graph:
-    """Each line is an undirected edge; of lines that repeat an edge the largest weight counts."""
+    """Read undirected edges, one a line; of lines that repeat one the largest weight counts."""
     numbers: dict[str, int] = {}
     edges: dict[tuple[int, int], float] = {}
     repeated = 0
@@ -182,7 +193,7 @@ def _from_edge_list(path: Path) -> Graph:
 
 
 def _in_order(names: list[str]) -> list[str]:
-    """Numbers by size, whatever edge comes first; other names as they appear."""
+    """Sort numbers by size, whatever edge comes first; keep other names as they appear."""
     if all(name.isdecimal() and len(name) < 20 for name in names):
         return sorted(names, key=lambda name: (int(name), name))
     return names
@@ -194,7 +205,7 @@ def _in_order(names: list[str]) -> list[str]:
 def read_memberships(
     path: str | Path, nodes: Iterable[str], *, key: str | None = None
 ) -> NDArray[np.float64]:
-    """Memberships (nodes, communities) from a matrix file, one row for each of the `nodes`.
+    """Return memberships (nodes, communities) from a matrix file, one row for each of the `nodes`.
 
     Rows with names (a first column of a csv file, cells of h5ad) are matched by name; the names may
     be numbers. Without them the nodes must be numbers that count the rows, from 0 or from 1;
@@ -214,7 +225,7 @@ def read_memberships(
 
 
 def _names_all(column: NDArray[np.float64], nodes: list[str]) -> bool:
-    """Whether a column holds different whole numbers, those of all nodes among them."""
+    """Tell whether a column holds different whole numbers, those of all nodes among them."""
     whole = bool((column == np.floor(column)).all()) and len(np.unique(column)) == len(column)
     return whole and {f"{number:.0f}" for number in column}.issuperset(nodes)
 

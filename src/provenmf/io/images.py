@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.errors import InvalidInput, UnreadableFile
-from provenmf.io.arrays import numbers, read_npy, read_npz
+from provenmf.errors import InvalidInput
+from provenmf.io.arrays import numbers
 from provenmf.io.files import check_unfolded, existing, optional, parsing
-from provenmf.io.matrices import choose_array, read_mat
+from provenmf.io.matrices import choose_array, read_arrays
 from provenmf.linalg.storage import check_scale, largest_of
 
 PICTURE_ENDINGS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".pgm"})
@@ -48,14 +48,10 @@ def read_images(
     path = existing(path)
     if path.is_dir():
         return _from_folder(path)
-    ending = path.suffix.lower()
-    if ending == ".npy":
-        return as_images(read_npy(path), shape=shape, where=str(path))
-    if ending not in (".npz", ".mat"):
-        raise UnreadableFile(f"{path} holds no images: give a folder, .npz, .npy or .mat")
-    arrays = read_npz(path) if ending == ".npz" else read_mat(path)
+    arrays = read_arrays(path, "images")
     if key is None:
-        key = next((name for name in IMAGE_KEYS if name in arrays), None)
+        known = (name for name in ("", *IMAGE_KEYS) if isinstance(arrays.get(name), np.ndarray))
+        key = next(known, None)
     array = choose_array(arrays, key, path, dimensions=(2, 3))
     return as_images(array, shape=shape, where=str(path))
 
@@ -68,7 +64,7 @@ def as_images(
     where: str = "images",
     scale: float | None = None,
 ) -> Images:
-    """See an array (images, rows, columns) or (images, pixels) as images in [0, 1].
+    """Return an array (images, rows, columns) or (images, pixels) as images in [0, 1].
 
     `scale` is the value that stands for 1; None takes the largest where it is more than 1.
     """
@@ -98,7 +94,7 @@ def as_images(
 def _in_unit_range(
     values: NDArray[np.floating], where: str, scale: float | None
 ) -> tuple[NDArray[np.float64], float, tuple[str, ...]]:
-    """Pixels, what they were divided by (bytes always by 255), and a note if that is news."""
+    """Return pixels, what they were divided by (bytes always by 255), and a note about that."""
     pixels = values.astype(np.float64)
     if not np.all(np.isfinite(pixels)):
         bad = int(np.count_nonzero(~np.isfinite(pixels).all(axis=1)))

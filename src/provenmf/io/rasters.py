@@ -1,24 +1,159 @@
-"""Maps as files for image and geographic programs: ENVI and (Geo)TIFF, both written here."""
+"""Images of many bands in files of geographic programs: ENVI and (Geo)TIFF, read and written."""
 
 from __future__ import annotations
 
+import glob
+import io
+import logging
 import re
-import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from xml.sax.saxutils import escape
 
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.errors import InvalidInput
+from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.io.child import NotNumbers, read_in_child
+from provenmf.io.files import check_format, check_unfolded, existing, optional, parsing
 from provenmf.io.output import write_aside
 
-ENDINGS = (".hdr", ".tif", ".tiff")
-SHORT, LONG, DOUBLE, TEXT = 3, 4, 12, 2
-FORMATS = {SHORT: "H", LONG: "I", DOUBLE: "d"}
+TIFF_ENDINGS = (".tif", ".tiff")
+ENDINGS = (".hdr", *TIFF_ENDINGS)
 UTM_ZONES = tuple(str(zone) for zone in range(1, 61))
-Tag = tuple[int, int, Sequence[int] | Sequence[float] | bytes]
+# Tags of GeoTIFF 1.1 and of GDAL, and keys of the geographic directory.
+PIXEL_SCALE, TIE_POINT, DIRECTORY = 33550, 33922, 34735
+GDAL_METADATA, NO_DATA = 42112, 42113
+MODEL, RASTER, GEOGRAPHIC, PROJECTED = 1024, 1025, 2048, 3072
+
+
+@dataclass(frozen=True, eq=False)
+class Raster:
+    """Values (rows, columns, bands), NaN where the file says that there are none.
+
+    `map_info` is where the image lies on the Earth, as an ENVI header says it.
+    """
+
+    values: NDArray[Any]
+    wavelengths: Sequence[float] | None = None
+    map_info: str = ""
+
+
+def read_raster(path: Path) -> Raster:
+    """Read a TIFF file, or the image of an ENVI header."""
+    if path.suffix.lower() != ".hdr":
+        return _read_tiff_in_child(path)
+    envi = optional("spectral.io.envi", "reading an ENVI cube", "files")
+    logging.getLogger("spectral").setLevel(logging.ERROR)  # it prints what we say in notes
+    with parsing(path, "ENVI header"):
+        header = envi.read_envi_header(str(path))
+        told = header.get("map info", ())
+        map_info = (told if isinstance(told, str) else ", ".join(map(str, told))).strip()
+        kind = str(header.get("file type", "ENVI Standard")).strip()
+        if "tif" in kind.lower():
+            raster = _read_tiff_in_child(_image_of(path, (*TIFF_ENDINGS, "")))
+            values = raster.values
+            centers: Sequence[float] | None = _numbers(header.get("wavelength"))
+            map_info = map_info or raster.map_info
+        elif "envi" in kind.lower():
+            values, centers = _read_plain_envi(envi, path)
+        else:
+            raise UnreadableFile(
+                f"{path} describes a file of type {kind!r:.40}: convert it to ENVI Standard or TIFF"
+            )
+        if centers is not None and len(centers) != values.shape[2]:
+            raise UnreadableFile(f"{path} has {len(centers)} wavelengths for its bands")
+        values = _without(values, _numbers(header.get("data ignore value")))
+        good = _numbers(header.get("bbl"))
+        if good is not None and len(good) == values.shape[2]:  # the list of bad bands
+            values = np.where(np.array(good) != 0, values, np.nan)
+    return Raster(values, centers, map_info)
+
+
+def _read_plain_envi(envi: Any, path: Path) -> tuple[NDArray[Any], Sequence[float] | None]:
+    """Read raw numbers in the layout that the header declares."""
+    neighbours = [existing(file) for file in path.parent.glob(f"{glob.escape(path.stem)}*")]
+    stored = sum(file.stat().st_size for file in neighbours)
+    image = envi.open(str(path))
+    declared = image.nrows * image.ncols * image.nbands * np.dtype(image.dtype).itemsize
+    if not 0 < declared <= stored:
+        raise UnreadableFile(
+            f"{path} declares {declared} bytes but the files beside it have {stored}: "
+            "give the data that belong to it"
+        )
+    with open(image.filename, "rb") as file:
+        if file.read(4) in (b"II*\0", b"MM\0*"):
+            raise UnreadableFile(
+                f"{path} describes raw numbers, but {Path(image.filename).name} is a TIFF image: "
+                "give that file itself"
+            )
+    return np.asarray(image.load()), image.bands.centers
+
+
+def _image_of(header: Path, endings: Sequence[str]) -> Path:
+    """Return the file beside a header that holds its image."""
+    named = [header.with_suffix(ending) for ending in endings]
+    found = [file for file in (*named, *[p.with_suffix(p.suffix.upper()) for p in named])]
+    for file in found:
+        if file.is_file():
+            return existing(file)
+    raise UnreadableFile(f"{header} belongs to {named[0].name}, which is not beside it: add it")
+
+
+def _numbers(told: Any) -> list[float] | None:
+    if told is None:
+        return None
+    return [float(number) for number in ([told] if isinstance(told, str) else told)]
+
+
+def _without(values: NDArray[Any], missing: list[float] | None) -> NDArray[Any]:
+    """Put NaN in the place of the value that stands for none."""
+    if not missing or not (values == missing[0]).any():
+        return values
+    return np.where(values == missing[0], np.nan, values)
+
+
+def _read_tiff_in_child(path: Path) -> Raster:
+    check_format(path)
+    found = read_in_child("rasters:read_tiff", path)
+    if isinstance(found["values"], NotNumbers):
+        raise UnreadableFile(f"{path} holds {found['values'].what}, not numbers: convert it")
+    return Raster(found["values"], None, found["map_info"])
+
+
+def read_tiff(path: Path) -> list[tuple[str, Any]]:
+    """Read a TIFF file in any order of its axes; runs in the child of `read_in_child`."""
+    tifffile = optional("tifffile", "reading a TIFF image", "files")
+    with tifffile.TiffFile(path) as file:
+        series, tags = file.series[0], file.pages[0].tags
+        check_unfolded(path, int(np.prod(series.shape)) * series.dtype.itemsize)
+        axes = series.axes
+        if "X" not in axes or "Y" not in axes:
+            raise UnreadableFile(f"{path} has the axes {axes}: rows and columns are needed")
+        values = np.moveaxis(series.asarray(), (axes.index("Y"), axes.index("X")), (0, 1))
+        values = values.reshape(*values.shape[:2], -1)
+        told = str(tags[NO_DATA].value).strip("\0 ") if NO_DATA in tags else "nan"
+        return [
+            ("values", _without(values, [float(told)])),
+            ("map_info", _map_info(tags)),
+        ]
+
+
+def _map_info(tags: Any) -> str:
+    """Say where an image lies as an ENVI header does, for UTM and longitude/latitude on WGS-84."""
+    if not all(tag in tags for tag in (PIXEL_SCALE, TIE_POINT, DIRECTORY)):
+        return ""
+    directory = tags[DIRECTORY].value
+    keys = {directory[i]: directory[i + 3] for i in range(4, len(directory) - 3, 4)}
+    column, row, _, x, y, _ = tags[TIE_POINT].value[:6]
+    width, height = tags[PIXEL_SCALE].value[:2]
+    place = f"{column + 1:g}, {row + 1:g}, {x!r}, {y!r}, {width!r}, {height!r}"
+    code = keys.get(PROJECTED, 0)
+    if 32601 <= code <= 32660 or 32701 <= code <= 32760:
+        return f"UTM, {place}, {code % 100}, {'South' if code > 32700 else 'North'}, WGS-84"
+    return f"Geographic Lat/Lon, {place}, WGS-84" if keys.get(GEOGRAPHIC) == 4326 else ""
 
 
 def write_maps(
@@ -45,17 +180,37 @@ def write_maps(
         image = path.with_suffix(".img")
         write_aside(image, lambda file: file.write(values.tobytes()))
         header = envi_header(values.shape, names, map_info)
-        write_aside(path, lambda file: file.write(_encoded(header)))
+        write_aside(path, lambda file: file.write(header.encode(errors="replace")))
         return [path, image]
     if path.suffix.lower() not in ENDINGS:
         raise InvalidInput(f"{path} cannot hold maps: end it in .hdr (ENVI) or .tif")
-    content = tiff(values, names, map_info)
-    write_aside(path, lambda file: file.write(content))
+    tifffile = optional("tifffile", "writing a TIFF image", "files")
+    description = f"Maps written by provenmf: {'; '.join(names)}"
+    items = "".join(
+        f'<Item name="DESCRIPTION" sample="{i}" role="description">{escape(name)}</Item>'
+        for i, name in enumerate(names)
+    )
+    named = f"<GDALMetadata>{items}</GDALMetadata>".encode(errors="replace")
+    told = [(GDAL_METADATA, "s", 0, named, True), (NO_DATA, "s", 0, b"nan", True)]
+    content = io.BytesIO()
+    tifffile.imwrite(
+        content,
+        values,
+        byteorder="<",
+        bigtiff=values.nbytes > 2**32 - 2**20,
+        photometric="minisblack",
+        planarconfig="separate" if len(values) > 1 else None,
+        description=description.encode("ascii", "replace"),
+        metadata=None,
+        software=False,
+        extratags=[*told, *geographic_tags(map_info)],
+    )
+    write_aside(path, lambda file: file.write(content.getbuffer()))
     return [path]
 
 
 def envi_header(shape: tuple[int, ...], names: Sequence[str], map_info: str = "") -> str:
-    """The text that says how to read a file of single-precision numbers, map after map."""
+    """Return the text that says how to read a file of single-precision numbers, map after map."""
     shown = ", ".join(re.sub(r"[{},\n]", " ", name) for name in names)
     lines = [
         "ENVI",
@@ -75,8 +230,11 @@ def envi_header(shape: tuple[int, ...], names: Sequence[str], map_info: str = ""
     return "\n".join(lines) + "\n"
 
 
-def geographic_tags(map_info: str) -> list[Tag]:
-    """Place, size and system of the pixels, for UTM and longitude/latitude on WGS-84; else none."""
+def geographic_tags(map_info: str) -> list[tuple[int, str, int, Sequence[float], bool]]:
+    """Return place, size and system of the pixels as tags of a TIFF file, where they are known.
+
+    UTM and longitude/latitude on WGS-84 are.
+    """
     parts = [part.strip() for part in map_info.split(",")]
     if len(parts) < 7 or "WGS-84" not in map_info.upper().replace("WGS84", "WGS-84"):
         return []
@@ -86,69 +244,14 @@ def geographic_tags(map_info: str) -> list[Tag]:
         return []
     if parts[0].upper() == "UTM" and len(parts) >= 9 and parts[7] in UTM_ZONES:
         south = parts[8].lower().startswith("s")
-        model, key, code = 1, 3072, (32700 if south else 32600) + int(parts[7])
+        model, key, code = 1, PROJECTED, (32700 if south else 32600) + int(parts[7])
     elif parts[0].lower().startswith("geographic"):
-        model, key, code = 2, 2048, 4326
+        model, key, code = 2, GEOGRAPHIC, 4326
     else:
         return []
-    directory = [1, 1, 0, 3, 1024, 0, 1, model, 1025, 0, 1, 1, key, 0, 1, code]
+    directory = [1, 1, 0, 3, MODEL, 0, 1, model, RASTER, 0, 1, 1, key, 0, 1, code]
     return [
-        (33550, DOUBLE, [width, height, 0.0]),
-        (33922, DOUBLE, [column - 1, row - 1, 0.0, x, y, 0.0]),
-        (34735, SHORT, directory),
+        (PIXEL_SCALE, "d", 3, (width, height, 0.0), True),
+        (TIE_POINT, "d", 6, (column - 1, row - 1, 0.0, x, y, 0.0), True),
+        (DIRECTORY, "H", len(directory), tuple(directory), True),
     ]
-
-
-def tiff(values: NDArray[np.float32], names: Sequence[str], map_info: str = "") -> bytes:
-    """A TIFF file (version 6.0) of single-precision maps, one strip each, not compressed."""
-    k, rows, columns = values.shape
-    size = 4 * rows * columns
-    if k * size >= 2**32 - 2**20:
-        raise InvalidInput("the maps have more than 4 GB, too much for a TIFF: write ENVI (.hdr)")
-    items = "".join(
-        f'<Item name="DESCRIPTION" sample="{i}" role="description">{escape(name)}</Item>'
-        for i, name in enumerate(names)
-    )
-    tags: list[Tag] = [
-        (256, LONG, [columns]),
-        (257, LONG, [rows]),
-        (258, SHORT, [32] * k),
-        (259, SHORT, [1]),  # not compressed
-        (262, SHORT, [1]),  # black is zero
-        (270, TEXT, _encoded(f"Maps written by provenmf: {'; '.join(names)}\0")),
-        (273, LONG, [8 + i * size for i in range(k)]),
-        (277, SHORT, [k]),
-        (278, LONG, [rows]),
-        (279, LONG, [size] * k),
-        (284, SHORT, [2]),  # map after map
-        *([(338, SHORT, [0] * (k - 1))] if k > 1 else []),
-        (339, SHORT, [3] * k),  # floating point
-        *geographic_tags(map_info),
-        (42112, TEXT, _encoded(f"<GDALMetadata>{items}</GDALMetadata>\0")),
-        (42113, TEXT, b"nan\0"),
-    ]
-    directory = 8 + k * size
-    return struct.pack("<2sHI", b"II", 42, directory) + values.tobytes() + _packed(tags, directory)
-
-
-def _packed(tags: list[Tag], start: int) -> bytes:
-    """A directory of tags that begins at `start`, followed by what does not fit into it."""
-    entries, rest = b"", b""
-    after = start + 2 + 12 * len(tags) + 4
-    for number, kind, values in tags:
-        if isinstance(values, bytes):
-            content = values
-        else:
-            content = struct.pack(f"<{len(values)}{FORMATS[kind]}", *values)
-        entries += struct.pack("<HHI", number, kind, len(values))
-        if len(content) <= 4:
-            entries += content.ljust(4, b"\0")
-        else:
-            entries += struct.pack("<I", after + len(rest))
-            rest += content + b"\0" * (len(content) % 2)
-    return struct.pack("<H", len(tags)) + entries + struct.pack("<I", 0) + rest
-
-
-def _encoded(text: str) -> bytes:
-    """Names from damaged texts may hold characters that no encoding has."""
-    return text.encode(errors="replace")

@@ -82,8 +82,11 @@ def test_foreign_cube_files(tmp_path):
     with pytest.raises(UnreadableFile, match="ENVI"):
         read_cube(tmp_path / "c.hdr")
     (tmp_path / "c.tif").write_text("hello")
-    with pytest.raises(UnreadableFile, match="is not a cube"):
+    with pytest.raises(UnreadableFile, match=r"c\.tif is damaged"):
         read_cube(tmp_path / "c.tif")
+    (tmp_path / "c.doc").write_text("hello")
+    with pytest.raises(UnreadableFile, match="holds no cube"):
+        read_cube(tmp_path / "c.doc")
 
 
 def save_picture(path, array):
@@ -130,3 +133,38 @@ def test_range_of_pixels():
     ]:
         with pytest.raises(InvalidInput, match=message):
             as_images(bad)
+
+
+def test_bands_may_come_first(cube, tmp_path):
+    turned = np.moveaxis(cube, -1, 0)  # 5 bands of 4 x 6 pixels
+    found = as_cube(turned, shape=(4, 6))
+    np.testing.assert_array_equal(found.pixels, cube.reshape(-1, 5))
+    np.savez(tmp_path / "c.npz", cube=turned, wavelengths=np.arange(5.0))
+    assert read_cube(tmp_path / "c.npz").shape == (4, 6)
+    with pytest.raises(InvalidInput, match="may come first or last"):
+        as_cube(np.random.default_rng(0).random((9, 4, 4)))
+    with pytest.raises(InvalidInput, match="does not fit an image of 9 x 9"):
+        as_cube(cube, shape=(9, 9))
+
+
+def test_a_mask_chooses_pixels(cube, tmp_path):
+    mask = np.zeros((4, 6))
+    mask[1:3] = 1
+    np.save(tmp_path / "cube.npy", cube)
+    np.save(tmp_path / "mask.npy", mask)
+    found = read_cube(tmp_path / "cube.npy", mask=tmp_path / "mask.npy")
+    np.testing.assert_array_equal(found.pixels, cube[1:3].reshape(-1, 5))
+    with pytest.raises(InvalidInput, match="give 4 x 6 numbers"):
+        as_cube(cube, mask=mask[:2])
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [({"a": 1.0}, "a struct"), (1j * np.ones((3, 4)), "complex"), ("text", "text")],
+)
+def test_what_matlab_holds_besides_numbers_is_refused_by_name(value, what, tmp_path):
+    scipy.io.savemat(tmp_path / "c.mat", {"Y": value, "other": [["a", "b"]]})
+    with pytest.raises(InvalidInput, match=rf"Y.*{what}"):
+        read_cube(tmp_path / "c.mat")
+    with pytest.raises(InvalidInput, match=rf"'Y' holds {what}"):
+        read_cube(tmp_path / "c.mat", key="Y")

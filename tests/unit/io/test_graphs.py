@@ -79,8 +79,31 @@ def test_bad_edge_lists(tmp_path, text, message):
 
 def test_bad_graphml(tmp_path):
     (tmp_path / "g.graphml").write_text("<graphml><oops")
-    with pytest.raises(UnreadableFile, match="not a readable GraphML"):
+    with pytest.raises(UnreadableFile, match=r"not a readable \.graphml"):
         read_graph(tmp_path / "g.graphml")
     nx.write_graphml(nx.Graph(), tmp_path / "empty.graphml")
     with pytest.raises(InvalidInput, match="no nodes"):
         read_graph(tmp_path / "empty.graphml")
+
+
+@pytest.mark.parametrize("ending", ["gml", "net", "graphml"])
+def test_formats_of_networkx(ending, tmp_path):
+    networkx = pytest.importorskip("networkx", reason="networkx writes graphs")
+    graph = networkx.relabel_nodes(networkx.path_graph(4), str)
+    path = tmp_path / f"g.{ending}"
+    {"gml": networkx.write_gml, "net": networkx.write_pajek, "graphml": networkx.write_graphml}[
+        ending
+    ](graph, path)
+    found = read_graph(path)
+    assert sorted(found.names) == list("0123") and found.adjacency.nnz == 6
+
+
+def test_gml_without_labels_and_damaged(tmp_path):
+    pytest.importorskip("networkx", reason="networkx reads GML")
+    path = tmp_path / "g.gml"
+    nodes = "".join(f"node [ id {i} ] " for i in range(3))
+    path.write_text(f"graph [ {nodes} edge [ source 0 target 2 ] edge [ source 1 target 2 ] ]")
+    assert read_graph(path).adjacency.nnz == 4
+    path.write_text("graph [ node [ id 0 ")
+    with pytest.raises(InvalidInput, match=r"g\.gml is not a readable"):
+        read_graph(path)

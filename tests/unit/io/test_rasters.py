@@ -1,14 +1,12 @@
 """Maps as ENVI and TIFF files, read back by other programs."""
 
-import struct
-
 import numpy as np
 import pytest
 
 from provenmf.applications import unmix
-from provenmf.errors import InvalidInput
+from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io.cubes import read_cube
-from provenmf.io.rasters import envi_header, geographic_tags, tiff, write_maps
+from provenmf.io.rasters import envi_header, geographic_tags, write_maps
 
 UTM = "UTM, 1, 1, 500000, 4600000, 30, 30, 33, South, WGS-84"
 
@@ -63,13 +61,63 @@ def test_tiff_files_are_read_back_by_tifffile(tmp_path, maps, k):
 )
 def test_only_known_systems_are_written(map_info, code):
     tags = geographic_tags(map_info)
-    assert (tags[-1][2][-1] if tags else None) == code
+    assert (tags[-1][3][-1] if tags else None) == code
 
 
-def test_a_tiff_begins_as_one(maps):
-    content = tiff(maps, ["a", "b", "c"])
-    order, version, directory = struct.unpack("<2sHI", content[:8])
-    assert (order, version, directory) == (b"II", 42, 8 + maps.nbytes)
+def cube_of(maps):
+    return np.moveaxis(np.nan_to_num(maps, nan=0.5), 0, -1) + 0.1
+
+
+@pytest.mark.parametrize("axes", ["last", "first"])
+def test_geotiff_cubes_are_read_in_either_order(tmp_path, maps, axes):
+    tifffile = pytest.importorskip("tifffile", reason="tifffile writes TIFF files")
+    cube = cube_of(maps)
+    path = tmp_path / "scene.tif"
+    options = {"photometric": "minisblack", "metadata": None}
+    if axes == "last":
+        tifffile.imwrite(path, cube, planarconfig="contig", **options)
+    else:
+        tifffile.imwrite(path, np.moveaxis(cube, -1, 0), planarconfig="separate", **options)
+    found = read_cube(path)
+    assert found.shape == (4, 5)
+    np.testing.assert_allclose(found.pixels, cube.reshape(-1, 3), rtol=1e-6)
+
+
+def test_what_we_write_comes_back_with_its_place(tmp_path, maps):
+    pytest.importorskip("tifffile", reason="tifffile writes TIFF files")
+    [path] = write_maps(tmp_path / "scene.tif", maps, "abc", UTM)
+    found = read_cube(path)
+    assert found.pixel_mask.sum() == 19  # NaN is no value
+    assert geographic_tags(found.map_info) == geographic_tags(UTM)
+
+
+def test_the_header_of_a_tiff_file_is_no_header_of_raw_numbers(tmp_path, maps):
+    """It was read as raw bytes and made a full report of garbage."""
+    pytest.importorskip("tifffile", reason="tifffile writes TIFF files")
+    pytest.importorskip("spectral", reason="Spectral Python reads ENVI files")
+    cube = cube_of(maps)
+    [image] = write_maps(tmp_path / "scene.tif", np.moveaxis(cube, -1, 0), "abc")
+    header = envi_header(maps.shape, "abc") + "wavelength = {400, 500, 600}\n"
+    told = tmp_path / "scene.hdr"
+    told.write_text(header.replace("ENVI Standard", "TIFF"))
+    found = read_cube(told)
+    np.testing.assert_allclose(found.pixels, cube.reshape(-1, 3), rtol=1e-6)
+    assert found.wavelengths.tolist() == [400, 500, 600]
+    told.write_text(header)  # a header that lies
+    image.rename(tmp_path / "scene.img")
+    with pytest.raises(UnreadableFile, match=r"scene\.img is a TIFF image"):
+        read_cube(told)
+
+
+def test_bad_bands_and_the_value_for_none_are_masked(tmp_path, maps):
+    pytest.importorskip("spectral", reason="Spectral Python reads ENVI files")
+    cube = np.moveaxis(cube_of(maps), -1, 0).astype("<f4")
+    cube[:, 2, 3] = -9999
+    header = envi_header(cube.shape, "abc").replace("= nan", "= -9999")
+    (tmp_path / "scene.hdr").write_text(header + "bbl = {1, 0, 1}\n")
+    cube.tofile(tmp_path / "scene.img")
+    found = read_cube(tmp_path / "scene.hdr")
+    assert found.band_mask.tolist() == [True, False, True] and found.pixel_mask.sum() == 19
 
 
 @pytest.mark.parametrize("name", ["maps.hdr", "maps.tif"])
