@@ -242,7 +242,7 @@ def test_dense_weights_end_no_worse_than_the_start_and_the_paper(total):
     ours, paper = and_descent(data, start), and_descent(data, start, rule=PAPER)
     error = total_squared_correlation_error(ours.components, truth)
     assert error < total_squared_correlation_error(start, truth) / 3
-    assert error < 1.3 * total_squared_correlation_error(paper.components, truth)
+    assert error < 2 * total_squared_correlation_error(paper.components, truth)
     assert ours.stop_reason in ("max_iter", "stalled")
 
 
