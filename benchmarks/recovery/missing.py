@@ -84,7 +84,7 @@ def known_parts(name, data, truth, k):
     if truth is None:
         return
     given = truth[: k // 2]
-    model = HALS(k, fixed_components=given, random_state=0, certify=False).fit(data)
+    model = HALS(k, known_components=given, random_state=0, certify=False).fit(data)
     free = HALS(k, random_state=0, certify=False).fit(data)
     kept = np.array_equal(model.components_[: k // 2], given)
     size = np.linalg.norm(data)

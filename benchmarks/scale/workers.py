@@ -38,8 +38,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "merit": {"max_iter": 4},
     "and_descent": {"max_iter": 10},
     "purification": {"max_iter": 10},
-    "hals": {"max_iter": 10, "tol": 0.0, "coarse": False, "init": "spa"},
-    "anls": {"max_iter": 5, "tol": 0.0, "coarse": False, "init": "spa"},
+    "hals": {"max_iter": 10, "tol": 0.0, "init": "spa"},
+    "anls": {"max_iter": 5, "tol": 0.0, "init": "spa"},
     "poisson": {"max_iter": 5, "tol": 0.0, "init": "spa"},
 }
 

@@ -57,7 +57,7 @@ class Ours:
         model = self.solver(
             k,
             init=self.init,
-            coarse=self.coarse,
+            sample_first=self.coarse,
             max_iter=iterations,
             tol=1e-7,
             random_state=SEED,

@@ -20,7 +20,7 @@ from provenmf.methods import CATALOGUE, estimator_class
 from provenmf.methods.and_descent import kernels
 from provenmf.results import StopReason
 
-INITS = ("cones", "spa", "anchors", "merit", "random-rows", "random", "nndsvd", "nndsvda")
+INITS = ("cones", "spa", "merit", "random-rows", "random", "nndsvd", "nndsvda")
 SKIPPED = ("callback", "on_interrupt", "random_state", "verbose", "memory_limit", "n_components")
 SINGLE_GAP = 1e-4  # between relative errors in double and single precision
 NEIGHBOURS = 8
@@ -70,8 +70,8 @@ def estimator(rng: Rng, shape: tuple[int, int]) -> Any:
     options["n_components"] = [None, "auto", *range(1, min(n_rows, 6) + 2)][
         rng.integers(min(n_rows, 6) + 3)
     ]
-    if "fixed_components" in defaults and rng.random() < 0.2:
-        options["fixed_components"] = rng.random((int(rng.integers(1, 4)), n_columns))
+    if "known_components" in defaults and rng.random() < 0.2:
+        options["known_components"] = rng.random((int(rng.integers(1, 4)), n_columns))
     if "random_state" in defaults:
         options["random_state"] = int(rng.integers(100))
     return cls(**options)

@@ -424,7 +424,7 @@ def in_mid_fit(event: Callable[[Any, Any], Any], **options: Any) -> None:
             if len(rows) == 2:
                 event(made, client)
 
-        chosen = {"callback": callback, "init": "spa", "coarse": False, "tol": 0, "certify": False}
+        chosen = {"callback": callback, "init": "spa", "tol": 0, "certify": False}
         found = model("hals", **chosen).fit(chunked()).factorization_
         expected = model("hals", **{**chosen, "callback": None}).fit(X).factorization_
         agree(found, expected)
@@ -1444,7 +1444,7 @@ def full_disk() -> None:
 
 
 def kept_fit(iterations: int = 6, data: Any = X, where: Any = "kept", **options: Any) -> Any:
-    chosen = {"tol": 0, "init": "spa", "coarse": False, "certify": False, **options}
+    chosen = {"tol": 0, "init": "spa", "certify": False, **options}
     fitted = model("hals", **{**chosen, "max_iter": iterations})
     return fitted.fit(
         data, checkpoint=where if isinstance(where, Checkpoint) else Checkpoint(where, seconds=0)
@@ -1527,7 +1527,7 @@ SCRIPT = """
 import sys, numpy as np
 from provenmf import HALS, Checkpoint
 X = np.load("m.npy")
-model = HALS(3, random_state=0, max_iter=int(sys.argv[1]), tol=0, init="spa", coarse=False, certify=False, on_interrupt=sys.argv[2])
+model = HALS(3, random_state=0, max_iter=int(sys.argv[1]), tol=0, init="spa", certify=False, on_interrupt=sys.argv[2])
 found = model.fit(X, checkpoint=Checkpoint("kept", seconds=0)).factorization_
 np.save(sys.argv[3], found.weights)
 """
@@ -1564,7 +1564,7 @@ def signalled(*signals: int, on_interrupt: str = "raise") -> None:
         child.kill()
         hold(False, "signals do not end it")
     done = load_snapshot(run_file())["done"]
-    options = {"tol": 0, "init": "spa", "coarse": False, "certify": False}
+    options = {"tol": 0, "init": "spa", "certify": False}
     again = model("hals", **{**options, "max_iter": done + 3}).fit(X, checkpoint="kept")
     plain = model("hals", **{**options, "max_iter": done + 3}).fit(X)
     hold(again.components_.tobytes() == plain.components_.tobytes(), "other bits after a signal")
@@ -1578,7 +1578,7 @@ def two_processes() -> None:
     hold(ended, f"neither ends: {said[0][-400:]}")
     for i, text in enumerate(said):
         hold(i in ended or "provenmf.errors" in text.splitlines()[-1], text[-500:])
-    plain = model("hals", tol=0, init="spa", coarse=False, certify=False, max_iter=400).fit(X)
+    plain = model("hals", tol=0, init="spa", certify=False, max_iter=400).fit(X)
     for i in ended:
         hold(np.load(f"{i}.npy").tobytes() == plain.factorization_.weights.tobytes(), "other bits")
 

@@ -136,7 +136,7 @@ def test_a_fit_on_a_cluster_is_the_fit_in_memory(client, method):
 @pytest.mark.parametrize("method", ["hals", "anls"])
 def test_weights_stay_on_the_workers(client, method, monkeypatch):
     """They come at the end; with a checkpoint, when it is written."""
-    options = {"init": "spa", "coarse": False, "l2_weights": 1e-3, "l2_components": 1e-3}
+    options = {"init": "spa", "l2_weights": 1e-3, "l2_components": 1e-3}
     far, shapes = make(method, certify=False, **options), all_that_comes(monkeypatch)
     before = []
     far._remember = lambda *given: before.extend(shapes) or type(far)._remember(far, *given)

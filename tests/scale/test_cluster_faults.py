@@ -36,7 +36,7 @@ def data():
 
 
 def hals(callback=None):
-    return HALS(3, init="spa", coarse=False, tol=0, max_iter=6, callback=callback, certify=False)
+    return HALS(3, init="spa", tol=0, max_iter=6, callback=callback, certify=False)
 
 
 def at_iteration(number, event):

@@ -76,7 +76,7 @@ def test_the_same_numbers_give_the_same_answer(kind):
     [
         lambda data: SPA(2).fit(data),
         lambda data: HALS(2, init=data).fit(X),
-        lambda data: HALS(2, fixed_components=data).fit(X),
+        lambda data: HALS(2, known_components=data).fit(X),
         lambda data: SPA(2, vertices=True, row_errors=data).fit(X),
         lambda data: choose_rank(data, [1, 2]),
         lambda data: stability(SPA(2), data, n_resamples=2),

@@ -32,7 +32,7 @@ POLISHED = "hals"
 # Options that all methods have; the others belong to HALS.
 SHARED = ("certify", "on_interrupt", "verbose")
 # With these options another method would answer another question.
-ONLY_POLISHED = frozenset(["fixed_components", *PENALTIES])
+ONLY_POLISHED = frozenset(["known_components", *PENALTIES])
 COUNTS = "The entries are counts: method='poisson' fits their likelihood instead of their squares"
 
 

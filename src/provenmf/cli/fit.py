@@ -33,10 +33,10 @@ def fit(
     tables: options.Tables = None,
     key: options.Key = None,
     transpose: options.Transpose = False,
-    fixed_components: Annotated[
+    known_components: Annotated[
         Path | None,
         typer.Option(
-            "--fixed-components",
+            "--known-components",
             metavar="FILE",
             help="Known components, one per row. They stay fixed (hals and anls only).",
         ),
@@ -59,7 +59,7 @@ def fit(
       provenmf fit spectra.mat --key Y --transpose -k 3 --method spa
       provenmf fit big.npy -k 20 --method spa --no-report --json
     """
-    analysis = Analysis("fit", locals(), fixed_components)
+    analysis = Analysis("fit", locals(), known_components)
     from provenmf import factorize
     from provenmf.data import Blocks
     from provenmf.io import read_matrix
@@ -69,8 +69,8 @@ def fit(
     with analysis.reading():  # the size of blocks follows from the memory budget
         table = read_data(data, key=key, transpose=transpose, missing=missing)
         known: dict[str, Any] = {}
-        if fixed_components is not None:
-            known["fixed_components"] = read_matrix(fixed_components)
+        if known_components is not None:
+            known["known_components"] = read_matrix(known_components)
     with analysis.fitting(method, n_components) as more:
         if isinstance(table.matrix, Blocks):
             table.matrix.progress = analysis.progress.rows_read

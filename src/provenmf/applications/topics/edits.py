@@ -220,7 +220,7 @@ def refitted(
     told: str,
 ) -> Topics:
     """The answer of edited topics: weights, certificate and measures are new."""
-    options = {"fixed_components": topics}
+    options = {"known_components": topics}
     fit = fit_matrix(unit_documents(counts.matrix), len(topics), "hals", options)
     known = WordCounts(counts.matrix)
     weights = weights_in(known, topics, prior, answer.rarity)

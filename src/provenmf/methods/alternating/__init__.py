@@ -1,6 +1,5 @@
 """Alternating least squares: improve weights and components in turn.
 
-Read `loop.py` first: the iteration that `hals.py` and `anls.py` fill with their own step.
-`starts.py` says where to begin, `coarse.py` solves a sample first, `refine.py` polishes the
-answer of another method.
+Read `solver.py` first: the iteration of HALS and ANLS. `steps.py` forms and solves the problems of
+one half of it, with `kernels.py`; `starts.py` has the starts of all iterative methods.
 """

@@ -1,4 +1,4 @@
-"""What HALS and ANLS share as scikit-learn estimators: parameters, start, certificate."""
+"""HALS and ANLS as scikit-learn estimators."""
 
 from __future__ import annotations
 
@@ -16,13 +16,10 @@ from provenmf.data import Block, Blocks, Rows, as_blocks, at_safe_scale, is_outs
 from provenmf.data.memory import ObservedBlocks, observed_entries
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.linalg.penalties import Penalties
-from provenmf.methods.alternating import guarantee as stationarity
-from provenmf.methods.alternating import observed_guarantee as observed
-from provenmf.methods.alternating.anls import anls
-from provenmf.methods.alternating.hals import hals
-from provenmf.methods.alternating.known import checked_known
-from provenmf.methods.alternating.observed_guarantee import ObservedFit
-from provenmf.methods.alternating.starts import Init
+from provenmf.methods.alternating import guarantee
+from provenmf.methods.alternating.guarantee import ObservedFit
+from provenmf.methods.alternating.solver import anls, hals
+from provenmf.methods.alternating.starts import Init, checked_known
 from provenmf.methods.base import Factorizer
 from provenmf.methods.checkpoint import Checkpoint
 from provenmf.methods.run import Callback, OnInterrupt
@@ -34,7 +31,7 @@ PENALTIES = ("l1_weights", "l2_weights", "l1_components", "l2_components")
 
 
 class AlternatingFactorizer(Factorizer):
-    """Updates weights and components in turn to minimize 1/2 ||X - weights @ components||_F^2.
+    """Update weights and components in turn to minimize 1/2 ||X - weights @ components||_F^2.
 
     With penalties the objective is
 
@@ -49,12 +46,10 @@ class AlternatingFactorizer(Factorizer):
     n_components : int, "auto" or None, default=None
         Number of components; None takes what the start finds (init "cones" or "spa", or an array).
     init : str, array (k, d) or pair of arrays (n, k), (k, d), default="cones"
-        Initialization: "cones", "spa" (or "anchors"), "merit", "random-rows", "random", "nndsvd",
-        "nndsvda", "nndsvdar", given components, or given weights and components.
-    coarse : bool, default=True
-        With a named start and large data, first solve a sample of rows and columns and extend its
-        solution.
-    fixed_components : array (m, d) or None, default=None
+        Initialization: "cones", "spa", "merit", "random-rows", "random", "nndsvd",
+        "nndsvda", "nndsvdar", given components, or given weights and components. With a name and
+        large data, a sample of rows and columns is factorized first and its solution extended.
+    known_components : array (m, d) or None, default=None
         Known components, at most `n_components`. They come first among the components and stay
         fixed (in the precision of the data); only the others are fitted.
     l1_weights, l2_weights, l1_components, l2_components : float, default=0.0
@@ -89,8 +84,7 @@ class AlternatingFactorizer(Factorizer):
     _parameter_constraints: ClassVar[dict[str, object]] = {
         **Factorizer._parameter_constraints,
         "init": [str, "array-like"],
-        "coarse": ["boolean"],
-        "fixed_components": ["array-like", None],
+        "known_components": ["array-like", None],
         **dict.fromkeys(PENALTIES, [NOT_NEGATIVE]),
         "max_iter": [AT_LEAST_ONE],
         "tol": [NOT_NEGATIVE],
@@ -101,8 +95,7 @@ class AlternatingFactorizer(Factorizer):
         n_components: int | str | None = None,
         *,
         init: Init = "cones",
-        coarse: bool = True,
-        fixed_components: NDArray[np.floating] | None = None,
+        known_components: NDArray[np.floating] | None = None,
         l1_weights: float = 0.0,
         l2_weights: float = 0.0,
         l1_components: float = 0.0,
@@ -117,8 +110,7 @@ class AlternatingFactorizer(Factorizer):
     ) -> None:
         self.n_components = n_components
         self.init = init
-        self.coarse = coarse
-        self.fixed_components = fixed_components
+        self.known_components = known_components
         self.l1_weights = l1_weights
         self.l2_weights = l2_weights
         self.l1_components = l1_components
@@ -152,11 +144,7 @@ class AlternatingFactorizer(Factorizer):
             True where an entry is observed; the others are missing, whatever X has there. "stored"
             takes the stored entries of sparse data as the observed ones, as with ratings.
         checkpoint : str, Path, Checkpoint or None, default=None
-            Folder in which the state of the iterations is saved every 30 seconds, or a
-            `Checkpoint` with another interval. If the fit is killed, call it again with the same
-            folder, data and parameters: it resumes and returns the same result as without the
-            interruption. You may ask for more iterations (`max_iter`). Other data or parameters
-            are refused.
+            As for every estimator.
 
         Returns
         -------
@@ -253,7 +241,7 @@ class AlternatingFactorizer(Factorizer):
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         wanted = self._number_wanted(blocks.n_rows)
-        known = self.fixed_components
+        known = self.known_components
         if known is not None:
             known = checked_known(known, blocks.n_columns, wanted)
         all_known = known is not None and len(known) == wanted
@@ -262,7 +250,6 @@ class AlternatingFactorizer(Factorizer):
             blocks,
             wanted,
             init=self.init,
-            coarse=self.coarse,
             penalties=self._penalties,
             known=known,
             max_iter=self.max_iter,
@@ -302,11 +289,11 @@ class AlternatingFactorizer(Factorizer):
 
     def _statements(self, fit: Fit) -> Certificate:
         if isinstance(fit, ObservedFit):
-            return observed.certify(fit, self._penalties)
+            return guarantee.certify_observed(fit, self._penalties)
         return super()._statements(fit)
 
     def _certify(self, fit: Fit) -> Certificate:
-        return stationarity.certify(fit, self._penalties)
+        return guarantee.certify(fit, self._penalties)
 
 
 def _warn_of_empty_columns(blocks: ObservedBlocks) -> None:
@@ -331,9 +318,6 @@ def _check_both_penalised(penalties: Penalties, *, all_known: bool) -> None:
         f"only the {one} are penalised, so that they would shrink and the {other} grow for ever: "
         f"set l1_{other} or l2_{other} too"
     )
-
-
-# Hierarchical alternating least squares as a scikit-learn estimator.
 
 
 class HALS(AlternatingFactorizer):
@@ -369,9 +353,6 @@ class HALS(AlternatingFactorizer):
 
     _method = "hals"
     _solver = staticmethod(hals)
-
-
-# Alternating nonnegative least squares as a scikit-learn estimator.
 
 
 class ANLS(AlternatingFactorizer):

@@ -1,8 +1,8 @@
-"""Where an alternating method may start.
+"""Starts of alternating methods.
 
     name                     components                                   weights
     "cones"                  cone NMF (Liu & Tan 2017)                    -
-    "spa" or "anchors"       successive projection                        -
+    "spa"                    successive projection                        -
     "merit"                  MERIT (Nguyen, Fu & Wu 2021)                 -
     "random-rows"            distinct nonzero rows of the data            -
     "random"                 absolute normal entries, of the data's mean  the same
@@ -10,6 +10,11 @@
 
 Where the weights are missing, an alternating method begins with them; `start_factors` fills them
 in with least squares, so that its result can be given to scikit-learn's NMF (init="custom").
+
+Large data: most of what an alternating method does at first needs no more than a sample of rows and
+columns (`components_from_sample`). Iterations on it cost a small fraction, and its answer, extended
+to all columns and rows by two exact least-squares problems, usually lies a few iterations from the
+end. Not from a paper: a start like any other.
 """
 
 from __future__ import annotations
@@ -19,37 +24,40 @@ from collections.abc import Callable
 from typing import Literal, get_args
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.data import Blocks
+from provenmf.data import Block, Blocks, as_blocks
 from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.io.arrays import numbers
-from provenmf.linalg.norms import absolute_row_sums
-from provenmf.linalg.storage import as_dense
+from provenmf.linalg.nnls import nonnegative_least_squares
+from provenmf.linalg.norms import absolute_row_sums, squared_row_norms
+from provenmf.linalg.products import transposed_product
+from provenmf.linalg.storage import as_dense, is_sparse
 from provenmf.methods.weights import encode
+from provenmf.metrics.matching import match_components
+from provenmf.results import Solution
 
-Name = Literal[
-    "cones", "spa", "anchors", "merit", "random-rows", "random", "nndsvd", "nndsvda", "nndsvdar"
-]
+Name = Literal["cones", "spa", "merit", "random-rows", "random", "nndsvd", "nndsvda", "nndsvdar"]
 Init = Name | NDArray[np.floating] | tuple[NDArray[np.floating], NDArray[np.floating]]
 Pair = tuple[NDArray[np.floating] | None, NDArray[np.floating]]
 
 NAMES = get_args(Name)
-START_TOL = 1e-2  # residual of the cones' directions, enough for a start
-FINDS_NUMBER = ("cones", "spa", "anchors")
+SolveSample = Callable[..., Solution]
+FINDS_NUMBER = ("cones", "spa")
 
 
 def start_components(
     blocks: Blocks, n_components: int | None, init: Init, rng: np.random.Generator
 ) -> NDArray[np.floating]:
-    """Components (k, d) to start from, in the data's precision; an array may have any sign."""
+    """Return components (k, d) to start from; an array may have any sign."""
     return start_pair(blocks, n_components, init, rng, signed=True)[1]
 
 
 def start_factors(
     blocks: Blocks, n_components: int | None, init: Init, rng: np.random.Generator
 ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-    """Weights (n, k) and components (k, d) to start from, for instance scikit-learn's NMF."""
+    """Return weights (n, k) and components (k, d) to start from."""
     weights, components = start_pair(blocks, n_components, init, rng)
     return encode(blocks, components) if weights is None else weights, components
 
@@ -62,7 +70,7 @@ def start_pair(
     *,
     signed: bool = False,
 ) -> Pair:
-    """Weights, if the start has any, and components."""
+    """Return weights, if the start has any, and components."""
     if isinstance(init, str):
         weights, components = _named_start(blocks, n_components, init, rng)
     elif isinstance(init, tuple) and len(init) == 2:
@@ -111,7 +119,7 @@ def _cones(
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateData)  # too few components are filled up here
-        return cones(blocks, n_components, tol=START_TOL, rng=rng).components
+        return cones(blocks, n_components, tol=1e-2, rng=rng).components
 
 
 def _spa(
@@ -133,14 +141,13 @@ def _merit(
 def _random_rows(
     blocks: Blocks, n_components: int | None, rng: np.random.Generator
 ) -> NDArray[np.floating]:
-    """No row at all: they are added where too few components are found."""
+    """Return no row: `filled_up` adds random ones."""
     return np.empty((0, blocks.n_columns), dtype=blocks.dtype)
 
 
 _MADE_OF_ROWS: dict[str, Callable[..., NDArray[np.floating]]] = {
     "cones": _cones,
     "spa": _spa,
-    "anchors": _spa,
     "merit": _merit,
     "random-rows": _random_rows,
 }
@@ -163,7 +170,7 @@ def filled_up(
 
 
 def _random(blocks: Blocks, k: int, rng: np.random.Generator) -> Pair:
-    """As scikit-learn draws it: absolute normal entries whose product has the data's mean."""
+    """Draw absolute normal entries whose product has the data's mean, as scikit-learn."""
     mean = blocks.map_reduce(lambda block: float(block.sum())) / (blocks.n_rows * blocks.n_columns)
     scale = np.sqrt(max(mean, 0.0) / k)
     components = scale * np.abs(rng.standard_normal((k, blocks.n_columns)))
@@ -171,7 +178,7 @@ def _random(blocks: Blocks, k: int, rng: np.random.Generator) -> Pair:
 
 
 def _from_singular_vectors(blocks: Blocks, k: int, name: str, rng: np.random.Generator) -> Pair:
-    """Nonnegative double SVD: the larger of the two signed parts of each singular pair."""
+    """Return the larger of the two signed parts of each singular pair (nonnegative SVD)."""
     from sklearn.utils.extmath import randomized_svd
 
     # In double precision: where singular values are equal, rounding chooses the vectors.
@@ -220,3 +227,87 @@ def _check_start(
             raise InvalidInput(f"the start's {name} have NaN or infinite entries: fill them")
         if not signed and (factor < 0).any():
             raise InvalidInput(f"the start's {name} have negative entries: clip them at zero")
+
+
+def sample_size(blocks: Blocks, n_components: int) -> tuple[int, int]:
+    """Return rows and columns of the sample: a fifth, and at least 10 per component."""
+    rows, columns = (min(size, max(10 * n_components, size // 5)) for size in blocks.shape)
+    return rows, columns
+
+
+def worth_sampling(blocks: Blocks, n_components: int) -> bool:
+    """Return whether a sample is smaller than the data by a factor of four."""
+    rows, columns = sample_size(blocks, n_components)
+    return 4 * rows * columns <= blocks.n_rows * blocks.n_columns
+
+
+def components_from_sample(
+    blocks: Blocks,
+    n_components: int,
+    init: Init,
+    solve_sample: SolveSample,
+    rng: np.random.Generator,
+) -> NDArray[np.floating]:
+    """Extend the factorization of a sample to all columns.
+
+    Rows and columns are drawn without replacement with probability proportional to their squared
+    length, so words that carry weight are kept and empty rows never chosen.
+    """
+    n_rows, n_columns = sample_size(blocks, n_components)
+    rows = _drawn(blocks.map_rows(squared_row_norms), n_rows, rng)
+    columns = _drawn(blocks.map_reduce(_squared_column_norms), n_columns, rng)
+    chosen = blocks.take(rows)
+    sample = chosen[:, columns]
+    sample = sp.csr_array(sample) if sp.issparse(sample) else np.ascontiguousarray(sample)
+    found = solve_sample(as_blocks(sample), n_components, init=init, rng=rng)
+    assert found.weights is not None  # alternating solvers always have some
+    weights = found.weights.array()
+    features = nonnegative_least_squares(weights.T @ weights, transposed_product(chosen, weights))
+    alive = features.any(axis=0)
+    return filled_up(blocks, features.T[alive], n_components, rng)
+
+
+def _drawn(
+    lengths: NDArray[np.floating], wanted: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Draw distinct positions in proportion to ``lengths``, in order."""
+    wanted = min(wanted, int(np.count_nonzero(lengths)))
+    if wanted == 0:
+        return np.arange(len(lengths))
+    chances = lengths.astype(np.float64) / lengths.sum(dtype=np.float64)
+    return np.sort(rng.choice(len(lengths), wanted, replace=False, p=chances))
+
+
+def _squared_column_norms(block: Block) -> NDArray[np.float64]:
+    if is_sparse(block):
+        values = block.data.astype(np.float64) ** 2
+        sums = np.bincount(block.indices, weights=values, minlength=block.shape[1])
+        return np.asarray(sums, dtype=np.float64)
+    return np.asarray(np.einsum("ij,ij->j", block, block, dtype=np.float64))
+
+
+def checked_known(known: object, n_columns: int, n_components: int | None) -> NDArray[np.floating]:
+    """Validate known components (m, d)."""
+    rows = numbers(known, "known_components")
+    problem = ""
+    if rows.ndim != 2 or len(rows) == 0 or rows.shape[1] != n_columns:
+        problem = f"has shape {rows.shape}: give one component a row, of {n_columns} columns"
+    elif not np.isfinite(rows).all() or (rows < 0).any():
+        problem = "has entries that are negative or not finite: components are not negative"
+    elif n_components is not None and len(rows) > n_components:
+        problem = f"has {len(rows)} rows: give at most n_components={n_components}"
+    if problem:
+        raise InvalidInput(f"known_components {problem}")
+    return rows
+
+
+def with_known_first(
+    start: NDArray[np.floating], known: NDArray[np.floating]
+) -> NDArray[np.floating]:
+    """Return the known components, then those of the start that are least like them.
+
+    There are as many as the start has, and no fewer than are known.
+    """
+    matched = match_components(start, known).found_rows
+    free = np.delete(start, matched, axis=0)[: max(len(start) - len(known), 0)]
+    return np.vstack([known.astype(start.dtype), free])

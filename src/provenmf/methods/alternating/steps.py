@@ -1,9 +1,9 @@
-"""One half of an iteration: better weights, or better components, on all data or observed entries.
+"""One half of an iteration: better weights or components, from all or from observed entries.
 
-What HALS and ANLS do with a row is a `RowSolver`. Here the row's normal equations are formed, with
-penalties (`linalg.penalties`) and with components that are known and stay as they are. Data without
-missing entries share one Gram matrix over all rows (`AllEntries`); with missing entries every row
-has its own (`ObservedEntries`).
+A row is improved by HALS (`Sweeps`) or solved by ANLS (`Exact`). Here its normal equations are
+formed, with penalties (`linalg.penalties`) and with known components that stay as they are. Data
+without missing entries share one Gram matrix over all rows (`AllEntries`); with missing entries
+every row has its own (`ObservedEntries`).
 """
 
 from __future__ import annotations
@@ -19,29 +19,75 @@ from numpy.typing import NDArray
 from provenmf.budget import available_threads, computed_once, for_row_slices
 from provenmf.data import Blocks, Rows
 from provenmf.data.memory import ObservedBlocks
+from provenmf.linalg.nnls import nonnegative_least_squares
 from provenmf.linalg.norms import squared_frobenius_norm, squared_residual_rows
-from provenmf.linalg.observed import residual_entries
+from provenmf.linalg.observed import best_observed_rows, better_observed_rows, residual_entries
 from provenmf.linalg.penalties import Penalties, Penalty
 from provenmf.linalg.products import product, transposed_product
+from provenmf.methods.alternating.kernels import descend_coordinates_in_place, look_ahead_in_place
 from provenmf.methods.weights import encode, encoder
 
 Array = NDArray[np.floating]
 # Squared errors below this many units of the data's precision lost too many digits in products:
 # they are measured on the data.
 CANCELLED = 1e4
-EXTINGUISHED = 1e-3  # a component of which a step leaves less than this share
 
 
 class RowSolver(Protocol):
-    """How a method improves rows of a factor with the other factor fixed."""
+    """Improve rows of a factor with the other factor fixed."""
 
     def rows(self, gram: Array, cross: Array, start: Array) -> Array:
-        """(gram (k, k), cross (m, k), start (m, k)) -> better rows (m, k)."""
+        """Return better rows (m, k) from gram (k, k), cross (m, k) and start (m, k)."""
 
     def observed_rows(
         self, entries: sp.csr_array, features: Array, start: Array, known: int, penalty: Penalty
     ) -> Array:
-        """The same from observed entries (m, d) and features (d, k); `known` columns stay."""
+        """Return better rows from observed entries (m, d); the first `known` columns stay."""
+
+
+class Sweeps:
+    """HALS: improve rows by a number of sweeps over their coordinates."""
+
+    def __init__(self, sweeps: int) -> None:
+        self.sweeps = sweeps
+
+    def rows(self, gram: Array, cross: Array, start: Array) -> Array:
+        """Improve rows that share a Gram matrix."""
+        rows_gram = gram.astype(cross.dtype)
+        new = start.copy()
+        for_row_slices(
+            lambda rows: descend_coordinates_in_place(
+                rows_gram, cross[rows], new[rows], self.sweeps
+            ),
+            len(new),
+            slice_rows=rows_per_thread(len(new)),
+        )
+        return new
+
+    def observed_rows(
+        self,
+        entries: sp.csr_array,
+        features: Array,
+        start: Array,
+        known: int,
+        penalty: Penalty,
+    ) -> Array:
+        """Improve rows with missing entries."""
+        return better_observed_rows(entries, features, start, known, penalty, self.sweeps)
+
+
+class Exact:
+    """ANLS: the best rows; the previous ones only tell which entries are probably positive."""
+
+    def rows(self, gram: Array, cross: Array, start: Array) -> Array:
+        """Solve rows that share a Gram matrix."""
+        return nonnegative_least_squares(gram, cross, start=start if start.any() else None)
+
+    def observed_rows(
+        self, entries: sp.csr_array, features: Array, start: Array, known: int, penalty: Penalty
+    ) -> Array:
+        """Solve rows with missing entries."""
+        return best_observed_rows(entries, features, start, known, penalty)
 
 
 class Features(NamedTuple):
@@ -97,11 +143,11 @@ class Steps(ABC):
 
     @abstractmethod
     def better_weights(self, start: Rows, features: Array) -> Rows:
-        """One pass: every row of the weights improved for the given features."""
+        """Improve every row of the weights for the given features, in one pass."""
 
     @abstractmethod
     def better_features(self, weights: Rows, start: Array) -> Features:
-        """One pass: features improved for the given weights, and how good they are."""
+        """Improve the features for the given weights, in one pass, and measure them."""
 
     def _judged(self, squared_error: float, weights: Rows, features: Array) -> Features:
         if self.squared_norm == 0.0:
@@ -121,7 +167,7 @@ def steps_for(
     penalties: Penalties,
     known: int = 0,
 ) -> Steps:
-    """The steps for data with or without missing entries."""
+    """Return the steps for data with or without missing entries."""
     kind: type[Steps] = ObservedEntries if isinstance(blocks, ObservedBlocks) else AllEntries
     return kind(blocks, for_weights, for_components, penalties=penalties, known=known)
 
@@ -130,7 +176,7 @@ class AllEntries(Steps):
     """Every entry is observed: one Gram matrix for all rows of a factor."""
 
     def better_weights(self, start: Rows, features: Array) -> Rows:
-        """One pass over the rows."""
+        """Improve the weights in one pass over the rows."""
         gram = double(features.T @ features)
 
         def improved(block: Array, rows: Array) -> Array:
@@ -140,7 +186,7 @@ class AllEntries(Steps):
         return self.blocks.keep(improved, start)
 
     def _products(self, weights: Rows) -> tuple[Array, NDArray[np.float64]]:
-        """X' W (d, k) and W' W."""
+        """Return X' W (d, k) and W' W."""
         if self._columns is not None:
             gram = weights.sum(lambda rows: double(rows.T @ rows))
             return product(self._columns, weights.array()), gram
@@ -153,13 +199,13 @@ class AllEntries(Steps):
 
     @computed_once
     def _columns(self) -> sp.csr_array | None:
-        """A transposed copy of sparse data in memory, with which products are faster."""
+        """Transposed copy of sparse data in memory, with which products are faster."""
         if not (self.blocks.is_sparse and self.blocks.in_memory):
             return None
         return sp.csr_array(self.blocks.everything().T)
 
     def better_features(self, weights: Rows, start: Array) -> Features:
-        """One product with the transposed data."""
+        """Improve the features with one product with the transposed data."""
         cross, gram = self._products(weights)
         features = self._improved(gram, cross, start)
         explained = 2.0 * np.einsum("ij,ij->", cross, features, dtype=np.float64)
@@ -171,7 +217,7 @@ class AllEntries(Steps):
         return self._judged(squared_error, weights, features)
 
     def _measured(self, weights: Rows, features: Array) -> float:
-        """The squared error from the residual itself: all digits where the fit is nearly exact.
+        """Return the squared error from the residual itself, for fits that are nearly exact.
 
         Without them the order of the sums, which differs between dense and sparse data, would
         decide when to stop.
@@ -207,7 +253,7 @@ class ObservedEntries(Steps):
         return self.blocks.place(encode(self.blocks, components, penalty=self.on_weights))
 
     def better_weights(self, start: Rows, features: Array) -> Rows:
-        """One pass over the rows."""
+        """Improve the weights in one pass over the rows."""
         return self.blocks.place(
             self.for_weights.observed_rows(
                 self.blocks.entries, features, start.array(), 0, self.on_weights
@@ -215,7 +261,7 @@ class ObservedEntries(Steps):
         )
 
     def better_features(self, weights: Rows, start: Array) -> Features:
-        """One pass over the columns."""
+        """Improve the features in one pass over the columns."""
         columns, plain = self.blocks.by_column, np.ascontiguousarray(weights.array())
         features = start
         if self.known < start.shape[1]:
@@ -229,11 +275,9 @@ class ObservedEntries(Steps):
 def look_ahead(
     new: NDArray[np.floating], last: NDArray[np.floating], length: float
 ) -> NDArray[np.floating]:
-    """A step of relative length ``length`` beyond ``new`` (AG19, Eq. (4)), kept nonnegative."""
+    """Return new + length (new - last), kept nonnegative (AG19, Eq. (4))."""
     if length == 0.0:
         return new
-    from provenmf.methods.alternating.kernels import look_ahead_in_place
-
     ahead = np.empty_like(new)
     for_row_slices(
         lambda rows: look_ahead_in_place(new[rows], last[rows], length, ahead[rows]),
@@ -244,21 +288,21 @@ def look_ahead(
 
 
 def features_ahead(new: Array, last: Array, length: float) -> Array:
-    """A step beyond the new features, but none for a component that it would extinguish.
+    """Look ahead of the new features, except for components that this would extinguish.
 
-    Where a penalty shrinks a component at once, all of it that the step leaves is rounding, and the
-    weights that follow would be made of that.
+    Where a penalty shrinks a component to less than 1e-3 of itself, what is left is rounding, and
+    the next weights would be made of that.
     """
     ahead = look_ahead(new, last, length)
-    extinguished = ahead.max(axis=0) <= EXTINGUISHED * new.max(axis=0)
+    extinguished = ahead.max(axis=0) <= 1e-3 * new.max(axis=0)
     return np.where(extinguished, new, ahead) if extinguished.any() else ahead
 
 
 def rows_per_thread(n_rows: int) -> int:
-    """Slices small enough to balance the load, large enough to be worth handing out."""
+    """Return a number of rows small enough to balance the load, large enough to hand out."""
     return max(256, -(-n_rows // (4 * available_threads())))
 
 
 def double(matrix: Array) -> NDArray[np.float64]:
-    """In float64, as small matrices are kept whatever the data's precision."""
+    """Return a small matrix in float64, whatever the data's precision."""
     return matrix.astype(np.float64, copy=False)

@@ -34,7 +34,7 @@ class PoissonNMF(Factorizer):
     n_components : int, "auto" or None, default=None
         Number of components; None takes what the start finds (init "cones" or "spa", or an array).
     init : str, array (k, d) or pair of arrays (n, k), (k, d), default="cones"
-        Initialization: "cones", "spa" (or "anchors"), "merit", "random-rows", "random", "nndsvd",
+        Initialization: "cones", "spa", "merit", "random-rows", "random", "nndsvd",
         "nndsvda", "nndsvdar", given components, or given weights and components.
     max_iter : int, default=500
         Maximum number of iterations; one iteration updates weights and components.

@@ -6,7 +6,7 @@
 Hsieh & Dhillon, "Fast coordinate descent methods with variable selection for non-negative matrix
 factorization", 2011 (the step); Hien & Gillis 2021 (the damping that makes it monotone); Carbonetto
 et al. 2021 observe how much faster this is than multiplicative updates on counts; Ang & Gillis 2019
-(extrapolation, as in `solvers.alternating.loop`).
+(extrapolation, as in `methods.alternating.solver`).
 
 One sweep over the coordinates of a row costs as much as one multiplicative update; data that are
 read block by block (`counts.py`) take k + 2 passes for it. Both factors
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.data import Blocks, Rows
-from provenmf.methods.alternating.extrapolation import Extrapolation
+from provenmf.methods.alternating.solver import Extrapolation
 from provenmf.methods.alternating.starts import Init, start_pair
 from provenmf.methods.poisson.counts import Counts, mean
 from provenmf.methods.run import Callback, Run
@@ -51,7 +51,7 @@ def poisson_nmf(
     Parameters
     ----------
     n_components : k; None takes what the start finds ("cones" and "spa" only, or an array's k).
-    init : a name of `solvers.alternating.starts`, components (k, d), or (weights, components).
+    init : a name of `methods.alternating.starts`, components (k, d), or (weights, components).
     tol : stop when five iterations lower the divergence by less than this fraction of it.
 
     Returns

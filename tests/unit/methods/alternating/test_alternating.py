@@ -7,8 +7,8 @@ import scipy.sparse as sp
 from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.penalties import Penalties
-from provenmf.methods.alternating.anls import anls
-from provenmf.methods.alternating.hals import Sweeps, hals
+from provenmf.methods.alternating.solver import anls, hals
+from provenmf.methods.alternating.steps import Sweeps
 
 SOLVERS = [hals, anls]
 
@@ -37,7 +37,7 @@ def test_error_never_increases_and_is_the_true_one(solver, init):
     found = solver(as_blocks(data), 5, init=init, max_iter=60)
     errors = found.trace["relative_error"]
     assert np.all(np.diff(errors) <= 0)
-    true = np.linalg.norm(data - found.weights @ found.components) / np.linalg.norm(data)
+    true = np.linalg.norm(data - found.weights.array() @ found.components) / np.linalg.norm(data)
     assert errors[-1] == pytest.approx(true, rel=1e-6)
 
 
@@ -45,7 +45,7 @@ def test_error_never_increases_and_is_the_true_one(solver, init):
 def test_first_order_conditions_at_convergence(solver):
     data = planted()
     found = solver(as_blocks(data), 5, init=start(), max_iter=3000, tol=1e-12)
-    weights, components = found.weights, found.components
+    weights, components = found.weights.array(), found.components
     residual = weights @ components - data
     scale = np.linalg.norm(data) ** 2
     of_weights = projected_gradient(weights, residual @ components.T)
@@ -135,8 +135,8 @@ def test_scaling_the_data_scales_the_fit(solver):
     found = solver(as_blocks(data), 5, init=start(), max_iter=8, tol=0)
     scaled = solver(as_blocks(64.0 * data), 5, init=start(), max_iter=8, tol=0)
     np.testing.assert_allclose(
-        scaled.weights @ scaled.components,
-        64.0 * found.weights @ found.components,
+        scaled.weights.array() @ scaled.components,
+        64.0 * found.weights.array() @ found.components,
         rtol=1e-6,
         atol=1e-8,
     )
@@ -145,8 +145,8 @@ def test_scaling_the_data_scales_the_fit(solver):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_sample_first_ends_no_worse(solver):
     data = planted(n=900, d=300, k=4)
-    plain = solver(as_blocks(data), 4, init="random", coarse=False, max_iter=300, tol=1e-6)
-    coarse = solver(as_blocks(data), 4, init="random", coarse=True, max_iter=300, tol=1e-6)
+    plain = solver(as_blocks(data), 4, init="random", sample_first=False, max_iter=300, tol=1e-6)
+    coarse = solver(as_blocks(data), 4, init="random", sample_first=True, max_iter=300, tol=1e-6)
     assert coarse.trace["relative_error"][0] < 1.2 * coarse.trace["relative_error"][-1]
     assert coarse.trace["relative_error"][-1] < 1.05 * plain.trace["relative_error"][-1]
 

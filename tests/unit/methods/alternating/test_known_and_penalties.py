@@ -23,7 +23,7 @@ def test_known_components_stay_bit_for_bit(kind, missing, known):
     X, components = planted()
     if missing:
         X[np.random.default_rng(1).random(X.shape) < 0.2] = np.nan
-    model = kind(4, fixed_components=components[:known], random_state=0).fit(X)
+    model = kind(4, known_components=components[:known], random_state=0).fit(X)
     np.testing.assert_array_equal(model.components_[:known], components[:known])
     assert model.certificate_.measures["relative_error"] < 0.02
     conditions = model.certificate_.checks[0]
@@ -32,14 +32,14 @@ def test_known_components_stay_bit_for_bit(kind, missing, known):
 
 def test_known_parts_with_a_number_that_is_found():
     X, components = planted()
-    model = HALS(None, init="spa", fixed_components=components, random_state=0).fit(X)
+    model = HALS(None, init="spa", known_components=components, random_state=0).fit(X)
     assert model.n_components_ >= 4
     np.testing.assert_array_equal(model.components_[:4], components)
 
 
 def test_known_parts_survive_the_file_and_are_certified_again(tmp_path):
     X, components = planted()
-    model = HALS(4, fixed_components=1.3 * components[1:3] + 0.1, random_state=0, tol=1e-7).fit(X)
+    model = HALS(4, known_components=1.3 * components[1:3] + 0.1, random_state=0, tol=1e-7).fit(X)
     model.factorization_.save(tmp_path / "known.npz")
     again = certify(X, load(tmp_path / "known.npz"))
     one, two = model.certificate_.checks[0], again.checks[0]
@@ -57,15 +57,15 @@ def test_known_parts_survive_the_file_and_are_certified_again(tmp_path):
 )
 def test_bad_known_parts_are_refused(known, words):
     with pytest.raises(InvalidInput, match=words):
-        HALS(4, fixed_components=known).fit(planted()[0])
+        HALS(4, known_components=known).fit(planted()[0])
 
 
 def test_factorize_does_not_lose_known_parts():
     X, components = planted()
-    found = factorize(X, 4, fixed_components=components[:2], random_state=0)
+    found = factorize(X, 4, known_components=components[:2], random_state=0)
     np.testing.assert_array_equal(found.components[:2], components[:2])
-    with pytest.raises(InvalidInput, match="fixed_components.* is not an option of SPA"):
-        factorize(X, 4, method="spa", fixed_components=components[:2])
+    with pytest.raises(InvalidInput, match="known_components.* is not an option of SPA"):
+        factorize(X, 4, method="spa", known_components=components[:2])
 
 
 def objective(X, W, C, l1, l2):
@@ -121,8 +121,8 @@ def test_a_penalty_on_one_factor_alone_is_refused():
         HALS(3, l1_weights=0.1).fit(X)
     with pytest.raises(InvalidInput, match="set l1_weights or l2_weights too"):
         HALS(3, l2_components=0.1).fit(X)
-    fixed = HALS(4, l1_weights=0.01, fixed_components=components).fit(X)
-    plain = HALS(4, fixed_components=components).fit(X)
+    fixed = HALS(4, l1_weights=0.01, known_components=components).fit(X)
+    plain = HALS(4, known_components=components).fit(X)
     assert fixed.factorization_.weights.sum() < plain.factorization_.weights.sum()
 
 
