@@ -48,8 +48,8 @@ ANALYSES = ("fit", "topics", "communities", "unmix", "parts")
 MORE = {
     "fit": [
         ["--key", "X"],
-        ["--fixed-components", "m.npy"],
-        ["--fixed-components", "damaged.npz"],
+        ["--known-components", "m.npy"],
+        ["--known-components", "damaged.npz"],
     ],
     "topics": [["--reduce-to", "1"], ["--by", "id"], ["--by", "no"], ["--n-resamples", "10"]],
     "unmix": [["--maps", "maps.tif"], ["--maps", "maps.hdr"], ["--maps", "cube.hdr"]],

@@ -46,11 +46,11 @@ def test_known_components_are_kept(run, separable, tmp_path):
     known = np.random.default_rng(1).random((2, 8))
     np.save(tmp_path / "known.npy", known)
     ran = run(
-        "fit", separable, "-k", 3, "--fixed-components", "known.npy", "-o", "r.npz", "--no-report"
+        "fit", separable, "-k", 3, "--known-components", "known.npy", "-o", "r.npz", "--no-report"
     )
     assert ran.code == 0, ran
     np.testing.assert_array_equal(provenmf.load(tmp_path / "r.npz").components[:2], known)
     ran = run(
-        "fit", separable, "-k", 3, "-m", "spa", "--fixed-components", "known.npy", "--no-report"
+        "fit", separable, "-k", 3, "-m", "spa", "--known-components", "known.npy", "--no-report"
     )
-    assert ran.code == 2 and "--fixed-components" in ran.err and "not an option of SPA" in ran.err
+    assert ran.code == 2 and "--known-components" in ran.err and "not an option of SPA" in ran.err

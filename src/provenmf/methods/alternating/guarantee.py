@@ -6,7 +6,7 @@ here, from the data and the result alone; convergence to such a point is proved 
 methods only, not with extrapolation.
 
 Missing entries: all sums are then over the observed entries: the error, the norm, the first-order
-conditions of 1/2 sum over observed (i, j) of (x_ij - w_i c_j)^2. The error in the missing entries is
+conditions of 1/2 sum over observed (i, j) of (x_ij - w_i c_j)^2. The error in missing entries is
 not known. Singular values bound the error from below only where a part of the data
 is complete: no product of rank k comes closer to the rows without a missing entry than their
 singular values allow (Eckart & Young 1936), and errors in other rows only add to that.
