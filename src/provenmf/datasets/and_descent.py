@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +29,6 @@ from provenmf.errors import InvalidInput, UnreadableFile
 
 Array = NDArray[np.float64]
 Seed = int | np.random.Generator | None
-NoiseScale = Literal["paper", "authors"]
 
 
 def sample_dirichlet(
@@ -39,13 +37,12 @@ def sample_dirichlet(
     *,
     concentration: float = 0.05,
     noise_level: float = 0.0,
-    noise_scale: NoiseScale = "paper",
     random_state: Seed = None,
 ) -> Sample:
     """DIR: weights from a symmetric Dirichlet distribution with this parameter per component."""
     rng = generator(random_state)
     weights = rng.dirichlet(np.full(len(components), concentration), n_rows)
-    return mixed(weights, components, noise_level, noise_scale, rng)
+    return mixed(weights, components, noise_level, rng)
 
 
 def sample_fresh_covariance(
@@ -53,13 +50,12 @@ def sample_fresh_covariance(
     components: Array,
     *,
     noise_level: float = 0.0,
-    noise_scale: NoiseScale = "paper",
     random_state: Seed = None,
 ) -> Sample:
     """CTM as the authors generate it: every row has a random covariance of its own."""
     rng = generator(random_state)
     weights = fresh_covariance_weights(n_rows, len(components), rng)
-    return mixed(weights, components, noise_level, noise_scale, rng)
+    return mixed(weights, components, noise_level, rng)
 
 
 def sample_logistic_normal(
@@ -68,7 +64,6 @@ def sample_logistic_normal(
     *,
     spread: float = 10.0,
     noise_level: float = 0.0,
-    noise_scale: NoiseScale = "paper",
     random_state: Seed = None,
 ) -> Sample:
     """A correlated topic model: softmax of normal vectors that share one covariance.
@@ -82,7 +77,7 @@ def sample_logistic_normal(
     mixing = rng.standard_normal((k, k))
     mixing = spread / k * (mixing @ mixing)
     weights = softmax(rng.standard_normal((n_rows, k)) @ mixing.T)
-    return mixed(weights, components, noise_level, noise_scale, rng)
+    return mixed(weights, components, noise_level, rng)
 
 
 def sample_signed(
@@ -91,14 +86,13 @@ def sample_signed(
     n_components: int = 100,
     n_columns: int = 1000,
     noise_level: float = 0.0,
-    noise_scale: NoiseScale = "paper",
     random_state: Seed = None,
 ) -> Sample:
     """NEG: components with entries uniform in [−0.5, 0.5), weights as `sample_fresh_covariance`."""
     rng = generator(random_state)
     components = rng.uniform(-0.5, 0.5, (n_components, n_columns))
     weights = fresh_covariance_weights(n_rows, n_components, rng)
-    return mixed(weights, components, noise_level, noise_scale, rng)
+    return mixed(weights, components, noise_level, rng)
 
 
 def sample_sparse_binary(
@@ -107,7 +101,6 @@ def sample_sparse_binary(
     *,
     n_ones: int = 3,
     noise_level: float = 0.0,
-    noise_scale: NoiseScale = "paper",
     random_state: Seed = None,
 ) -> Sample:
     """Weights with `n_ones` entries one, drawn uniformly (Li17, Proposition 1, first example)."""
@@ -118,7 +111,7 @@ def sample_sparse_binary(
     chosen = np.argsort(rng.random((n_rows, k)), axis=1)[:, :n_ones]
     weights = np.zeros((n_rows, k))
     np.put_along_axis(weights, chosen, 1.0, axis=1)
-    return mixed(weights, components, noise_level, noise_scale, rng)
+    return mixed(weights, components, noise_level, rng)
 
 
 def topic_components(n_components: int, n_columns: int, *, random_state: Seed = None) -> Array:
@@ -168,19 +161,17 @@ def mixed(
     weights: Array,
     components: Array,
     noise_level: float,
-    noise_scale: NoiseScale,
     rng: np.random.Generator,
 ) -> Sample:
     """Data = weights @ components + noise.
 
-    Noise is normal with standard deviation γ/√d per entry, so that a row of it has length γ (the
-    paper's scale), or γ/d per entry (the authors' code).
+    Noise is normal with standard deviation γ/√d per entry, so that a row of it has length γ. The
+    authors' code has γ/d per entry.
     """
     data = weights @ components
     if noise_level > 0:
         d = components.shape[1]
-        deviation = noise_level / (math.sqrt(d) if noise_scale == "paper" else d)
-        data = data + deviation * rng.standard_normal(data.shape)
+        data = data + noise_level / math.sqrt(d) * rng.standard_normal(data.shape)
     return Sample(data, components, weights, noise_level=noise_level)
 
 

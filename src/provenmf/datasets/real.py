@@ -73,23 +73,6 @@ def _signatures(texts: Mapping[str, str]) -> Arrays:
     }
 
 
-def _answers(texts: Mapping[str, str]) -> Arrays:
-    given, truth = (
-        np.array([line.split(",") for line in texts[part].splitlines()[1:]], dtype=np.int64)
-        for part in ("label", "truth")
-    )
-    columns = ("item", "worker", "label")
-    arrays = {name: given[:, column] for column, name in enumerate(columns)}
-    return {**arrays, "truth_item": truth[:, 0], "truth_label": truth[:, 1]}
-
-
-def _crowd(name: str, sha256: str) -> Published:
-    repository = f"{_GITHUB}/yuan-li/truth-inference-at-scale"
-    folder = f"ff6d32971fb3ca17e2f0c784a126d8b26495dbce/data/SpectralMethodsMeetEM/{name}"
-    files = {part: f"{repository}/{folder}/{part}.csv" for part in ("label", "truth")}
-    return Published(files, _answers, sha256)
-
-
 PUBLISHED = {
     "leukemia": Published(
         {
@@ -107,12 +90,6 @@ PUBLISHED = {
         _signatures,
         "bf87df202188e94e168d31a3a1dfecc9ef0e4eb20c05ee5f123728fbad0a40ed",
     ),
-    "bluebird": _crowd(
-        "bluebird", "290e8f731487e93e8d61b729fdf0287deeb55f5c23faefaeb1616623a6ff69ed"
-    ),
-    "rte": _crowd("rte", "365d6618252c6d892dc0bdd1c71b0722fb75fa6385e5e9b4e13d081e9caf2c77"),
-    "dog": _crowd("dog", "2e2e40d4e7f505c5506391e5ec4783d7fbcff9cf17962b657d81727cf32ae77c"),
-    "trec": _crowd("trec", "9b783b7057f56ccbb2ce0f622f604df2bade63f9eddf2f0c14c13aed2055235b"),
 }
 
 

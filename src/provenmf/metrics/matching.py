@@ -32,13 +32,6 @@ class Matching:
         """Found components in the order and at the scale of the true ones they match."""
         return self.scales[:, None] * found[self.found_rows]
 
-    def weights_like_truth(self, weights: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Found weights that belong to `components_like_truth`; zero where the scale is zero."""
-        factors = np.divide(
-            1.0, self.scales, out=np.zeros_like(self.scales), where=self.scales != 0
-        )
-        return weights[:, self.found_rows] * factors
-
 
 def match_components(
     found: NDArray[np.floating], truth: NDArray[np.floating], *, signed: bool = False

@@ -69,12 +69,6 @@ def success(found: ArrayLike, true: ArrayLike) -> bool:
     return set(np.ravel(found).tolist()) == set(np.ravel(true).tolist())
 
 
-def anchor_recall(found: ArrayLike, true: ArrayLike) -> float:
-    """Which fraction of the true anchors was found."""
-    wanted = set(np.ravel(true).tolist())
-    return len(wanted & set(np.ravel(found).tolist())) / len(wanted)
-
-
 def mean_removed_angles(found: ArrayLike, true: ArrayLike) -> NDArray[np.float64]:
     """Angle in radians between each row of `found` and each of `true`, their means removed.
 
@@ -108,12 +102,6 @@ def relative_approximation(
 ) -> float:
     """RAE = 1 − ‖data − weights @ components‖_F / ‖data‖_F of dense data; higher is better."""
     return 1.0 - float(np.linalg.norm(data - weights @ components) / np.linalg.norm(data))
-
-
-def signal_to_noise(clean: ArrayLike, noise: ArrayLike) -> float:
-    """10 log10(‖clean‖² / ‖noise‖²) in decibels; infinite without noise."""
-    power = float(np.sum(np.square(noise)))
-    return math.inf if power == 0 else 10 * math.log10(float(np.sum(np.square(clean))) / power)
 
 
 def _centred(rows: ArrayLike) -> NDArray[np.float64]:

@@ -86,19 +86,6 @@ def paper_stages(
         yield components
 
 
-def literal_stages(data: Array, start: Array) -> Iterator[Array]:
-    """Algorithm 1 as printed: both products at each of the T = 50 steps."""
-    Y, A = np.ascontiguousarray(data.T), start.T.copy()
-    eta, j = 0.5 / A.shape[1], 0
-    while True:
-        j += 1
-        Z = np.linalg.pinv(A) @ Y
-        Z[Z < 0.1 / 1.1**j] = 0
-        for _ in range(50):
-            A = A + eta * (Y - A @ Z) @ Z.T
-        yield A.T
-
-
 def adaptive_stages(data: Array, start: Array) -> Iterator[NDArray[np.floating]]:
     """Yield the result of `provenmf.AND` from this start; its stages are its own affair."""
     from provenmf import AND

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.applications.fitting import for_real_data
+from provenmf.datasets.real import olivetti_faces
 from provenmf.methods import make_estimator
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence
 from provenmf.reproduce.claims import (
@@ -30,7 +31,7 @@ from provenmf.reproduce.claims import (
     declare,
 )
 from provenmf.reproduce.merit_real import k_means_accuracy
-from provenmf.reproduce.real_data import data_folder, faces, newsgroups
+from provenmf.reproduce.real_data import data_folder, newsgroups
 
 Floats = NDArray[np.floating]
 Factors = tuple[Floats, Floats]
@@ -117,7 +118,8 @@ def topic_fit(method: str, counts: sp.csr_array, k: int, seed: int) -> Factors:
 
 def face_parts(settings: Settings) -> Measured:
     """Fig. 5: six components of the faces by eight methods."""
-    pixels = faces(data_folder(settings, "and-fig5", "olivetti"))
+    images, _ = olivetti_faces(data_folder(settings, "and-fig5", "olivetti"))
+    pixels = images.reshape(len(images), -1)
     rows = []
     methods = face_methods(settings.seed)
     for step, (name, fit) in enumerate(methods.items()):

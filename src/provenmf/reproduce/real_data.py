@@ -80,9 +80,3 @@ def newsgroups(folder: Path) -> tuple[sp.csr_array, NDArray[np.str_], NDArray[np
     words = read_lines(existing(folder / "news20" / "vocab.txt"))
     labels = read_npz(existing(folder / "news20" / "labels.npz"))["labels"]
     return counts, np.array(words, dtype=np.str_), labels
-
-
-def faces(folder: Path) -> NDArray[np.float64]:
-    """The Olivetti faces, 400 images of 64 x 64 pixels in [0, 1]."""
-    pixels = read_npz(existing(folder / "olivetti" / "olivetti.npz"))["X"]
-    return pixels / float(pixels.max())

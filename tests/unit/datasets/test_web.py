@@ -62,8 +62,6 @@ def test_a_missing_network_names_the_override(server, tmp_path):
 TABLES = {
     "data": "20\t21\r\n22\t23\r\n",
     "table": "Type\tSBS1\tSBS2\nA[C>A]A\t0.25\t1e-3\nA[C>A]C\t0.75\t0.999\n",
-    "label": "item,worker,label\n0,0,1\n0,1,0\n1,0,1\n",
-    "truth": "item,truth\n0,1\n1,1\n",
 }
 
 
@@ -77,16 +75,6 @@ TABLES = {
                 "W": [[0.25, 0.001], [0.75, 0.999]],
                 "channels": ["A[C>A]A", "A[C>A]C"],
                 "signatures": ["SBS1", "SBS2"],
-            },
-        ),
-        (
-            "bluebird",
-            {
-                "item": [0, 0, 1],
-                "worker": [0, 1, 0],
-                "label": [1, 0, 1],
-                "truth_item": [0, 1],
-                "truth_label": [1, 1],
             },
         ),
     ],
