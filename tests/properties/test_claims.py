@@ -189,7 +189,7 @@ def anchors_are_true(name, record, certificate, X):
         bound = certificate.bounds["largest_hull_distance"]
         assert not any(distance_exceeds(exactly(row), corners, bound) for row in X)
     for check in certificate.checks:
-        if check.name == "rows inside the anchors' cone" and check.status == "holds":
+        if check.name == "rows within 1e-7 of the anchors' cone" and check.status == "holds":
             for row in map(exactly, X):
                 e = away(row, corners, convex=False)
                 assert dot(e, e) <= Fraction(1.01e-7) ** 2 * dot(row, row)

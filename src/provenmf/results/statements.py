@@ -94,6 +94,10 @@ PROVED = {
     "scaled_anchor_group_noise": "each anchor, or a row as "
     "near to it as stated below, is a corner of the noise-free data, if noise changed no row, "
     "divided by its sum, by more than",
+    "surviving_anchors": "anchors, or rows as near to them as stated below, that are "
+    "corners of the noise-free data, if noise changed no row by more than its own distance to the "
+    "mixtures of the anchors, or the median of these where that is more: at least",
+    "scaled_surviving_anchors": "the same of all rows divided by their sums: at least",
     "largest_component_change": "each of any other nonnegative parts with the same "
     "product differs from one of these in a share of its mass of at most",
     "nearby_fit_mixing": "other nonnegative parts nearby with the same product are mixtures of "

@@ -86,7 +86,7 @@ def certify_cone(fit: Fit) -> Certificate:
     cone = Explanation(fit, "cone")
     share = cone.largest_share
     check = Check(
-        "rows inside the anchors' cone",
+        "rows within 1e-7 of the anchors' cone",
         "Kumar13",
         "holds" if share is not None and share <= EXACT else "fails",
         value=share,

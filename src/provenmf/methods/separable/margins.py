@@ -10,6 +10,11 @@ are left out: of two equal rows either may be moved inwards a little and leave t
 other. The radius is therefore part of the statement; it is the distance of the farthest row that
 was left out, zero where all of them are exact copies.
 
+Rows may have noise of their own: let row i have noise at most delta_i. If row k is farther than
+delta_k from the hull of the balls around the rows outside S with these radii, the same follows: for
+a unit u the clean row k has <., u> at least <x_k, u> − delta_k, clean rows outside S have at most
+max_i <x_i, u> + delta_i, the support function of that hull, and so do their mixtures.
+
 If moreover every row lies within delta of the hull of the anchors, none is missing beyond delta:
 the explanation certifies itself. A margin below twice the noise that every explanation of this rank
 has in some row (Eckart & Young) is vacuous.
@@ -223,9 +228,10 @@ def anchor_margins(
     radius: float,
     factors: Floats | None = None,
     with_origin: bool = False,
+    noise: Floats | None = None,
     max_iter: int = 200,
 ) -> Margins:
-    """Bounds of the distance of each anchor to the hull of the other rows.
+    """Bound the distance of each anchor to the hull of the other rows.
 
     Parameters
     ----------
@@ -235,6 +241,7 @@ def anchor_margins(
         length.
     factors : one number by which each row is multiplied; rows with zero are not looked at.
     with_origin : count the origin as a further row, for weights that sum to at most one.
+    noise : radius of a ball around each row, after its factor, that belongs to the hull.
     """
     factors = np.ones(blocks.n_rows) if factors is None else factors
     points = as_dense(blocks.take(anchors)).astype(np.float64) * factors[anchors, None]
@@ -242,6 +249,7 @@ def anchor_margins(
         blocks, anchors, points, factors, lengths * factors, radius=radius
     )
     slack = 2 * product_rounding(blocks.n_columns) * lengths * factors
+    radii = np.zeros(blocks.n_rows) if noise is None else noise
 
     def farthest(which: Indices, directions: Floats) -> tuple[Floats, Floats]:
         best, rows = np.full(len(which), -np.inf), np.zeros(len(which), dtype=np.intp)
@@ -257,10 +265,11 @@ def anchor_margins(
             place = along.argmax(axis=0)
             return along[place, np.arange(len(which))], place
 
-        for start, _, (value, place) in blocks.each(highest, factors, slack, near):
+        for start, _, (value, place) in blocks.each(highest, factors, slack + radii, near):
             better = value > best
             best[better], rows[better] = value[better], start + place[better]
         corners = as_dense(blocks.take(rows)).astype(np.float64) * factors[rows, None]
+        corners += radii[rows, None] * directions
         if with_origin:
             behind = best < 0
             best[behind], corners[behind] = 0.0, 0.0
@@ -333,14 +342,31 @@ def margin_statements(points: Explanation) -> Certificate:
         "rows_near_anchors": float(margins.left_out),
         f"{scaled}anchor_radius": margins.radius * unit,
     }
-    bound = f"{scaled}anchor_{'group_' if margins.left_out else ''}noise"
-    says_something = least > 0 and least / 2 >= unavoidable_noise(points)
+    bounds: dict[str, float] = {}
+    if least > 0 and least / 2 >= unavoidable_noise(points):
+        name = f"{scaled}anchor_{'group_' if margins.left_out else ''}noise"
+        bounds[name] = least * unit / 2
+    surviving = None
+    if points.fit.affords(1e-7 * points.fit.given.stored_entries):
+        surviving = beyond_own_noise(points)
+        bounds |= {f"{scaled}surviving_anchors": float(surviving)} if surviving else {}
     return Certificate(
         points.fit.method,
-        checks=(*vertices_are_no_rows(points.fit), check_margins(points, margins)),
-        bounds={bound: least * unit / 2} if says_something else {},
+        checks=(*vertices_are_no_rows(points.fit), check_margins(points, margins, surviving)),
+        bounds=bounds,
         measures=measures,
     )
+
+
+def beyond_own_noise(points: Explanation) -> int:
+    """Count the anchors that survive noise up to each row's own residual, or the typical one.
+
+    The anchors explain themselves without any; theirs is taken to be typical.
+    """
+    counted = slice(None) if points.factors is None else points.factors != 0
+    typical = float(np.median(points.distances[counted]))
+    margins = margins_of(points, noise=np.maximum(points.distances, typical))
+    return int(np.count_nonzero(margins.lower > typical))
 
 
 def unavoidable_noise(points: Explanation) -> float:
@@ -356,8 +382,11 @@ def unavoidable_noise(points: Explanation) -> float:
     return fit.unavoidable_noise * math.sqrt(len(fit.sums)) / sums if sums > 0 else 0.0
 
 
-def check_margins(points: Explanation, margins: Margins) -> Check:
-    """Whether the explanation certifies itself: every anchor survives the noise that it claims."""
+def check_margins(points: Explanation, margins: Margins, surviving: int | None = None) -> Check:
+    """Check that the explanation certifies itself: every anchor survives the noise it claims.
+
+    `surviving` anchors survive each row's own noise.
+    """
     least, noise, unit = float(margins.lower.min()), points.largest, points.unit
     status: Status = "unknown"
     if least > 2 * noise:
@@ -374,14 +403,14 @@ def check_margins(points: Explanation, margins: Margins) -> Check:
     words = (
         f"Proved: each anchor ({ANCHOR}){or_near} is a corner of the noise-free data, not a "
         f"mixture of other rows, if noise changed no {rows} by more than {survived}. The anchors "
-        f"leave at most {left} of any row unexplained."
+        f"leave at most {left} of any {rows} unexplained."
     )
     not_proved = (
         f"Not proved: that each anchor ({ANCHOR}) is a corner of the noise-free data and not a "
         f"mixture of other rows. A proof would need noise of at most {survived} in every {rows}"
     )
     if status != "holds":
-        words = f"{not_proved}, but the anchors leave up to {left} of a row unexplained."
+        words = f"{not_proved}, but the anchors leave up to {left} of a {rows} unexplained."
     note = (
         "twice the largest residual, against the least distance of an anchor to the mixtures of "
         f"other rows; proved of each anchor{or_near.rstrip(',')}{points.of_rows}"
@@ -390,8 +419,13 @@ def check_margins(points: Explanation, margins: Margins) -> Check:
     if least / 2 < floor:
         note += "; vacuous at this rank"
         words = (
-            f"{not_proved}, but no fit of this rank explains every row to within "
+            f"{not_proved}, but no fit of this rank explains every {rows} to within "
             f"{rounded_down(floor * unit)}."
+        )
+    if surviving and status != "holds":
+        words += (
+            f" Proved of {surviving} of the {len(points.anchors)} anchors{or_near.rstrip(',')}, if "
+            f"noise changed no {rows} by more than the anchors leave of it, or of a typical one."
         )
     return Check(MARGIN, "margin", status, 2 * noise * unit, least * unit, note, in_words=words)
 
@@ -410,8 +444,8 @@ def obstacle(points: Explanation) -> str:
     return ""
 
 
-def margins_of(points: Explanation) -> Margins:
-    """Margins of the anchors; rows within a tenth of the typical residual count as the same.
+def margins_of(points: Explanation, noise: Floats | None = None) -> Margins:
+    """Measure margins; rows within a tenth of the typical residual count as the same.
 
     The radius stays below half the least distance of two anchors: each has one of its own.
     """
@@ -422,6 +456,7 @@ def margins_of(points: Explanation) -> Margins:
             for i, row in enumerate(points.components[:-1])
         ]
         radius = min(radius, 0.4 * float(min(apart)))
+    affordable = points.fit.affords(1e-7 * points.fit.given.stored_entries)
     return anchor_margins(
         points.fit.blocks,
         points.anchors,
@@ -429,5 +464,6 @@ def margins_of(points: Explanation) -> Margins:
         radius=radius,
         factors=points.factors,
         with_origin=points.model == "hull and 0",
-        max_iter=MARGIN_PASSES,
+        noise=noise,
+        max_iter=MARGIN_PASSES if affordable else MARGIN_PASSES // 5,
     )
