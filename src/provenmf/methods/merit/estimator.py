@@ -37,9 +37,9 @@ class MERIT(AnchorFactorizer):
     Parameters
     ----------
     n_components : int, "auto" or None, default=None
-        Number of anchors. None reads the number off the sorted maxima of the mixing weights, where
-        they drop most; its state's number_margin is that drop, and a plot of the sorted
-        row_maxima shows it.
+        Number of anchors. None finds it together with the penalty, by a path of penalties: the
+        anchors must stand out at the penalty that follows from the noise which they leave. Where
+        no number fits, the fit is refused with the evidence.
     step : {"pairwise", "open-loop"}, default="pairwise"
         "open-loop" is the paper's Algorithm 1 over all rows. "pairwise" moves single rows with an
         exact line search: after open-loop steps up to 1000 rows; beyond, from anchors found

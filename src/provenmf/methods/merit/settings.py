@@ -20,6 +20,15 @@ class Settings:
     # A row that holds at least this much of some row is a strong candidate for an anchor.
     strong: float = 0.5
     surplus: int = 12  # strong candidates compared beyond the number asked for
+    # Greedy anchors replace those of the optimum if they leave less than this share of its mean
+    # squared residual. Experiment (middle points, 7 to 12 dB): lower ones lose anchors to SPA in
+    # Gaussian noise, higher ones to pushed middle points of Fig. 2.
+    greedy_share: float = 0.97
+    # For the number of anchors: halvings of the penalty on its path; by how much the maxima must
+    # drop behind the anchors; by what factor distances must. Experiment: pure noise stays below.
+    path_steps: int = 20
+    least_drop: float = 0.1
+    clear_gap: float = 2.0
     # Up to few_rows all rows are vertices, and the steps start from C = 0; beyond, `dictionary`
     # extreme rows are. Experiments: from 1000 rows on the second is faster and as good.
     few_rows: int = 1000

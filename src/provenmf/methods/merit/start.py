@@ -9,6 +9,7 @@ extreme in random directions, those that the greedy start found, and those that 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,8 +24,10 @@ from provenmf.linalg.storage import as_dense
 from provenmf.methods.merit import settings
 from provenmf.methods.merit.mixture import Mixture
 from provenmf.methods.separable.anchors import dense_rows, number_to_try
+from provenmf.methods.separable.fast_anchor import fast_anchor
 from provenmf.methods.separable.hull import grow_hull, squared_distances
 from provenmf.methods.separable.spa import spa
+from provenmf.results import Solution
 
 Indices = NDArray[np.intp]
 Floats = NDArray[np.float64]
@@ -76,7 +79,7 @@ def start_from_anchors(blocks: Blocks, n_components: int | None, *, plain: bool 
     if n_components is not None:
         number_to_try(blocks, n_components)  # refuses more than there are rows
     most = min(n_components or 96, blocks.n_rows, blocks.n_columns + 1)
-    candidates = [spa_anchors(blocks, most)]
+    candidates = [quietly(spa, blocks, min(most, *blocks.shape))]
     if not plain:
         candidates.append(grow_hull(blocks, most))
     _, squared_scale = blocks.arg_reduce(squared_row_norms)
@@ -110,12 +113,20 @@ def explained(blocks: Blocks, anchors: Indices, squared_scale: float) -> Start:
     return Start(blocks, anchors, mixtures, mixtures.array(lambda part: part[1]), squared_scale)
 
 
-def spa_anchors(blocks: Blocks, most: int) -> Indices:
-    """Return SPA's anchors, without a warning where there are fewer than asked for."""
+def greedy_anchors(blocks: Blocks, number: int, *, refine: bool = True) -> dict[str, Indices]:
+    """Return anchors of SPA and FastAnchor, in order of choice; fewer where there are fewer."""
+    return {
+        "SPA": quietly(spa, blocks, min(number, *blocks.shape)),
+        "FastAnchor": quietly(fast_anchor, blocks, number, refine=refine),
+    }
+
+
+def quietly(method: Callable[..., Solution], *arguments: object, **options: object) -> Indices:
+    """Return the anchors of a method, without a warning where there are fewer than asked for."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateData)
-        anchors = spa(blocks, min(most, *blocks.shape)).anchors
-    assert anchors is not None
+        anchors = method(*arguments, **options).anchors
+    assert anchors is not None  # greedy methods choose rows
     return anchors
 
 
