@@ -174,8 +174,8 @@ class Answer(Plotted):
 
     @property
     def share(self) -> NDArray[np.float64]:
-        """Share of everything that is due to each component; sums to 1."""
-        return shares(self.weights * np.linalg.norm(self.components, axis=1))
+        """Share of all entries (of all counts, say) that each component makes; sums to 1."""
+        return shares(self.weights * np.abs(self.components).sum(axis=1))
 
     def anchor_name(self, component: int) -> str:
         """Return the name of the anchor of a component; empty if there is none."""

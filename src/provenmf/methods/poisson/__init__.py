@@ -1,5 +1,5 @@
 """Factorization of counts under the Kullback-Leibler divergence: Poisson likelihood.
 
-Read `solver.py` first: the alternation with extrapolation. `rows.py` improves or solves the
-weights of rows with the components fixed.
+Read `solver.py` first: the alternation with extrapolation. `counts.py` sweeps over the weights of
+rows, and over the components of columns, with `kernels.py`.
 """

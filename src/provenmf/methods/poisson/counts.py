@@ -1,26 +1,138 @@
-"""The counts as Poisson NMF sees them: by rows and by columns at hand, or block by block.
+"""Counts, by rows and by columns or block by block, and sweeps over their weights.
 
 Data in memory are held twice, by rows and by columns. Elsewhere only rows can be read: a weight of
 a row needs that row alone, but a coordinate of all components needs sums over all rows, so that a
-sweep over k coordinates takes k passes. Weights then stay where the rows are.
+sweep over k coordinates takes k passes. Weights are stored beside the rows.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.budget import computed_once
+from provenmf.budget import computed_once, for_row_slices
 from provenmf.data import Block, Blocks, Rows, as_blocks
 from provenmf.linalg.storage import is_sparse
-from provenmf.methods.poisson.divergence import products_at, sums_by
-from provenmf.methods.poisson.rows import as_counts, improve_rows, weights_encoder
+from provenmf.methods.poisson.kernels import (
+    improve_dense_rows_in_place,
+    improve_sparse_rows_in_place,
+    products_at,
+    step_coordinate_in_place,
+    sums_by,
+)
 
 Floats = NDArray[np.float64]
+
+MOST_SWEEPS = 1000
+SOLVED = 1e-10  # largest move of a weight in a sweep, as a share of the row's largest weight
+# A dense block with fewer nonzero entries than this share is cheaper to treat as sparse.
+SPARSE_SHARE = 0.4
+ROWS_PER_SLICE = 64
+
+
+class Improved(NamedTuple):
+    """Weights (n, k), and the divergence of each row from its mixture."""
+
+    weights: Floats
+    divergences: Floats
+
+
+def improve_rows(
+    block: Block, features: Floats, start: Floats, *, sweeps: int, floor: float, tol: float = 0.0
+) -> Improved:
+    """Make coordinate-wise Newton sweeps on the weights of every row of a block.
+
+    Parameters
+    ----------
+    block : nonnegative rows (n, m), dense or CSR, in double precision (see `as_counts`).
+    features : (m, k), the components transposed.
+    start : weights (n, k) to begin with, positive.
+    sweeps : how many at the most.
+    floor : least weight, so that no product vanishes where the data do not.
+    tol : a row is done once no weight moves by more than this share of the largest.
+    """
+    n = block.shape[0]
+    found = Improved(np.array(start, dtype=np.float64), np.empty(n))
+    sums = features.sum(axis=0)
+    transposed = features.T if is_sparse(block) else np.ascontiguousarray(features.T)
+
+    def work(rows: slice) -> None:
+        weights, divergences = (array[rows] for array in found)
+        if not is_sparse(block):
+            improve_dense_rows_in_place(
+                block[rows], transposed, sums, weights, divergences, sweeps, floor, tol
+            )
+            return
+        pointers = block.indptr[rows.start : rows.stop + 1]
+        improve_sparse_rows_in_place(
+            pointers,
+            block.indices,
+            block.data,
+            features,
+            sums,
+            weights,
+            divergences,
+            sweeps,
+            floor,
+            tol,
+        )
+
+    for_row_slices(work, n, slice_rows=ROWS_PER_SLICE)
+    return found
+
+
+def encode_counts(blocks: Blocks, components: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return weights w >= 0 of each row that minimise D(x || w @ components), in one pass."""
+    return blocks.map_rows(weights_encoder(components, blocks.dtype))
+
+
+def weights_encoder(
+    components: NDArray[np.floating], dtype: np.dtype[Any]
+) -> Callable[[Block], NDArray[np.floating]]:
+    """Return the function that finds the weights of a block's rows.
+
+    Entries in columns where every component is zero cannot be explained and are left out.
+    """
+    features = np.ascontiguousarray(components.T, dtype=np.float64)
+    explained = features.any(axis=1)
+    whole = bool(explained.all())
+    features = features if whole else np.ascontiguousarray(features[explained])
+    total = features.sum()
+
+    def weights_of(block: Block) -> NDArray[np.floating]:
+        counts = as_counts(block if whole else block[:, explained])
+        sums = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
+        even = sums / total if total > 0 else 0.0 * sums
+        start = np.repeat(even[:, None], features.shape[1], axis=1)
+        rows = improve_rows(counts, features, start, sweeps=MOST_SWEEPS, floor=0.0, tol=SOLVED)
+        return rows.weights.astype(dtype, copy=False)
+
+    return weights_of
+
+
+def as_counts(block: Block) -> Block:
+    """Return a block in double precision, rows contiguous; CSR if most entries are zero.
+
+    The numbers decide, not how they came, so that dense and sparse data get the same arithmetic.
+    """
+    if sp.issparse(block):
+        rows = sp.csr_array(block).astype(np.float64, copy=False)
+        if rows.count_nonzero() >= SPARSE_SHARE * math.prod(rows.shape):
+            return rows.toarray()
+        if not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
+        return rows
+    dense = np.ascontiguousarray(block, dtype=np.float64)
+    if np.count_nonzero(dense) < SPARSE_SHARE * dense.size:
+        return sp.csr_array(dense)
+    return dense
+
 
 SWEEPS = 1  # for each factor and iteration: more of them gained nothing on any data tried
 AT_HAND_BYTES = 256e6  # data on disk up to this size are held in memory
@@ -74,8 +186,6 @@ class Counts:
             columns = self._columns
             found = improve_rows(columns, weights.array(), start, sweeps=SWEEPS, floor=floor)
             return Features(found.weights, float(found.divergences.sum()))
-        from provenmf.methods.poisson.kernels import step_coordinate_in_place
-
         features, sums = start.copy(), weights.sum(lambda rows: rows.sum(axis=0))
         features[self._inverse_roots == 0] = 0.0  # columns without counts
         for _ in range(SWEEPS):
@@ -103,7 +213,7 @@ class Counts:
 
 
 def held(blocks: Blocks) -> bool:
-    """Tell whether the counts are held by rows and by columns."""
+    """Return whether the counts are held by rows and by columns."""
     small = 16.0 * blocks.stored_entries <= AT_HAND_BYTES
     return blocks.in_memory or (small and not blocks.on_workers)
 
@@ -115,7 +225,7 @@ def mean(weights: Rows) -> float:
 
 
 def _pulling(features: Floats, coordinate: int) -> Callable[[Block, Floats], tuple[Floats, Floats]]:
-    """Of a block: the sums over its rows of x w / u and of x (w / u)^2 at every column."""
+    """Return the function that sums x w / u and x (w / u)^2 over the rows of a block."""
 
     def of_block(block: Block, weights: Floats) -> tuple[Floats, Floats]:
         counts, along = as_counts(block), weights[:, coordinate]
@@ -154,7 +264,7 @@ def _sparse_pulls(
 
 
 def _least_positive(block: Block) -> Floats:
-    """The least positive count of each column; infinite for none."""
+    """Return the least positive count of each column; infinite for none."""
     least = np.full(block.shape[1], np.inf)
     if is_sparse(block):
         given = block.data > 0
@@ -165,5 +275,5 @@ def _least_positive(block: Block) -> Floats:
 
 
 def transposed(block: Block) -> Block:
-    """Columns as rows."""
+    """Return the columns as rows."""
     return sp.csr_array(block.T) if sp.issparse(block) else np.ascontiguousarray(block.T)

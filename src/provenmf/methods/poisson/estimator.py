@@ -13,8 +13,7 @@ from provenmf.data import Block, Blocks
 from provenmf.methods.alternating.starts import Init
 from provenmf.methods.base import Factorizer
 from provenmf.methods.poisson import guarantee
-from provenmf.methods.poisson.counts import held
-from provenmf.methods.poisson.rows import weights_encoder
+from provenmf.methods.poisson.counts import held, weights_encoder
 from provenmf.methods.poisson.solver import poisson_nmf
 from provenmf.methods.run import Callback, OnInterrupt
 from provenmf.methods.traits import AT_LEAST_ONE, NOT_NEGATIVE, Traits

@@ -1,8 +1,15 @@
-"""What is known about a factorization of counts under the Kullback-Leibler divergence.
+"""Bounds of the Kullback-Leibler divergence of counts from a product of factors.
+
+For rows x of X (n, d), weights W (n, k) and components C (k, d), with u = w C:
+
+    D(x || u) = sum_j x_j log(x_j / u_j) - x_j + u_j,     0 log 0 = 0
+
+Only products at the positive entries of X are needed besides the sums of the factors, so sparse
+data stay sparse.
 
 With one factor fixed D(X || WC) is convex, and a feasible point of the dual problem proves how much
-the other factor could still gain (`linalg.divergence.least_divergences`). In both factors it is not
-convex: a loose bound holds for all pairs (`divergence_bound.py`), a tight one for one component.
+the other factor could still gain (`least_divergences`). In both factors it is not
+convex: a loose bound holds for all pairs (`least_divergence`), a tight one for one component.
 All are proved for this data, with no assumption.
 """
 
@@ -17,29 +24,72 @@ from numpy.typing import NDArray
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Block
 from provenmf.linalg.hull import product_rounding
-from provenmf.linalg.storage import as_dense, stored_values
-from provenmf.methods.poisson.divergence import excess, least_divergences
+from provenmf.linalg.storage import Matrix, as_dense, stored_values
+from provenmf.methods.poisson.kernels import products_at, sums_by
 from provenmf.results import Certificate, Check
 
-# A divergence that no pair of k nonnegative factors can go below.
-#
-# Columns are split into groups, and each group G is given factors of its own, which can only help:
-#
-#     D(X || WC) >= Σ_G min over Y of rank k of D(X_G || Y).
-#
-# At the minimum the row sums of Y are those of X_G, since scaling a row of the weights is free; no
-# entry of row i of Y exceeds r_i = Σ_{j in G} x_ij. With h(u) = (1 + u) log(1 + u) − u, which is at
-# least u² / (2 + 2u/3) for u >= −1 (Bennett and Bernstein),
-#
-#     x log(x/y) − x + y = y h((x − y)/y) >= 3 (x − y)² / (2 (x + 2y)) >= (x − y)² / (2 m_i),
-#     m_i = (max_j x_ij + 2 r_i) / 3,
-#
-# and the weighted sum of squares is bounded by Eckart and Young: half the sum of all but the k
-# largest eigenvalues of Σ_i x_i x_iᵀ / m_i. What is lost is that entries of Y are taken to be as
-# large as their row's sum: the bound is a few per cent of what can be reached. For k = 1 the best
-# pair is known, the product of the margins.
-
 Floats = NDArray[np.float64]
+
+
+class Excess(NamedTuple):
+    """Divergences of one block; all but the rows' parts add up over blocks.
+
+    rows : divergence of each row (n,), infinite where a product vanishes and the count does not.
+    row_logs : sum_j x_j log(x_j / u_j) of each row; column_logs : the same of each column;
+        log_sizes : sum_j x_j |log(x_j / u_j)| of each row, which rounding errors are shares of.
+    row_pull : (X / WC) C' (n, k); column_pull : (X / WC)' W (d, k).
+    """
+
+    rows: Floats
+    row_logs: Floats
+    log_sizes: Floats
+    column_logs: Floats
+    row_pull: Floats
+    column_pull: Floats
+
+
+def excess(block: Matrix, weights: Floats, components: Floats) -> Excess:
+    """Return divergences and pulls of a block of rows."""
+    counts = sp.csr_array(block).astype(np.float64)
+    counts.eliminate_zeros()
+    lines = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    means = products_at(lines, counts.indices, weights, components)
+    with np.errstate(divide="ignore"):
+        ratio = counts.data / means
+    logs = counts.data * np.log(ratio)
+    row_logs = sums_by(lines, logs, counts.shape[0])
+    pulls = sp.csr_array((ratio, counts.indices, counts.indptr), shape=counts.shape)
+    totals = weights @ components.sum(axis=1)
+    return Excess(
+        rows=row_logs - np.asarray(counts.sum(axis=1)).ravel() + totals,
+        row_logs=row_logs,
+        log_sizes=sums_by(lines, np.abs(logs), counts.shape[0]),
+        column_logs=sums_by(counts.indices, logs, counts.shape[1]),
+        row_pull=pulls @ components.T,
+        column_pull=pulls.T @ weights,
+    )
+
+
+def least_divergences(logs: Floats, totals: Floats, pulls: Floats, sums: Floats) -> Floats:
+    """Return proved lower bounds of D(x || w C) over all w >= 0, one for each row x.
+
+    For every y >= 0 with C y <= C 1 and all w >= 0, D(x || u y) >= 0 gives
+
+        D(x || u)  >=  sum_j x_j log y_j + u.(1 - y)  >=  sum_j x_j log y_j.
+
+    We take y = x / u at the weights at hand, divided by max_i (C y)_i / (C 1)_i.
+
+    Parameters
+    ----------
+    logs : sum_j x_j log(x_j / u_j); totals : sum_j x_j, each (n,).
+    pulls : (n, k), C y before the division; sums : (k,), C 1.
+    """
+    used = sums > 0
+    worst = (pulls[:, used] / sums[used]).max(axis=1, initial=0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bound = logs - totals * np.log(worst)
+    return np.where(totals > 0, np.maximum(bound, 0.0), 0.0)
+
 
 # Columns of a group for each component: fewer leave little besides the k largest eigenvalues, more
 # make the entries' bound r_i worse.
@@ -47,7 +97,26 @@ COLUMNS = 3
 
 
 def least_divergence(fit: Fit) -> float:
-    """The bound for two factors and more, rounded down, of the data divided by `fit.unit`."""
+    """Return a divergence that no pair of k >= 2 nonnegative factors goes below, rounded down.
+
+    Columns are split into groups, and each group G gets separate factors, which can only help:
+
+        D(X || WC) >= Σ_G min over Y of rank k of D(X_G || Y).
+
+    At the minimum the row sums of Y are those of X_G, since scaling a row of the weights is free;
+    no entry of row i of Y exceeds r_i = Σ_{j in G} x_ij. With h(u) = (1 + u) log(1 + u) − u, which
+    is at least u² / (2 + 2u/3) for u >= −1 (Bennett and Bernstein),
+
+        x log(x/y) − x + y = y h((x − y)/y) >= 3 (x − y)² / (2 (x + 2y)) >= (x − y)² / (2 m_i),
+        m_i = (max_j x_ij + 2 r_i) / 3,
+
+    and the weighted sum of squares is bounded by Eckart and Young: half the sum of all but the k
+    largest eigenvalues of Σ_i x_i x_iᵀ / m_i. What is lost is that entries of Y are taken to be as
+    large as their row's sum: the bound is a few per cent of what can be reached. For k = 1 the best
+    pair is known, the product of the margins.
+
+    Of the data divided by `fit.unit`.
+    """
     n, d = fit.blocks.shape
     k = fit.n_components
     edges = np.linspace(0, d, max(1, d // (COLUMNS * k)) + 1).astype(int).tolist()
@@ -69,7 +138,7 @@ def least_divergence(fit: Fit) -> float:
 
 
 def _weighted_moments(columns: Block) -> Floats:
-    """Σ_i x_i x_iᵀ / m_i of some columns; rows of zeros add nothing."""
+    """Return Σ_i x_i x_iᵀ / m_i of some columns; rows of zeros add nothing."""
     rows = as_dense(columns).astype(np.float64)
     sizes = (rows.max(axis=1) + 2 * rows.sum(axis=1)) / 3
     sizes *= 1 + product_rounding(rows.shape[1])
@@ -83,7 +152,7 @@ EPS = float(np.finfo(np.float64).eps)  # twice the unit roundoff, to be safe
 
 
 def certify(fit: Fit) -> Certificate:
-    """The divergence, and what the weights or the components alone could still gain."""
+    """Report the divergence and what the weights or the components alone could still gain."""
     measured = measure(fit)
     if not np.isfinite(measured.rows).all():
         hidden = int(np.count_nonzero(~np.isfinite(measured.rows)))
@@ -141,7 +210,7 @@ class Divergences(NamedTuple):
 
 
 def measure(fit: Fit) -> Divergences:
-    """Divergences of all rows, in one pass."""
+    """Measure the divergences of all rows in one pass."""
     components, sums = fit.components, fit.components.sum(axis=1)
 
     def of_block(block: Block, weights: Floats, totals: Floats) -> tuple[Any, Floats]:
@@ -155,7 +224,7 @@ def measure(fit: Fit) -> Divergences:
 
 
 def column_sums(fit: Fit) -> Floats:
-    """Sum of each column of the data, in double precision whatever theirs is."""
+    """Sum each column of the data in double precision."""
 
     def of_block(block: Block) -> Floats:
         return np.asarray(block.astype(np.float64).sum(axis=0)).ravel()
@@ -164,7 +233,7 @@ def column_sums(fit: Fit) -> Floats:
 
 
 def independence_divergence(fit: Fit, rows: Floats, columns: Floats) -> tuple[float, float]:
-    """Divergence of the data from the product of their margins, the best of rank one; its rounding.
+    """Return the divergence from the product of the margins, the best of rank one; its rounding.
 
     Σ x log x − Σ r log r − Σ c log c + N log N, with row sums r, column sums c and total N.
     """

@@ -343,3 +343,21 @@ def improve_sparse_rows_in_place(
             floor,
             tol,
         )
+
+
+def sums_by(places: NDArray[np.integer], values: Floats, length: int) -> Floats:
+    """Sum the values at each place."""
+    return np.bincount(places, weights=values, minlength=length).astype(np.float64)
+
+
+def products_at(
+    rows: NDArray[np.intp], columns: NDArray[np.integer], weights: Floats, components: Floats
+) -> Floats:
+    """Return the entries (WC)[rows, columns], two million products at a time."""
+    out = np.empty(len(rows))
+    features = np.ascontiguousarray(components.T)
+    part = max(1, 2_000_000 // max(1, len(components)))
+    for start in range(0, len(rows), part):
+        here = slice(start, start + part)
+        out[here] = np.einsum("ij,ij->i", weights[rows[here]], features[columns[here]])
+    return out

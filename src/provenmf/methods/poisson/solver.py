@@ -119,7 +119,7 @@ def poisson_nmf(
 def starting_factors(
     counts: Counts, n_components: int | None, init: Init, rng: np.random.Generator
 ) -> tuple[Rows, Floats, float]:
-    """Weights (n, k) and features (d, k) of equal mean, both above the floor that comes with them.
+    """Return weights (n, k) and features (d, k) of equal mean, and the floor below both.
 
     Zeros are raised to a hundredth of the mean: a start must let every entry grow.
     """
@@ -137,24 +137,24 @@ def starting_factors(
 
 
 def raised(factor: Floats, mean: float) -> Floats:
-    """The factor with entries below a hundredth of the mean raised to that; ones if it is zero."""
+    """Raise entries to a hundredth of the mean at least; ones if the mean is zero."""
     return np.maximum(factor, mean / 100) if mean > 0 else np.ones_like(factor)
 
 
 def beyond(new: Floats, last: Floats, length: float, floor: float) -> Floats:
-    """A step of relative length `length` beyond `new`, kept above the floor."""
+    """Return new + length (new - last), kept above the floor."""
     return new if length == 0.0 else np.maximum(new + length * (new - last), floor)
 
 
 def settled(divergences: list[float], tol: float) -> bool:
-    """Whether WINDOW successful iterations lowered the divergence by less than `tol` of itself."""
+    """Return whether WINDOW successful iterations gained less than `tol` of the divergence."""
     if len(divergences) <= WINDOW + 1:
         return False
     return divergences[-1 - WINDOW] - divergences[-1] <= tol * abs(divergences[-1])
 
 
 def without_floor(counts: Counts, weights: Rows, features: Floats, floor: float) -> Floats:
-    """The features, entries at the floor set to zero unless that raises the divergence."""
+    """Set features at the floor to zero unless that raises the divergence."""
     cleaned = np.where(features <= floor * (1 + 1e-9), 0.0, features)
     before = counts.divergence(weights, features)
     return cleaned if counts.divergence(weights, cleaned) <= before * (1 + 1e-9) else features

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
 
-from provenmf.methods.poisson.divergence import excess, least_divergences
+from provenmf.methods.poisson.guarantee import excess, least_divergences
 
 
 def plain_divergences(X, W, C):

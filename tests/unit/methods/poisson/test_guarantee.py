@@ -7,9 +7,8 @@ import scipy.sparse as sp
 from provenmf import PoissonNMF
 from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
-from provenmf.methods.poisson.divergence import excess
-from provenmf.methods.poisson.guarantee import certify
-from provenmf.methods.poisson.rows import encode_counts
+from provenmf.methods.poisson.counts import encode_counts
+from provenmf.methods.poisson.guarantee import certify, excess
 from provenmf.results import Factorization
 
 

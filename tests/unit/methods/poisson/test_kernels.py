@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.methods.poisson import kernels
-from provenmf.methods.poisson.divergence import excess, least_divergences
+from provenmf.methods.poisson.guarantee import excess, least_divergences
 
 
 def plain_sweep(x, L, w, floor):

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from sklearn.decomposition import NMF
 
 from provenmf.data import as_blocks
-from provenmf.methods.poisson.divergence import excess
-from provenmf.methods.poisson.rows import as_counts, encode_counts
+from provenmf.methods.poisson.counts import as_counts, encode_counts
+from provenmf.methods.poisson.guarantee import excess
 from provenmf.methods.poisson.solver import poisson_nmf
 
 
