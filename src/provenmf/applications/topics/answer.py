@@ -6,7 +6,7 @@ documents × words for methods without anchors.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -41,6 +41,7 @@ class TopicSettings:
     n_topics: int | None = None
     min_anchor_documents: int | None = None
     features: str = "tf-idf"
+    start: str | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -214,18 +215,52 @@ class Topics(Answer):
         return self.anchor_words[component] if self.anchor_words else ""
 
     def scores(self) -> dict[str, float]:
-        """Coherence and shared words."""
+        """Return coherence, weighted by the size of the topics, and the number of shared words."""
         scores = {"top words shared between topics (fewer is better)": float(self.similarity_count)}
-        if self.npmi is not None and np.isfinite(self.npmi).any():
-            if self.cv is not None:
-                meaning = "mean coherence c_v (from 0 to 1, each document as one window)"
-                scores = {meaning: float(np.nanmean(self.cv)), **scores}
-            meaning = "mean coherence of the topics (NPMI, from -1 to 1; higher is better)"
-            return {meaning: float(np.nanmean(self.npmi)), **scores}
-        if np.isfinite(self.coherence).any():
-            mean = float(np.nanmean(self.coherence))
-            scores = {"mean coherence of the topics (closer to 0 is better)": mean, **scores}
+        for values, meaning in (
+            (self.cv, "coherence c_v, weighted by the topics' size (from 0 to 1)"),
+            (self.npmi, "coherence NPMI, weighted by the topics' size (from -1 to 1)"),
+        ):
+            if values is not None and np.isfinite(values).any():
+                known = np.isfinite(values)
+                mean = float(np.average(values[known], weights=self.share[known] + 1e-12))
+                scores = {meaning: mean, **scores}
         return scores
+
+    def topic_info(self) -> pandas.DataFrame:
+        """Return a table with a line for each topic: number, name, size, coherence, words.
+
+        Topics are numbered from 1, the largest first; arrays such as `topics` count from 0.
+        """
+        import pandas
+
+        columns: dict[str, Any] = {
+            "topic": range(1, self.n_components + 1),
+            "name": self.component_names,
+            "share": self.share,
+            "documents": np.bincount(
+                self.document_weights.argmax(axis=1)[self.document_weights.any(axis=1)],
+                minlength=self.n_components,
+            ),
+        }
+        if self.npmi is not None:
+            columns["npmi"] = self.npmi
+        columns["words"] = [", ".join(words) for words in self.top_words()]
+        return pandas.DataFrame(columns)
+
+    def __len__(self) -> int:
+        """Return the number of topics."""
+        return self.n_components
+
+    def __iter__(self) -> Iterator[list[str]]:
+        """Iterate over the topics: the top words of each."""
+        return iter(self.top_words())
+
+    def __str__(self) -> str:
+        lines = [repr(self)]
+        for name, share, words in zip(self.component_names, self.share, self.top_words(8)):
+            lines.append(f"  {name} ({share:.0%}): {', '.join(words)}")
+        return "\n".join(lines)
 
     def grouped(self, values: Sequence[object], name: str = "group") -> Topics:
         """The same topics with a year, an author or the like for each document.
@@ -342,7 +377,9 @@ class Topics(Answer):
         settings = self.settings
         if settings.features == "counts":
             number = settings.n_topics or self.n_components
-            return count_problem(counts, number, settings.min_anchor_documents).points
+            return count_problem(
+                counts, number, settings.min_anchor_documents, settings.start
+            ).points
         matrix = whole_matrix(counts, "certify")
         return word_problem(matrix, settings.n_topics, settings.min_anchor_documents).points
 

@@ -187,6 +187,8 @@ def sums_of_contexts(
 SAMPLE_DOCUMENTS = 20_000  # the first spectrum is that of so many documents
 EXTRA = 10  # vectors beyond k, which speed up the last of the k
 ACCURACY = 0.03  # residuals, as a fraction of the k-th eigenvalue; noise is larger
+ROUGH = 0.1  # likewise, for a first look, and where many pairs are wanted
+GAP = 1.1  # by which the last topic's eigenvalue exceeds the next where topics stand out
 MOST_TOPICS = 100  # looked for when their number is not given
 BURSTY = 2.0
 MOST_REPEATS = 3.0
@@ -204,7 +206,7 @@ class WordSpectrum:
     values : array (k + 1,)
         Largest first; the last one is the first left out (NaN if there is none).
     vectors : array (n_words, k)
-        Orthonormal columns: eigenvectors, or directions in the span of some (see `coordinates`).
+        Orthonormal columns: eigenvectors, or directions in the span of some .
     images : array (n_words, k)
         M times the vectors.
     accuracy : float
@@ -213,8 +215,6 @@ class WordSpectrum:
         κ and b of the documents' weights.
     capped : bool
         Whether counts above `MOST_REPEATS` were taken as that.
-    n_parts : int
-        k, or how many topics were joined in k directions.
     """
 
     pairs: WordPairs
@@ -225,13 +225,12 @@ class WordSpectrum:
     energy: float
     burstiness: float
     capped: bool
-    n_parts: int
 
     def leading(self, k: int) -> WordSpectrum:
         """The first k pairs."""
         vectors, images = self.vectors[:, :k], self.images[:, :k]
         values = self.values[: k + 1]
-        return replace(self, vectors=vectors, images=images, values=values, n_parts=k)
+        return replace(self, vectors=vectors, images=images, values=values)
 
     def along(self, directions: Floats) -> WordSpectrum:
         """Other coordinates: along some directions (coordinates, fewer) of unit length."""
@@ -241,10 +240,10 @@ class WordSpectrum:
 
 
 def word_spectrum(counts: WordCounts, k: int, *, more: int = 0) -> WordSpectrum:
-    """The k leading eigenpairs, documents weighed by what a first spectrum tells.
+    """Return the k leading eigenpairs, with documents weighted by what a first spectrum tells.
 
-    Where words repeat, so many more. Random numbers have a fixed seed: the same counts give the
-    same answer.
+    Where words repeat, or no gap follows the k-th eigenvalue, `more` pairs are added. Random
+    numbers have a fixed seed: the same counts give the same answer.
     """
     rng = np.random.default_rng(0)
     n_documents, n_words = counts.shape
@@ -257,33 +256,27 @@ def word_spectrum(counts: WordCounts, k: int, *, more: int = 0) -> WordSpectrum:
     first = _first_spectrum(sample, start, k)
     capped = first.trace > BURSTY * first.energy
     if capped:
-        counts = with_few_repeats(counts)
-        first = _first_spectrum(with_few_repeats(sample), first.vectors, k)
+        counts = counts.capped(MOST_REPEATS)
+        first = _first_spectrum(sample.capped(MOST_REPEATS), first.vectors, k)
     weights = document_weights(counts, k, energy=first.energy, burstiness=first.burstiness)
-    pairs = WordPairs(counts, weights)
-    if capped:
-        k = min(k + more, n_words)
-    found = _eigenpairs(pairs, first.vectors, k, accuracy=ACCURACY)
+    pairs, start, accuracy = WordPairs(counts, weights), first.vectors, ACCURACY
+    if more and (capped or first.crowded):
+        k, accuracy = min(k + more, n_words), ROUGH
+        added = rng.standard_normal((n_words, min(k + EXTRA, n_words) - start.shape[1]))
+        start = np.hstack([start, added])
+    found = _eigenpairs(pairs, start, k, accuracy=accuracy)
     values = np.append(found.values[:k], found.values[k] if len(found.values) > k else np.nan)
     vectors = with_fixed_signs(found.vectors[:k]).T
-    images = vectors * found.values[:k]
-    accuracy = float(found.errors[:k].max())
     return WordSpectrum(
         pairs,
         values,
         vectors,
-        images,
-        accuracy,
+        vectors * found.values[:k],
+        float(found.errors[:k].max()),
         energy=first.energy,
         burstiness=first.burstiness,
         capped=bool(capped),
-        n_parts=k,
     )
-
-
-def with_few_repeats(counts: WordCounts) -> WordCounts:
-    """Counts of at most `MOST_REPEATS`."""
-    return counts.capped(MOST_REPEATS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,15 +287,17 @@ class _FirstSpectrum:
     energy: float
     trace: float
     burstiness: float
+    crowded: bool
 
 
 def _first_spectrum(sample: WordCounts, start: Floats, k: int) -> _FirstSpectrum:
     """Eigenpairs to a low accuracy, with energy and burstiness guessed as 3 and 0."""
     pairs = WordPairs(sample, document_weights(sample, k, energy=3.0, burstiness=0.0))
-    found = _eigenpairs(pairs, start, k, accuracy=0.1)
+    found = _eigenpairs(pairs, start, k, accuracy=ROUGH)
     energy, trace = float(found.values[:k].sum()), pairs.trace()
     own = max(0.0, trace - energy) / max(1, int(np.count_nonzero(pairs.row_sums)))
-    return _FirstSpectrum(found.vectors.T, energy, trace, own)
+    crowded = len(found.values) > k and found.values[k - 1] < GAP * found.values[k]
+    return _FirstSpectrum(found.vectors.T, energy, trace, own, bool(crowded))
 
 
 def document_weights(counts: WordCounts, k: int, *, energy: float, burstiness: float) -> Floats:

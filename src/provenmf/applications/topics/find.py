@@ -14,213 +14,32 @@ nonnegative least squares of their features on the topics (`tf_idf`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.applications.confirm import confirm
-from provenmf.applications.fitting import (
-    check_number,
-    fit_matrix,
-    for_real_data,
-    found_fewer,
-    simplex_weights,
-)
+from provenmf.applications.fitting import check_number, found_fewer
 from provenmf.applications.topics.answer import Topics, TopicSettings
 from provenmf.applications.topics.corpus import WordCounts
-from provenmf.applications.topics.given import as_word_counts, usable_words, whole_matrix
+from provenmf.applications.topics.given import as_word_counts, usable_words
 from provenmf.applications.topics.measures import measured, pooled_shares
-from provenmf.applications.topics.refinement import documents_to_judge
-from provenmf.applications.topics.solver import (
-    count_problem,
-    find_number,
-    notes_on_counts,
-    topics_at,
+from provenmf.applications.topics.strategies import (
+    STRATEGIES,
+    checked_weights,
+    strategy_of,
+    topic_error_bars,
 )
-from provenmf.applications.topics.tf_idf import (
-    rarity_of,
-    topics_from_anchors,
-    unit_documents,
-    weights_in,
-    word_problem,
-)
+from provenmf.applications.topics.tf_idf import rarity_of, weights_in
 from provenmf.data import Blocks
 from provenmf.data.door import check_unchanged, fingerprint_of
-from provenmf.errors import InvalidInput, counted
+from provenmf.errors import counted
 from provenmf.io.texts import Counts
-from provenmf.linalg.scaling import rows_to_sum_one
 from provenmf.methods import estimator_class
-from provenmf.methods.error_bars import error_bars, resampled
-from provenmf.results import Factorization
 from provenmf.results.answers import numbered
-from provenmf.results.error_bars import ErrorBars
 from provenmf.results.factorization import with_estimates
-
-NOT_REFINED = (
-    "topics were not refined by the documents' weights, because that did not make held-out "
-    "documents more likely"
-)
-
-
-def way_of(by_words: bool, features: str) -> str:
-    """Which of the three ways; "documents" for methods without anchors."""
-    if features not in ("counts", "tf-idf"):
-        raise InvalidInput(f"features={features!r} is not 'counts' or 'tf-idf'")
-    return features if by_words else "documents"
-
-
-def checked_weights(weights_from: str | None, way: str) -> str:
-    """How the weights of documents are found; the first of those that the way allows by default."""
-    known = ("likelihood", "counts", "tfidf") if way == "counts" else ("counts", "tfidf")
-    if weights_from is None:
-        return known[0]
-    if weights_from not in known:
-        allowed = " or ".join(repr(name) for name in known)
-        raise InvalidInput(f"weights_from={weights_from!r} is not {allowed}")
-    return weights_from
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """Topics by one of the three ways; anchors and candidates are columns of the vocabulary.
-
-    unbounded : the topics with shares of words that may be negative, for their standard errors.
-    word_shares : p(topic | word) (words, k) for ranking words.
-    """
-
-    factorization: Factorization
-    topics: NDArray[np.float64]
-    anchors: NDArray[np.intp] | None = None
-    candidates: NDArray[np.intp] | None = None
-    prior: NDArray[np.float64] | None = None
-    frequency: NDArray[np.float64] | None = None
-    eigenvalues: NDArray[np.float64] | None = None
-    noise_edge: float = np.nan
-    n_topics: int | None = None
-    notes: tuple[str, ...] = ()
-    unbounded: NDArray[np.float64] | None = None
-    word_shares: NDArray[np.float64] | None = None
-
-
-def from_counts(
-    counts: WordCounts,
-    settings: TopicSettings,
-    method: str,
-    options: dict[str, Any],
-    *,
-    refine: bool = True,
-) -> Found:
-    """Anchor words in unbiased co-occurrence, vertices around them; see `counted_words`."""
-    notes = []
-    number, values, edge = settings.n_topics, None, np.nan
-    if number is None:
-        shown = find_number(counts)
-        number, values, edge = shown.number, shown.eigenvalues, shown.noise_edge
-        notes.append(shown.note())
-    problem = count_problem(counts, number, settings.min_anchor_documents)
-    options = {**simplex_weights(method), **options}
-    factorization = fit_matrix(problem.points, number, method, options, argument="n_topics")
-    assert factorization.anchors is not None  # every method here chooses rows
-    anchors = problem.candidates[factorization.anchors]
-    found = topics_at(counts, problem.spectrum, problem.words, anchors, refine=refine)
-    if refine and not found.refined and number > 1 and len(documents_to_judge(counts.shape[0])):
-        notes.append(NOT_REFINED)
-    return Found(
-        factorization,
-        found.topics,
-        anchors,
-        problem.candidates,
-        prior=found.prior,
-        frequency=found.frequencies,
-        eigenvalues=problem.spectrum.values if values is None else values,
-        noise_edge=edge,
-        n_topics=number,
-        notes=(*notes, *notes_on_counts(counts, problem)),
-        unbounded=found.unbounded,
-        word_shares=found.shares,
-    )
-
-
-def from_words(
-    counts: WordCounts, settings: TopicSettings, method: str, options: dict[str, Any]
-) -> Found:
-    """Anchor words in the co-occurrence of tf-idf features; see `anchor_words`."""
-    matrix = whole_matrix(counts, "find_topics")
-    problem = word_problem(matrix, settings.n_topics, settings.min_anchor_documents)
-    options = {**simplex_weights(method), **options}
-    factorization = fit_matrix(
-        problem.points, settings.n_topics, method, options, argument="n_topics"
-    )
-    assert factorization.anchors is not None  # every method here chooses rows
-    anchors = problem.candidates[factorization.anchors]
-    topics = topics_from_anchors(problem.cooccurrence, anchors)
-    return Found(factorization, topics, anchors, problem.candidates)
-
-
-def from_documents(
-    counts: WordCounts, settings: TopicSettings, method: str, options: dict[str, Any]
-) -> Found:
-    """Components of documents of unit length, for methods without anchors."""
-    options = {**for_real_data(method, settings.n_topics), **options}
-    documents = unit_documents(whole_matrix(counts, "find_topics"))
-    factorization = fit_matrix(documents, settings.n_topics, method, options, argument="n_topics")
-    positive = np.maximum(factorization.components, 0.0).astype(np.float64)
-    return Found(factorization, rows_to_sum_one(positive))
-
-
-WAYS = {"counts": from_counts, "tf-idf": from_words, "documents": from_documents}
-
-
-ASSUMES = (
-    "documents are drawn independently from one source, every word by itself from its document's "
-    "topics, and the topics found are off by chance alone"
-)
-
-
-def topic_error_bars(
-    counts: WordCounts,
-    found: Found,
-    settings: TopicSettings,
-    method: str,
-    options: dict[str, Any],
-    n_resamples: int,
-) -> ErrorBars:
-    """Error bars of the topics that `found` has in these counts."""
-    settings = replace(settings, n_topics=len(found.topics))
-    quiet = {**options, "certify": False, "callback": None, "checkpoint": None}
-
-    find = WAYS[settings.features]
-    if find is from_counts:  # the spread is measured before topics are refined
-        find = partial(from_counts, refine=False)
-
-    matrix = whole_matrix(counts, "find_topics with n_resamples")
-
-    def refit(drawn: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        again = find(WordCounts(matrix[drawn]), settings, method, quiet)
-        return again.topics, again.topics if again.unbounded is None else again.unbounded
-
-    spread = resampled(
-        refit,
-        found.topics,
-        counts.shape[0],
-        n_resamples,
-        np.random.default_rng(0),
-        callback=options.get("callback"),
-        verbose=options.get("verbose") or 0,
-    )
-    return error_bars(found.topics, spread, ASSUMES, unit=_one_occurrence(counts, found))
-
-
-def _one_occurrence(counts: WordCounts, found: Found) -> NDArray[np.float64]:
-    """What one more occurrence of a word adds to its share in a topic (k, 1)."""
-    if found.frequency is None or found.prior is None:
-        return np.zeros((len(found.topics), 1))
-    shares = found.prior / found.prior.sum()
-    return np.asarray(1.0 / np.maximum(shares * counts.lengths.sum(), 1.0))[:, None]
-
 
 LONGEST_NAME = 255
 
@@ -289,8 +108,8 @@ def find_topics(
     Topics(4 topics of 2,000 documents, method='spa')
     """
     by_words = estimator_class(method).traits.anchors
-    way = way_of(by_words, features)
-    weights_from = checked_weights(weights_from, way)
+    strategy = strategy_of(by_words, features)
+    weights_from = checked_weights(weights_from, strategy)
     corpus = as_word_counts(documents, vocabulary)
     counts = WordCounts(corpus.matrix)
     kept, notes = usable_words(counts)
@@ -301,18 +120,18 @@ def find_topics(
     used = Counts(counts.matrix, corpus.vocabulary[kept], corpus.texts, corpus.names)
     given = corpus.matrix if isinstance(corpus.matrix, Blocks) else None
     del documents, corpus  # counts of all words take as much memory again
-    settings = TopicSettings(n_topics, min_anchor_documents, way)
+    settings = TopicSettings(n_topics, min_anchor_documents, strategy)
     options = {"random_state": random_state, **options}
-    found = WAYS[way](counts, settings, method, options)
+    found = STRATEGIES[strategy](counts, settings, method, options)
+    rarity = rarity_of(counts.documents, counts.shape[0]) if weights_from == "tfidf" else None
+    prior = found.prior if weights_from == "likelihood" else None
+    found, weights = found.by_size(weights_in(counts, found.topics, prior, rarity))
     bars = None
     if n_resamples:
         bars = topic_error_bars(counts, found, settings, method, options, n_resamples)
         found = replace(
             found, factorization=with_estimates(found.factorization, bars, found.topics)
         )
-    rarity = rarity_of(counts.documents, counts.shape[0]) if weights_from == "tfidf" else None
-    prior = found.prior if weights_from == "likelihood" else None
-    weights = weights_in(counts, found.topics, prior, rarity)
     word_shares = None
     if found.word_shares is not None:
         word_shares = pooled_shares(found.word_shares, weights, counts)
@@ -336,11 +155,11 @@ def find_topics(
         candidate_words=found.candidates,
         document_names=None if used.names is None else names_of(used.names),
         rarity=rarity,
-        prior=prior,
+        prior=None if prior is None else found.prior,
         word_frequency=found.frequency,
         eigenvalues=found.eigenvalues,
         noise_edge=found.noise_edge,
-        settings=replace(settings, n_topics=found.n_topics or n_topics),
+        settings=replace(settings, n_topics=found.n_topics or n_topics, start=found.start),
         corpus=used,
         **measured(found.topics, found.frequency, word_shares, weights, counts, used.texts),
     )

@@ -19,6 +19,7 @@ from provenmf.results.answers import shares
 N_TOP_WORDS = 20
 N_EXAMPLES = 3
 SNIPPET = 400
+NEGLIGIBLE = 0.1  # of the weight of a topic's 20th largest word
 # The parameter of relevance where the documents with each word are known (docs/decisions.md).
 MIX = 0.1
 
@@ -53,10 +54,13 @@ def top_columns_of(
     topic_shares: NDArray[np.float64],
     word_shares: NDArray[np.floating] | None,
 ) -> NDArray[np.intp]:
-    """Places of each topic's top words: by relevance where frequencies are known, or by weight.
+    """Return the columns of each topic's top words (k, n_words).
 
-    documents, word_shares : see `Topics`; files of earlier versions do not have them.
-    topic_shares : of the whole corpus.
+    Words are ranked by relevance where frequencies are known, otherwise by weight. A word needs
+    a tenth of the weight of the topic's 20th largest word: relevance alone lists words
+    that are typical of a topic but hardly occur in it.
+
+    documents, word_shares : see `Topics`; topic_shares : of the whole corpus.
     """
     if frequency is None:
         return top_words(topics, n_words)
@@ -65,11 +69,14 @@ def top_columns_of(
     if word_shares is None:
         joint = topics * topic_shares[:, None]
         by_topic = joint / np.maximum(joint.sum(axis=0), np.finfo(float).tiny)  # p(topic | word)
+        probable = topics
     else:
         by_topic = word_shares.astype(np.float64)
-        topics = topics_of(by_topic.T, frequency)
-    found = relevance(topics, frequency, mix=MIX, documents=by_topic * documents)
-    return top_words(found, n_words)
+        probable = topics_of(by_topic.T, frequency)
+    found = relevance(probable, frequency, mix=MIX, documents=by_topic * documents)
+    place = max(0, topics.shape[1] - max(n_words, N_TOP_WORDS))
+    least = NEGLIGIBLE * np.partition(topics, place, axis=1)[:, place]
+    return top_words(np.where(topics >= least[:, None], found, -np.inf), n_words)
 
 
 def pooled_shares(

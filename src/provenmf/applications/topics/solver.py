@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from provenmf.applications.topics.cooccurrence import (
     EXTRA,
+    GAP,
     MOST_REPEATS,
     MOST_TOPICS,
     WordSpectrum,
@@ -25,11 +26,15 @@ from provenmf.applications.topics.cooccurrence import (
     number_of_topics,
     word_spectrum,
 )
-from provenmf.applications.topics.corpus import WordCounts
+from provenmf.applications.topics.coordinates import anchor_spectrum, cosines
+from provenmf.applications.topics.corpus import WordCounts, boilerplate_words
+from provenmf.applications.topics.groups import stepped, topics_of_groups
 from provenmf.applications.topics.inference import (
     dirichlet_prior,
     held_out_likelihood,
+    infer_documents,
     likeliest_prior,
+    sample_of_documents,
     topic_shares_of_words,
     topics_of,
 )
@@ -40,7 +45,6 @@ from provenmf.applications.topics.points import (
     cautious_points,
     points_without,
     shares_at,
-    topic_spectrum,
     vertices_at,
     word_points,
 )
@@ -57,8 +61,18 @@ from provenmf.data.disk import BLOCK_BYTES, PART_BYTES
 from provenmf.errors import InvalidInput, counted
 from provenmf.methods.memory import check_budget
 from provenmf.methods.separable.vertices import Vertices, barycentric
+from provenmf.metrics.matching import best_assignment
 
 Floats = NDArray[np.float64]
+
+FEWEST_GROUPED = 100  # documents; fewer do not show which topics keep to different ones
+# Between the largest cosine where groups are right (.08, docstrings of packages) and the smallest
+# where they divide one subject (.10, ten classes of TDT2).
+ALIKE = 0.09
+MOST_MORE = 60  # coordinates beyond k in which documents are grouped
+MOST_REDRAWN = 5_000_000  # entries of counts, beyond which no words are drawn at random
+# What is held in memory at once: arrays as large as the eigenvectors, numbers for each document.
+WORD_VECTORS, DOCUMENT_NUMBERS = 14, 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +92,7 @@ class CountTopics:
     vertices : Vertices
     unbounded : array (k, n_words)
         The topics as read off the points, before shares below zero are cut, whose spread shows
-        how well they are known.
+        how well they are known; None for topics from groups of documents.
     refined : bool
         Whether the topics were refined by the documents' weights (see `refine`).
     shares : array (n_words, k)
@@ -91,30 +105,121 @@ class CountTopics:
     prior: Floats
     anchors: NDArray[np.intp]
     vertices: Vertices
-    unbounded: Floats
+    unbounded: Floats | None
     refined: bool
     shares: Floats
 
 
 def topics_from_counts(matrix: Any, n_topics: int) -> CountTopics:
-    """Topics of a corpus of counts (documents, words), with anchor words by SPA."""
+    """Find the topics of a corpus of counts (documents, words), with anchor words by SPA."""
     counts = WordCounts(matrix)
-    spectrum = topic_spectrum(counts, n_topics)
+    view = topic_view(counts, n_topics)
+    words = word_points(view.spectrum)
+    return topics_at(counts, view, words, anchors_by_spa(words))
+
+
+@dataclass(frozen=True, eq=False)
+class TopicView:
+    """The coordinates in which words are points.
+
+    Attributes
+    ----------
+    spectrum : WordSpectrum
+        k coordinates.
+    shares : array (n_words, k) or None
+        p(topic | word) where topics start from groups of documents; None where they start from
+        anchor words.
+    """
+
+    spectrum: WordSpectrum
+    shares: Floats | None = None
+
+    @property
+    def start(self) -> str:
+        """Where topics start: "anchors" or "groups"."""
+        return "anchors" if self.shares is None else "groups"
+
+
+def topic_view(counts: WordCounts, k: int, start: str | None = None) -> TopicView:
+    """Choose the coordinates for k topics.
+
+    Under the model the k leading eigenvectors span all that topics say about words, and a gap
+    follows the k-th eigenvalue. Where words repeat or there is no gap, topics from groups of
+    documents (`groups`) compete with topics from anchor words, and win if
+
+    - they make the words of documents that neither has seen likelier, given half of these words,
+    - and keep to different documents: the weights of no two topics over the documents have a
+      cosine above `ALIKE`. Otherwise two of them are parts of one topic, which likelihood alone
+      cannot tell, and the search would divide a large subject instead of finding a small one.
+
+    Topics from groups have the coordinates that they span.
+
+    start : "anchors" or "groups" if this has been decided before.
+    """
+    wide = word_spectrum(counts, k, more=min(3 * k, MOST_MORE))
+    if k < 2 or wide.vectors.shape[1] <= k or counts.shape[0] < FEWEST_GROUPED:
+        return TopicView(anchor_spectrum(counts, wide, k))
+    found = None if start == "anchors" else _view_of_groups(counts, wide, k, start)
+    return found or TopicView(anchor_spectrum(counts, wide, k))
+
+
+def _view_of_groups(
+    counts: WordCounts, wide: WordSpectrum, k: int, start: str | None
+) -> TopicView | None:
+    """Return the coordinates of topics from groups, or None where anchor words are better."""
+    first, known = topics_of_groups(wide, k), wide.pairs.counts
+    shares = stepped(known, first, np.empty(0, dtype=np.intp))
+    topics = topics_of(shares, counts.frequencies)
+    if start is None:
+        sample, prior = sample_of_documents(counts), np.full(k, 1.0 / k)
+        if cosines(infer_documents(sample, topics, prior)).max() > ALIKE:
+            return None
+        judges = documents_to_judge(counts.shape[0], per_cent=10)
+        rival = _shares_by_anchors(wide.leading(k), counts, judges)
+        if rival is not None:
+            judged, held_out = shares, sample
+            if len(judges):
+                judged, held_out = stepped(known, first, judges), counts.take(judges)
+            by_anchors, by_groups = (
+                held_out_likelihood(held_out, topics_of(found, counts.frequencies), prior)
+                for found in (rival, judged)
+            )
+            if by_anchors >= by_groups:
+                return None
+    directions = np.linalg.qr(((topics * wide.pairs.scales) @ wide.vectors).T)[0]
+    return TopicView(wide.along(directions), shares)
+
+
+def _shares_by_anchors(
+    spectrum: WordSpectrum, counts: WordCounts, left_out: NDArray[np.intp]
+) -> Floats | None:
+    """Return p(topic | word) from anchor words after one step; None if there are too few words."""
     words = word_points(spectrum)
-    return topics_at(counts, spectrum, words, anchors_by_spa(words))
+    anchors = anchors_by_spa(words)
+    if len(anchors) < spectrum.vectors.shape[1]:
+        return None
+    vertices = vertices_at(words, anchors).points
+    shares = topic_shares_of_words(points_without(spectrum, left_out), vertices)
+    topics = topics_of(shares, counts.frequencies)
+    return stepped(spectrum.pairs.counts, topics, left_out, steps=1)
 
 
 def topics_at(
     counts: WordCounts,
-    spectrum: WordSpectrum,
+    view: TopicView,
     words: WordPoints,
     anchors: NDArray[np.intp],
     *,
     refine: bool = True,
 ) -> CountTopics:
-    """Topics whose vertices are averaged around the given anchor words, then refined."""
+    """Find topics whose vertices are averaged around the given anchor words, then refine them.
+
+    Topics from groups of documents stay; each gets the anchor word that is most its own.
+    """
+    spectrum, frequencies = view.spectrum, counts.frequencies
     vertices = vertices_at(words, anchors)
-    frequencies = counts.frequencies
+    if view.shares is not None:
+        return _topics_of_groups_at(counts, view.shares, anchors, vertices)
     shares = shares_at(words, vertices.points, frequencies)
     topics = topics_of(shares, frequencies)
     matrix, offset = barycentric(vertices.points)
@@ -135,6 +240,17 @@ def topics_at(
     ranked = shares if mixed is None or spectrum.capped else mixed
     is_refined = mixed is not None
     return CountTopics(topics, frequencies, prior, anchors, vertices, unbounded, is_refined, ranked)
+
+
+def _topics_of_groups_at(
+    counts: WordCounts, shares: Floats, anchors: NDArray[np.intp], vertices: Vertices
+) -> CountTopics:
+    """Return topics from groups in the order of the anchors, with their likeliest prior."""
+    order = best_assignment(shares[anchors])[1]
+    shares, frequencies = shares[:, order], counts.frequencies
+    topics = topics_of(shares, frequencies)
+    prior = likeliest_prior(counts, topics, frequencies @ shares, independent=False)
+    return CountTopics(topics, frequencies, prior, anchors, vertices, None, True, shares)
 
 
 def _refined(
@@ -165,29 +281,27 @@ def _refined(
     return final() if after > before else None
 
 
-GAP = 1.1  # by which the last topic's eigenvalue exceeds the next where topics stand out
-MOST_REDRAWN = 5_000_000  # entries of counts, beyond which no words are drawn at random
-# What is held in memory at once: arrays as large as the eigenvectors, numbers for each document.
-WORD_VECTORS, DOCUMENT_NUMBERS = 14, 12
-
-
 @dataclass(frozen=True, eq=False)
 class CountProblem:
     """Candidate words as points in k coordinates, moved in by their noise; where they come from."""
 
     points: NDArray[np.float64]
     candidates: NDArray[np.intp]
-    spectrum: WordSpectrum
+    view: TopicView
     words: WordPoints
+    boilerplate: NDArray[np.intp]
 
 
 def count_problem(
-    counts: WordCounts, n_topics: int, min_anchor_documents: int | None = None
+    counts: WordCounts,
+    n_topics: int,
+    min_anchor_documents: int | None = None,
+    start: str | None = None,
 ) -> CountProblem:
-    """The matrix that separable NMF works on."""
+    """Build the matrix that separable NMF works on; `start` as in `topic_view`."""
     check_topic_memory(counts, n_topics)
-    spectrum = topic_spectrum(counts, n_topics)
-    words = word_points(spectrum)
+    view = topic_view(counts, n_topics, start)
+    words = word_points(view.spectrum)
     if not np.isfinite(words.errors).any() and not counts.whole:
         raise InvalidInput(
             "documents has fractions that sum to at most one in every document: shares do not say "
@@ -204,6 +318,10 @@ def count_problem(
     else:
         often = counts.documents >= min_anchor_documents
         candidates = np.flatnonzero(often & np.isfinite(words.errors))
+    boilerplate = boilerplate_words(counts)
+    others = np.setdiff1d(candidates, boilerplate, assume_unique=True)
+    if len(others) >= n_topics:
+        candidates = others
     if len(candidates) < n_topics:
         raise InvalidInput(
             f"only {counted(len(candidates), 'word')} can become anchors of n_topics={n_topics} "
@@ -215,7 +333,7 @@ def count_problem(
     normal = np.linalg.lstsq(points, np.ones(len(points)), rcond=None)[0].astype(np.float64)
     if np.any(normal):
         points = points @ turn_to_diagonal(normal)
-    return CountProblem(points, candidates, spectrum, words)
+    return CountProblem(points, candidates, view, words, boilerplate)
 
 
 def check_topic_memory(counts: WordCounts, n_topics: int) -> None:
@@ -272,18 +390,22 @@ def notes_on_counts(counts: WordCounts, problem: CountProblem) -> list[str]:
             "the data have fractions, so they are not word counts: pairs of a word with itself are "
             "left out, and document weights treat the numbers as if they were counts"
         )
-    if problem.spectrum.capped:
+    if problem.view.spectrum.capped:
         notes.append(
             "words repeat within documents far more than topics explain, so the search for topics "
             f"counts at most {MOST_REPEATS:.0f} occurrences of a word in a document"
         )
-    k, n_parts = problem.points.shape[1], problem.spectrum.n_parts
-    if n_parts > k:
+    if problem.view.start == "groups":
         notes.append(
-            f"the co-occurrence of words shows more than {k} topics: {n_parts} were found first, "
-            f"and those that occur in the same documents were joined until {k} were left"
+            "topics were found from groups of documents, because these make held-out words "
+            "likelier than topics from anchor words"
         )
-    notes += _note_on_noise(counts, problem.spectrum)
+    if len(problem.boilerplate):
+        notes.append(
+            f"{counted(len(problem.boilerplate), 'word')} always occur together in the same few "
+            "documents (signatures, tables, near-duplicates) and cannot become anchor words"
+        )
+    notes += _note_on_noise(counts, problem.view.spectrum)
     short = int(np.count_nonzero(counts.lengths == 1))
     if short:
         verb = "has" if short == 1 else "have"

@@ -85,7 +85,8 @@ def test_topics_take_the_step_and_words_are_ranked_by_the_points():
     words = solver.word_points(spectrum)
     anchors = solver.anchors_by_spa(words)
     read_off, refined = (
-        solver.topics_at(known, spectrum, words, anchors, refine=refine) for refine in (False, True)
+        solver.topics_at(known, solver.TopicView(spectrum), words, anchors, refine=refine)
+        for refine in (False, True)
     )
     assert refined.refined
     step = assigned_shares(known, read_off.topics, read_off.prior, NONE)
@@ -102,7 +103,8 @@ def test_topics_of_bursty_documents_are_closer_to_the_truth_after_one_step():
     words = solver.word_points(spectrum)
     anchors = corpus.anchor_words[:, 0]
     read_off, refined = (
-        solver.topics_at(known, spectrum, words, anchors, refine=refine) for refine in (False, True)
+        solver.topics_at(known, solver.TopicView(spectrum), words, anchors, refine=refine)
+        for refine in (False, True)
     )
     assert refined.refined
     distances = [

@@ -36,7 +36,7 @@ def crossed(corpus, left_out=(), counts=None):
     known = WordCounts(corpus.counts if counts is None else counts)
     left_out = np.array(left_out, dtype=int)
     found = CrossedCounts(known, corpus.topics, np.full(12, 0.1), left_out)
-    return found, found._weights.rows()
+    return found, found._weights.array()
 
 
 def test_refined_topics_are_closer_to_the_truth():

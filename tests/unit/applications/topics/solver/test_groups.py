@@ -1,0 +1,105 @@
+"""Topics that start from groups of documents."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf.applications import find_topics
+from provenmf.applications.topics.cooccurrence import word_spectrum
+from provenmf.applications.topics.corpus import WordCounts, boilerplate_words
+from provenmf.applications.topics.groups import consensus, k_means, topics_of_groups
+from provenmf.applications.topics.solver import topic_view
+from provenmf.data import as_blocks
+from provenmf.datasets.corpora import topic_corpus
+from provenmf.methods.certify import certify
+from provenmf.metrics.matching import clustering_accuracy
+
+N_WORDS = 500
+
+
+def raw_corpus(seed, per_class=80, families=6):
+    """Five subjects, and families of near-duplicates whose words occur nowhere else."""
+    rng = np.random.default_rng(seed)
+    common = 1.0 / np.arange(1, N_WORDS + 1)
+    subjects = np.zeros((5, N_WORDS))
+    for subject, columns in zip(subjects, np.array_split(rng.permutation(np.arange(60, 440)), 5)):
+        subject[columns] = rng.dirichlet(np.full(len(columns), 0.5))
+    classes = np.repeat(np.arange(5), per_class)
+    rows = []
+    for subject in subjects[classes]:
+        drawn = rng.standard_gamma(40.0 * (common / common.sum() + subject) / 2) + 1e-12
+        rows.append(rng.multinomial(int(rng.integers(30, 70)), drawn / drawn.sum()))
+    counts = np.array(rows, dtype=float)
+    boilerplate = np.arange(N_WORDS - 10 * families, N_WORDS).reshape(families, 10)
+    counts[:, boilerplate] = 0
+    for words in boilerplate:
+        own = rng.choice(len(counts), 8, replace=False)
+        counts[np.ix_(own, words)] = 3
+    return sp.csr_array(counts), classes, boilerplate.ravel()
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_families_of_near_duplicates_do_not_become_topics(seed):
+    counts, classes, boilerplate = raw_corpus(seed)
+    found = find_topics(counts, 5)
+    assert found.settings.start == "groups"
+    assert clustering_accuracy(found.document_weights.argmax(axis=1), classes) > 0.95
+    assert not np.isin(found.word_columns[found.anchor_columns], boilerplate).any()
+    assert any("groups of documents" in note for note in found.notes)
+    assert any("always occur together" in note for note in found.notes)
+    again = certify(counts, found).measures["relative_error"]
+    assert again == pytest.approx(found.certificate.measures["relative_error"], rel=1e-5)
+
+
+def test_topics_are_numbered_by_size_and_anchors_belong_to_them():
+    counts, classes, _ = raw_corpus(0)
+    kept = np.r_[np.flatnonzero(classes != 2), np.flatnonzero(classes == 2)[:30]]
+    found = find_topics(counts[kept], 5)
+    assert np.all(np.diff(found.share) <= 0)
+    best = found.topics[:, found.anchor_columns].argmax(axis=0)
+    assert (best == np.arange(5)).sum() >= 4
+    fit = found.factorization
+    np.testing.assert_array_equal(found.candidate_words[fit.anchors], found.anchor_columns)
+
+
+def test_words_of_the_same_few_documents_are_boilerplate():
+    counts, _, expected = raw_corpus(3)
+    np.testing.assert_array_equal(boilerplate_words(WordCounts(counts)), expected)
+    plain = topic_corpus(500, 300, 4, random_state=0).counts
+    assert len(boilerplate_words(WordCounts(plain))) == 0
+
+
+def test_groups_do_not_depend_on_the_blocks():
+    counts, _, _ = raw_corpus(2)
+    whole = topic_view(WordCounts(counts), 5)
+    parts = topic_view(WordCounts(as_blocks(counts, block_rows=67)), 5)
+    assert whole.start == parts.start == "groups"
+    np.testing.assert_allclose(whole.shares, parts.shares, atol=1e-4)
+
+
+def test_topics_drawn_from_the_model_start_from_anchors():
+    counts = WordCounts(topic_corpus(1500, 300, 4, word_concentration=0.05, random_state=0).counts)
+    view = topic_view(counts, 4)
+    assert view.start == "anchors" and view.shares is None
+    np.testing.assert_array_equal(view.spectrum.vectors, word_spectrum(counts, 4).vectors)
+
+
+def test_topics_of_groups_are_the_words_of_their_documents():
+    counts, classes, _ = raw_corpus(0)
+    known = WordCounts(counts)
+    topics = topics_of_groups(word_spectrum(known, 5, more=15), 5)
+    np.testing.assert_allclose(topics.sum(axis=1), 1.0)
+    expected = np.array([counts[classes == c].sum(axis=0) for c in range(5)])
+    expected /= expected.sum(axis=1, keepdims=True)
+    distances = np.abs(topics[:, None] - expected[None]).sum(axis=2)
+    assert distances.min(axis=0).max() < 0.15
+
+
+def test_k_means_finds_groups_apart_and_leaves_none_empty():
+    rng = np.random.default_rng(0)
+    rows = np.repeat(np.eye(4), 25, axis=0) + 0.05 * rng.standard_normal((100, 4))
+    labels = k_means(rows.astype(np.float32), 4, 3, rng)
+    assert clustering_accuracy(labels, np.repeat(np.arange(4), 25)) == 1.0
+    same = np.ones((6, 3), dtype=np.float32)
+    assert sorted(np.unique(k_means(same, 3, 2, rng))) == [0, 1, 2]
+    assert clustering_accuracy(consensus(rows.astype(np.float32), 4, rng), labels) == 1.0
