@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from provenmf.applications.communities import Communities, find_communities
     from provenmf.applications.confirm import confirm
     from provenmf.applications.parts import Parts, find_parts
+    from provenmf.applications.signatures import Signatures, find_signatures
     from provenmf.applications.topics import Topics, find_topics
     from provenmf.applications.unmixing import Unmixing, unmix
     from provenmf.budget import resources
@@ -85,6 +86,8 @@ _PUBLIC = {
     "unmix": "applications.unmixing",
     "Unmixing": "applications.unmixing",
     "find_parts": "applications.parts",
+    "find_signatures": "applications.signatures",
+    "Signatures": "applications.signatures",
     "Parts": "applications.parts",
     "Factorization": "results",
     "Certificate": "results",
@@ -129,6 +132,7 @@ __all__ = [
     "ProvenmfError",
     "Purification",
     "RankChoice",
+    "Signatures",
     "Stability",
     "StopReason",
     "TooLarge",
@@ -146,6 +150,7 @@ __all__ = [
     "factorize",
     "find_communities",
     "find_parts",
+    "find_signatures",
     "find_topics",
     "load",
     "stability",

@@ -66,7 +66,8 @@ def confirm(
     ('confirmed', 'confirmed', 'confirmed')
     """
     kind = result.kind if isinstance(result, Answer) else "matrix"
-    judge = {"topics": _topics, "unmixing": _pixels, "communities": _nodes}.get(kind, _rows)
+    judges = {"topics": _topics, "unmixing": _pixels, "communities": _nodes}
+    judge = (judges | {"signatures": _tumors}).get(kind, _rows)
     return with_evidence(result, judge(X, result, groups, random_state))
 
 
@@ -180,6 +181,29 @@ def _pixels(cube: Any, result: Any, groups: Any, seed: int) -> Evidence:
         counts=False,
         noun="material",
         row="pixel",
+        random_state=seed,
+    )
+
+
+def _tumors(counts: Any, result: Any, groups: Any, seed: int) -> Evidence:
+    """Judge signatures by channels of tumors that they did not see."""
+    from provenmf.applications.signatures.extraction import extract, weigh
+
+    values = result.matrix_of(counts)
+    weighted, k = weigh(values), result.n_components
+
+    def find(rows: NDArray[np.intp]) -> Floats:
+        part = weighted._replace(counts=weighted.counts[rows], scales=weighted.scales[rows])
+        return extract(part, k, np.random.default_rng(seed))[0].signatures
+
+    return confirm_components(
+        values,
+        find,
+        result.signatures,
+        groups=groups,
+        counts=True,
+        noun="signature",
+        row="tumor",
         random_state=seed,
     )
 

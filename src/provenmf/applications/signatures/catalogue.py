@@ -1,0 +1,156 @@
+"""Tables of counts and signatures by channel, and a catalogue of known signatures to compare with.
+
+Channels are mutation types. Their names are matched, never their order: `A[C>A]A` and the like for
+single bases (SBS96), `1:Del:C:0` and the like for insertions and deletions (ID83). Tables come in
+two layouts: channels as rows, as SigProfiler and COSMIC write them, or as columns.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from provenmf.errors import InvalidInput
+
+Floats = NDArray[np.float64]
+
+CHANNEL = re.compile(
+    r"^([ACGT]\[[ACGT]{1,2}>[ACGT]{1,2}\][ACGT]|\d+:(Del|Ins):.+|[ACGT]{2}>[ACGT]{2})$"
+)
+MOST_PARTS = 3  # known signatures that a new one is decomposed into
+WORTH = 0.01  # cosine that one more part must gain
+
+
+class Labelled(NamedTuple):
+    """A matrix with names of its rows and of its channels, which are the columns."""
+
+    values: Floats
+    names: tuple[str, ...]
+    channels: tuple[str, ...]
+
+
+def labelled(table: Any, row: str) -> Labelled:
+    """Return rows × channels with names, from an array, frame, AnnData, table or path.
+
+    Parameters
+    ----------
+    table : array, frame, AnnData, Table, str or Path
+        Without names of mutation types, rows stay rows.
+    row : str
+        What a row is, for names that are missing.
+    """
+    if isinstance(table, (str, Path)):
+        from provenmf.io.matrices import read_table
+
+        table = read_table(Path(table))
+    values, rows, columns = _parts(table)
+    if rows is not None and _are_channels(rows) and not (columns and _are_channels(columns)):
+        values, rows, columns = values.T, columns, rows
+    n, d = values.shape
+    names = tuple(rows) if rows else tuple(f"{row} {i + 1}" for i in range(n))
+    channels = tuple(columns) if columns else tuple(f"channel {j + 1}" for j in range(d))
+    twice = next((c for c in channels if channels.count(c) > 1), None)
+    if twice is not None:
+        raise InvalidInput(f"channel {twice!r} occurs more than once: join or rename its columns")
+    return Labelled(np.ascontiguousarray(values), names, channels)
+
+
+def _parts(table: Any) -> tuple[Floats, list[str] | None, list[str] | None]:
+    rows = columns = None
+    values = table
+    if hasattr(table, "obs_names"):  # AnnData
+        values, rows, columns = table.X, list(table.obs_names), list(table.var_names)
+    elif hasattr(table, "iloc"):  # a frame
+        first = table.columns[0] if len(table.columns) else None
+        if first is not None and table[first].dtype.kind in "OUT":
+            table = table.set_index(first)
+        values, rows, columns = table.to_numpy(), list(table.index), list(table.columns)
+    elif hasattr(table, "matrix"):
+        values, rows, columns = table.matrix, table.row_names, table.column_names
+    values = values.toarray() if sp.issparse(values) else values
+    try:
+        values = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"the table does not hold numbers ({error})") from error
+    if values.ndim != 2:
+        raise InvalidInput(f"the table has {values.ndim} axes: give tumors × channels")
+    return values, _names(rows), _names(columns)
+
+
+def _names(given: Any) -> list[str] | None:
+    """Return names as text; plain numbers are no names."""
+    names = [] if given is None else [str(name) for name in given]
+    return names if names and not all(name.isdigit() for name in names) else None
+
+
+def _are_channels(names: list[str]) -> bool:
+    return bool(names) and sum(bool(CHANNEL.match(name)) for name in names) > len(names) / 2
+
+
+@dataclass(frozen=True)
+class Match:
+    """The known signature nearest to a found one, and a mixture of known ones near to it."""
+
+    name: str
+    cosine: float
+    parts: tuple[tuple[str, float], ...]
+    parts_cosine: float
+
+
+def compare(signatures: Floats, channels: tuple[str, ...], reference: Any) -> tuple[Match, ...]:
+    """Compare signatures with those of a catalogue, such as a file of COSMIC.
+
+    Parameters
+    ----------
+    signatures : array (k, channels)
+    channels : names of the channels
+    reference : path, frame, table or array with the same channels in any order
+    """
+    known = labelled(reference, "signature")
+    place = {name: j for j, name in enumerate(known.channels)}
+    if place.keys() >= set(channels):
+        values = known.values[:, [place[c] for c in channels]]
+    elif known.values.shape[1] == len(channels) and not any(map(CHANNEL.match, channels)):
+        values = known.values  # one of the two has no names: the order must be the same
+    else:
+        missing = [c for c in channels if c not in place]
+        raise InvalidInput(
+            f"the catalogue lacks {len(missing)} of {len(channels)} channels, such as "
+            f"{missing[0]!r}",
+            argument="reference",
+            remedy="give a catalogue for the same kind of mutations, with channels named alike",
+        )
+    unit = values / np.maximum(np.linalg.norm(values, axis=1, keepdims=True), 1e-300)
+    return tuple(_match(signature, unit, values, known.names) for signature in signatures)
+
+
+def _match(signature: Floats, unit: Floats, values: Floats, names: tuple[str, ...]) -> Match:
+    from scipy.optimize import nnls
+
+    length = np.linalg.norm(signature)
+    cosines = unit @ signature / max(float(length), 1e-300)
+    best = int(np.argmax(cosines))
+    chosen, reached = [best], float(cosines[best])
+    weights = np.ones(1)
+    for _ in range(MOST_PARTS - 1):
+        trials = []
+        for j in range(len(unit)):
+            if j not in chosen:
+                mixed, _ = nnls(unit[[*chosen, j]].T, signature)
+                made = mixed @ unit[[*chosen, j]]
+                cosine = made @ signature / max(float(np.linalg.norm(made) * length), 1e-300)
+                trials.append((float(cosine), j, mixed))
+        if not trials or max(t[0] for t in trials) < reached + WORTH:
+            break
+        reached, j, weights = max(trials, key=lambda t: t[0])
+        chosen.append(j)
+    sums = weights * np.maximum(unit[chosen].sum(axis=1), 1e-300)
+    shares = sums / max(sums.sum(), 1e-300)
+    parts = tuple((names[j], float(s)) for j, s in zip(chosen, shares) if s > 0)
+    return Match(names[best], float(cosines[best]), parts, reached)

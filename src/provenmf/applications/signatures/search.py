@@ -1,0 +1,318 @@
+"""Find mutational signatures in counts of mutations: the public function and its answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from provenmf.applications.confirm import confirm
+from provenmf.applications.fitting import check_number
+from provenmf.applications.signatures.catalogue import Match, compare, labelled
+from provenmf.applications.signatures.extraction import exposures_of, extract, weigh
+from provenmf.budget import generator
+from provenmf.errors import InvalidInput
+from provenmf.methods.certify import certify
+from provenmf.methods.provenance import versions
+from provenmf.results.answers import Answer, ReadOptions, Words, names_of_largest, shares
+from provenmf.results.factorization import Factorization, StopReason
+from provenmf.results.shapes import Shape
+
+if TYPE_CHECKING:
+    import pandas
+
+Floats = NDArray[np.float64]
+HYPERMUTATED = 20.0  # times the median number of mutations, from which a note says so
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Signatures(Answer):
+    """Signatures of mutations, and how many mutations of each tumor are due to each of them.
+
+    Parameters
+    ----------
+    factorization, notes, component_names
+        As in every `Answer`; weights are the exposures.
+    channels : ndarray of shape (channels,)
+        Names of the mutation types.
+    tumors : ndarray of shape (tumors,)
+        Names of the tumors.
+    exposure_errors : ndarray of shape (tumors, k)
+        Standard errors of the exposures for fixed signatures; 0 where a signature is not used.
+    overdispersion : float
+        1/r, where the variance of a count with mean μ is φ (μ + μ²/r).
+    dispersion : float
+        φ; 1 for Poisson counts.
+    reconstruction : ndarray of shape (tumors,)
+        Cosine between each tumor's counts and what the signatures make of it.
+    matches : tuple of Match
+        The known signature nearest to each, if a catalogue was given.
+
+    See Also
+    --------
+    find_signatures : Makes one from counts.
+    """
+
+    kind: ClassVar[str] = "signatures"
+    words: ClassVar[Words] = Words(
+        "Signatures", "signature", "tumor", "channel", "largest channels"
+    )
+
+    channels: Annotated[NDArray[np.str_], Shape("channels")]
+    tumors: Annotated[NDArray[np.str_], Shape("tumors")]
+    exposure_errors: Annotated[NDArray[np.float64], Shape("tumors", "k")]
+    overdispersion: float
+    dispersion: float
+    reconstruction: Annotated[NDArray[np.float64], Shape("tumors")]
+    matches: tuple[Match, ...] = ()
+
+    @property
+    def signatures(self) -> Floats:
+        """Signatures (k, channels); each sums to one."""
+        return np.asarray(self.components)
+
+    @property
+    def exposures(self) -> Floats:
+        """Number of mutations (tumors, k) due to each signature."""
+        return np.asarray(self.weights)
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """Names of the tumors."""
+        return tuple(map(str, self.tumors))
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of the channels."""
+        return tuple(map(str, self.channels))
+
+    @property
+    def share(self) -> Floats:
+        """Share of all mutations due to each signature."""
+        return shares(self.exposures)
+
+    def largest(self, n: int = 10) -> list[list[str]]:
+        """Return the channels with the largest probabilities."""
+        return names_of_largest(self.signatures, self.column_names, n)
+
+    def exposure_intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Return lower and upper ends of intervals for the exposures, given the signatures."""
+        reach = norm.ppf(0.5 + level / 2) * self.exposure_errors
+        return np.maximum(self.exposures - reach, 0.0), self.exposures + reach
+
+    def compared_with(self, reference: Any) -> Signatures:
+        """Return the answer with the nearest signatures of a catalogue, and names after them.
+
+        Parameters
+        ----------
+        reference : path, frame or array
+            Known signatures by channel, such as a file of COSMIC.
+        """
+        matches = compare(self.signatures, self.column_names, reference)
+        return replace(self, matches=matches)
+
+    def match_table(self) -> pandas.DataFrame:
+        """Return for each signature the nearest known one, its cosine and a decomposition."""
+        import pandas
+
+        if not self.matches:
+            raise InvalidInput("there is no catalogue: call compared_with(reference) first")
+        return pandas.DataFrame(
+            {
+                "nearest": [m.name for m in self.matches],
+                "cosine": [m.cosine for m in self.matches],
+                "decomposition": [
+                    " + ".join(f"{share:.0%} {name}" for name, share in m.parts)
+                    for m in self.matches
+                ],
+                "decomposition cosine": [m.parts_cosine for m in self.matches],
+            },
+            index=list(self.component_names),
+        )
+
+    def scores(self) -> dict[str, float]:
+        """Return how well the signatures reconstruct the tumors."""
+        return {
+            "median cosine of a tumor and its reconstruction": float(np.median(self.reconstruction))
+        }
+
+    def matrix_of(self, data: object) -> Floats:
+        """Return counts (tumors, channels) in the order of the answer's channels."""
+        return _in_order(data, self.column_names)
+
+    def read(self, path: Path, options: ReadOptions) -> Any:
+        """Read a table of counts."""
+        return path
+
+    def transform(self, data: object) -> Floats:
+        """Return exposures of new tumors to these signatures."""
+        counts = _checked(_in_order(data, self.column_names))
+        scales = _scales(counts, self.overdispersion)
+        scaled = exposures_of(counts * scales[:, None], self.signatures, self.dispersion)
+        return np.asarray(scaled / scales[:, None])
+
+
+def find_signatures(
+    counts: Any,
+    n_signatures: int | None = None,
+    *,
+    reference: Any = None,
+    evidence: bool = True,
+    random_state: int | np.random.RandomState | None = 0,
+) -> Signatures:
+    """Find mutational signatures, their number, and the exposures of every tumor.
+
+    Parameters
+    ----------
+    counts : array (tumors, channels), frame, AnnData, or path of a csv or tsv file
+        Numbers of mutations. Tables whose rows are named by mutation types (`A[C>A]A`), as
+        SigProfiler writes them, are turned.
+    n_signatures : int, optional
+        Number of signatures; found from the data by default.
+    reference : path, frame or array, optional
+        Known signatures to compare with, such as a file of COSMIC.
+    evidence : bool, default=True
+        Whether to find the signatures again in two halves of the tumors and judge each by the other
+        half (see `provenmf.confirm`); takes about as long as the answer itself.
+    random_state : int, RandomState or None, default=0
+        Seed; another one gives nearly the same signatures.
+
+    Returns
+    -------
+    Signatures
+        With `signatures` (k, channels), `exposures` (tumors, k) and `channels`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import find_signatures
+    >>> rng = np.random.default_rng(0)
+    >>> exposures = 500 * rng.dirichlet([0.2] * 3, 120)
+    >>> counts = rng.poisson(exposures @ rng.dirichlet([0.2] * 40, 3))
+    >>> find_signatures(counts, evidence=False).signatures.shape
+    (3, 40)
+    """
+    table = labelled(counts, "Tumor")
+    values = _checked(table.values)
+    check_number("n_signatures", n_signatures, min(values.shape), "tumors and channels")
+    used = values.sum(axis=1) > 0
+    weighted = weigh(values[used])
+    found, phi = extract(weighted, n_signatures, generator(random_state))
+    order = np.argsort(-(found.exposures / weighted.scales[:, None]).sum(axis=0))
+    signatures = found.signatures[order]
+    exposures = np.zeros((len(values), len(signatures)))
+    exposures[used] = found.exposures[:, order] / weighted.scales[:, None]
+    errors = np.zeros_like(exposures)
+    errors[used] = _errors(exposures[used], signatures, phi / weighted.scales)
+    factorization = _factorization(table, values, exposures, signatures)
+    answer = Signatures(
+        factorization=factorization,
+        notes=tuple(
+            _notes(values, table.channels, n_signatures, len(signatures), weighted.overdispersion)
+        ),
+        channels=np.array(table.channels, dtype=np.str_),
+        tumors=np.array(table.names, dtype=np.str_),
+        exposure_errors=errors,
+        overdispersion=weighted.overdispersion,
+        dispersion=phi,
+        reconstruction=_cosines(values, exposures @ signatures),
+    )
+    if reference is not None:
+        answer = answer.compared_with(reference)
+    return confirm(values, answer) if evidence else answer
+
+
+def _factorization(
+    table: Any, values: Floats, exposures: Floats, signatures: Floats
+) -> Factorization:
+    plain = Factorization(
+        method="poisson",
+        weights=exposures,
+        components=signatures,
+        stop_reason=StopReason.CONVERGED,
+        versions=versions(),
+        column_names=np.array(table.channels, dtype=np.str_),
+        row_names=np.array(table.names, dtype=np.str_),
+    )
+    return replace(plain, certificate=certify(values, plain))
+
+
+def _checked(values: Floats) -> Floats:
+    """Refuse what cannot be counts."""
+    if not np.isfinite(values).all():
+        raise InvalidInput("counts has missing or infinite entries: remove or fill them")
+    if (values < 0).any():
+        raise InvalidInput(f"counts has negative entries, down to {values.min():g}: give counts")
+    if not values.any():
+        raise InvalidInput("counts has no mutation at all")
+    return values
+
+
+def _in_order(data: object, channels: tuple[str, ...]) -> Floats:
+    """Return counts with the channels of the answer, whatever order the data have them in."""
+    table = labelled(data, "Tumor")
+    if set(table.channels) == set(channels):
+        place = {name: j for j, name in enumerate(table.channels)}
+        return table.values[:, [place[name] for name in channels]]
+    if len(table.channels) == len(channels) and table.channels[0] == "channel 1":
+        return table.values  # without names: the same order
+    raise InvalidInput(
+        f"counts has {len(table.channels)} channels, such as {table.channels[0]!r}; the signatures "
+        f"have {len(channels)}, such as {channels[0]!r}: give the same mutation types"
+    )
+
+
+def _scales(counts: Floats, overdispersion: float) -> Floats:
+    totals = np.maximum(counts.sum(axis=1), 1.0)
+    return np.asarray(1.0 / (1.0 + overdispersion * (counts**2).sum(axis=1) / totals))
+
+
+def _errors(exposures: Floats, signatures: Floats, variances: Floats) -> Floats:
+    """Return standard errors from the Fisher information of the signatures that a tumor uses."""
+    errors = np.zeros_like(exposures)
+    for i, row in enumerate(exposures):
+        active = np.flatnonzero(row)
+        means = np.maximum(row @ signatures, 1e-12)
+        information = (signatures[active] / means) @ signatures[active].T
+        inverse = np.linalg.pinv(information, hermitian=True)
+        errors[i, active] = np.sqrt(np.maximum(variances[i] * np.diag(inverse), 0.0))
+    return errors
+
+
+def _cosines(counts: Floats, means: Floats) -> Floats:
+    lengths = np.linalg.norm(counts, axis=1) * np.linalg.norm(means, axis=1)
+    products = np.einsum("ij,ij->i", counts, means)
+    cosines: Floats = np.divide(products, lengths, out=np.zeros(len(counts)), where=lengths > 0)
+    return cosines
+
+
+def _notes(
+    counts: Floats, channels: tuple[str, ...], wanted: int | None, found: int, inverse_size: float
+) -> list[str]:
+    """Say what was chosen, and what is odd about the counts."""
+    notes = []
+    if wanted is None:
+        notes.append(f"number of signatures found from the data: {found}")
+    elif found < wanted:
+        notes.append(f"{found} signatures were found instead of {wanted}")
+    totals = counts.sum(axis=1)
+    if (totals == 0).any():
+        notes.append(f"{int((totals == 0).sum())} tumors have no mutations, and no exposures")
+    unseen = [name for name, total in zip(channels, counts.sum(axis=0)) if total == 0]
+    if unseen:
+        notes.append(f"{len(unseen)} channels never occur, such as {unseen[0]}")
+    if (counts != np.floor(counts)).any():
+        notes.append("counts are not all whole numbers; they are taken as they are")
+    many = totals > HYPERMUTATED * np.median(totals[totals > 0])
+    if many.any():
+        notes.append(
+            f"{int(many.sum())} tumors have more than {HYPERMUTATED:g} times the median number of "
+            "mutations; they count less, so that they do not decide alone"
+        )
+    if inverse_size > 0:
+        notes.append(f"counts vary more than Poisson counts: variance μ + {inverse_size:.2g} μ²")
+    return notes
