@@ -17,7 +17,7 @@ from provenmf.applications.signatures.extraction import exposures_of, extract, w
 from provenmf.budget import generator
 from provenmf.errors import InvalidInput
 from provenmf.methods.certify import certify
-from provenmf.methods.provenance import versions
+from provenmf.methods.traits import versions
 from provenmf.results.answers import Answer, ReadOptions, Words, names_of_largest, shares
 from provenmf.results.factorization import Factorization, StopReason
 from provenmf.results.shapes import Shape
