@@ -81,7 +81,7 @@ def members(
     distances = np.empty((len(points), len(vertices)))
     for j, vertex in enumerate(vertices):
         away = points - vertex
-        distances[:, j] = np.einsum("na,nab,nb->n", away, precisions, away)
+        distances[:, j] = ((precisions @ away[:, :, None])[:, :, 0] * away).sum(axis=1)
     nearest = distances.argmin(axis=1)
     return np.where(distances.min(axis=1) <= largest, nearest, -1)
 
@@ -188,37 +188,6 @@ def memberships_in_plane(
     return found, ~known
 
 
-def number_of_communities(adjacency: sp.csr_array, *, most: int = 50) -> int:
-    """Count the communities that the links show beyond chance, at least one.
-
-    Negative eigenvalues of the Bethe Hessian (r² − 1) I − r A + D, with r² the mean number of
-    further links at the end of a link (Saade, Krzakala & Zdeborová 2014; Le & Levina 2022).
-    """
-    from scipy.sparse.linalg import eigsh
-
-    degrees = np.asarray(adjacency.sum(axis=1), dtype=np.float64).ravel()
-    n, total = len(degrees), degrees.sum()
-    squared = max((degrees**2).sum() / total - 1.0, 1.0) if total > 0 else 1.0
-    typical = squared - 1.0 + total / n
-    # The typical diagonal entry minus the Hessian: tolerances relative to its eigenvalues hold for
-    # those near the border too, where the Hessian has values near zero.
-    shifted = sp.csr_array(sp.diags_array(total / n - degrees) + np.sqrt(squared) * adjacency)
-    if n <= max(300, 3 * most):
-        return _between_one_and(most, np.linalg.eigvalsh(shifted.toarray()) > typical)
-    start = np.random.default_rng(0).standard_normal(n)
-    for wanted in (min(FEW, most), most):
-        values = eigsh(
-            shifted, k=wanted, which="LA", v0=start, return_eigenvectors=False, tol=COUNTED
-        )
-        if values.min() <= typical:
-            break
-    return _between_one_and(most, values > typical)
-
-
-def _between_one_and(most: int, counted: NDArray[np.bool_]) -> int:
-    return max(1, min(int(np.count_nonzero(counted)), most))
-
-
 # Standard errors of memberships, by the delta method.
 #
 # A node's point x = v / p·v mixes the corners C with weights b = x C⁻¹, and its memberships are θ_m
@@ -279,11 +248,11 @@ def _variances(model: NodeModel, memberships: Floats, nodes: NDArray[np.intp]) -
     slope /= sums[:, None, None]
     of_points = slope @ inverse.T  # dθ = of_points dx
     own = point_covariances(model.adjacency, model.vectors, model.eigenvalues, nodes, model.plane)
-    variances = np.einsum("nma,nab,nmb->nm", of_points, own, of_points)
+    variances = ((of_points @ own) * of_points).sum(axis=2)
     for j, covariance in enumerate(model.corner_covariances):
         along = corners[j] * model.eigenvalues / lengths[j]
         stretch = np.eye(len(corners))[j] - memberships
         of_corner = (stretch / sums[:, None])[:, :, None] * along - of_points
         of_corner *= mixture[:, j, None, None]
-        variances += np.einsum("nma,ab,nmb->nm", of_corner, covariance, of_corner)
+        variances += ((of_corner @ covariance) * of_corner).sum(axis=2)
     return np.asarray(np.maximum(variances, 0.0))

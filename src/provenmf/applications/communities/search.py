@@ -10,7 +10,8 @@ a node of low degree lies inside although it is pure. With scaling, the pure nod
 give a plane p·v = 1 through the corners of the cone, and each row is divided by its p·v; rows with
 less than 2 % are too uncertain to be pure nodes. Where the eigenvectors describe most of the nodes,
 each corner is then the mean of all nodes that lie at it within their noise (`corners.py`);
-where they describe a few dense regions only, the pure nodes themselves are the corners.
+where they describe a few dense regions only, the pure nodes themselves are the corners. Links that
+were held out judge between these memberships and those of largest likelihood (`likelihood.py`).
 
 Two methods for networks stand beside the general ones. "spoc" (Panov, Slavnov & Ushakov 2017) is
 SPA on all rows of V, memberships raised to at least the machine epsilon before they are scaled.
@@ -36,7 +37,6 @@ from provenmf.applications.communities.corners import (
     averaged_corners,
     membership_error_bars,
     memberships_in_plane,
-    number_of_communities,
 )
 from provenmf.applications.communities.embedding import (
     Embedding,
@@ -44,6 +44,12 @@ from provenmf.applications.communities.embedding import (
     geo_nmf,
     node_plane,
     node_points,
+)
+from provenmf.applications.communities.likelihood import (
+    SETTINGS,
+    judge,
+    likelihood_memberships,
+    number_of_communities,
 )
 from provenmf.applications.confirm import confirm
 from provenmf.applications.fitting import at_hand, fit_matrix, found_fewer, simplex_weights
@@ -55,6 +61,7 @@ from provenmf.linalg.scaling import rows_to_sum_one
 from provenmf.methods import methods
 from provenmf.methods.traits import versions
 from provenmf.methods.weights import encode
+from provenmf.metrics.matching import best_assignment
 from provenmf.results import Factorization
 from provenmf.results.error_bars import ErrorBars
 from provenmf.results.factorization import with_estimates
@@ -92,14 +99,18 @@ def averaged_members(
     plane: NDArray[np.float64],
     nodes: NDArray[np.intp],
     anchors: NDArray[np.intp],
+    bars: bool,
 ) -> Members:
-    """Return memberships on corners averaged over the nodes at them, with their error bars."""
+    """Return memberships on corners averaged over the nodes at them, with error bars if asked."""
     parts = adjacency, embedding.vectors, embedding.eigenvalues[:-1]
     corners, n_averaged, covariances = averaged_corners(*parts, nodes, anchors, plane)
     found, undetermined = memberships_in_plane(*parts[1:], corners, plane)
+    if not bars:
+        return Members(found, undetermined, n_averaged)
     model = NodeModel(*parts, plane, corners, covariances)
-    bars = membership_error_bars(model, found, undetermined)
-    return Members(found, undetermined, n_averaged, bars)
+    return Members(
+        found, undetermined, n_averaged, membership_error_bars(model, found, undetermined)
+    )
 
 
 def memberships_of(
@@ -138,6 +149,7 @@ def find_communities(
     scale: bool = True,
     vertices: bool | Literal["auto"] = "auto",
     memberships: HowMemberships = "scaled",
+    refine: bool | Literal["auto"] = "auto",
     evidence: bool = True,
     random_state: int | np.random.RandomState | None = None,
     **options: Any,
@@ -147,7 +159,8 @@ def find_communities(
     Parameters
     ----------
     graph : from `read_graph`, an adjacency matrix, or a networkx graph.
-    n_communities : number of communities; None counts them from the spectrum of the graph.
+    n_communities : number of communities; None takes the number that describes the links most
+        briefly, at most 50.
     method : "spa", "merit", "fast_anchor", "fast_gradient", "geo_nmf" or "spoc".
     energy : look for pure nodes among the nodes with this share of the squared row norms.
     scale : whether to divide out the degrees before looking for pure nodes.
@@ -158,6 +171,10 @@ def find_communities(
     memberships : without vertices, "scaled" solves V = M V[pure], sets negative entries to zero
         and scales rows to a sum of one; "floored" sets them to the machine epsilon instead of zero;
         "simplex" takes the nearest point of the simplex spanned by V[pure].
+    refine : whether memberships are those of largest likelihood of the links, with degrees divided
+        out. "auto" hides some of the links and takes the memberships that predict them better: the
+        spectral ones, shares of links, or labels; it keeps the spectral ones where the eigenvectors
+        describe less than half of the nodes, and with other choices than the default ones.
     evidence : whether to find the communities again in two halves of the nodes and judge each by
         the edges of the other half (see `provenmf.confirm`).
     random_state, options : passed to the method's estimator. "geo_nmf" is deterministic and has the
@@ -178,62 +195,168 @@ def find_communities(
     True
     """
     graph = as_graph(at_hand(graph, "find_communities"))
-    check_choices(method, options, vertices, scale, memberships)
+    check_choices(method, options, vertices, scale, memberships, refine)
+    by_default = vertices == "auto" and memberships == "scaled" and scale
     if method == "spoc":
         method, energy, scale, memberships = "spa", 1.0, False, "floored"
     scale = scale and method != "geo_nmf"
     notes = list(graph.notes)
+    adjacency = graph.adjacency
     if n_communities is None:
-        n_communities = number_of_communities(graph.adjacency)
-        notes.append(
-            f"number of communities chosen from the spectrum (Bethe Hessian): {n_communities}; "
-            "give the number if you know it"
-        )
-    embedding = embed(graph.adjacency, n_communities, energy=energy)
-    notes += embedding.notes
-    plane, nodes = node_plane(embedding, scale=scale)
-    if method == "geo_nmf":
-        factorization = _geo_nmf(graph.adjacency, embedding, options.get("spread", 0.75))
-    else:
+        n_communities, note = number_of_communities(adjacency)
+        notes.append(note)
+    search = _Search(n_communities, method, energy, scale, vertices, memberships)
+    given = dict(options)
+    if method != "geo_nmf":
         given = {**simplex_weights(method), "random_state": random_state, **options}
-        points = node_points(embedding, plane, nodes)
-        factorization = fit_matrix(points, n_communities, method, given, argument="n_communities")
-    assert factorization.anchors is not None  # every method here chooses rows
-    pure = nodes[factorization.anchors]
-    notes += found_fewer(factorization, n_communities, "communities")
-    if vertices == "auto" and scale:
-        vertices, note = worth_averaging(embedding)
-        notes += note
-    if vertices is True and len(pure) == n_communities:
-        found = averaged_members(graph.adjacency, embedding, plane, nodes, factorization.anchors)
-    else:
-        found = Members(*memberships_of(embedding.vectors, pure, memberships))
-    if found.error_bars is not None:
-        factorization = with_estimates(factorization, found.error_bars, found.memberships)
-    if found.undetermined.any():
+    found = search.run(adjacency, given)
+    notes += found.notes
+    by_links = found.members
+    # Where eigenvectors describe a few dense regions of a graph with many more communities, links
+    # favor another division than the one that was asked for (known memberships of co-authors).
+    compared = by_default and method != "geo_nmf" and worth_averaging(found.embedding)[0]
+    if (refine is True or (refine and compared)) and n_communities > 1:
+        quiet = {**given, "certify": False, "callback": None}
+        by_links, reasons = _by_links(adjacency, search, quiet, found.members, refine)
+        notes += reasons
+    members, pure = by_links, found.pure
+    if members is not found.members:
+        pure = _representatives(adjacency, members.memberships)
+    factorization = found.factorization
+    if members.error_bars is not None:
+        factorization = with_estimates(factorization, members.error_bars, members.memberships)
+    if members.undetermined.any():
         notes.append(
-            f"the leading eigenvectors do not reach {np.count_nonzero(found.undetermined)} nodes; "
-            "they get the mean memberships"
+            f"{np.count_nonzero(members.undetermined)} nodes are not reached by the links of any "
+            "community; they get the mean memberships"
         )
     answer = Communities(
         factorization=factorization,
         notes=tuple(notes),
         pure_nodes=pure,
         node_names=graph.names,
-        kept_nodes=nodes,
-        eigenvalues=embedding.eigenvalues,
+        kept_nodes=found.nodes,
+        eigenvalues=found.embedding.eigenvalues,
         settings=CommunitySettings(n_communities, energy, scale),
-        edges=_edges(graph.adjacency) if len(graph.names) <= DRAWN_NODES else None,
-        memberships=found.memberships,
-        undetermined=found.undetermined,
-        n_averaged=found.n_averaged,
-        error_bars=found.error_bars,
+        edges=_edges(adjacency) if len(graph.names) <= DRAWN_NODES else None,
+        memberships=members.memberships,
+        undetermined=members.undetermined,
+        n_averaged=members.n_averaged,
+        error_bars=members.error_bars,
     )
     return confirm(graph, answer) if evidence else answer
 
 
+@dataclass(frozen=True, eq=False)
+class _Spectral:
+    """Everything that the spectral search finds."""
+
+    embedding: Embedding
+    nodes: NDArray[np.intp]
+    factorization: Factorization
+    pure: NDArray[np.intp]
+    members: Members
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class _Search:
+    """How communities are sought among the eigenvectors; see `find_communities`."""
+
+    n_communities: int
+    method: str
+    energy: float
+    scale: bool
+    vertices: bool | Literal["auto"]
+    memberships: HowMemberships
+
+    def run(
+        self, adjacency: sp.csr_array, options: Mapping[str, Any], *, bars: bool = True
+    ) -> _Spectral:
+        """Find pure nodes and memberships."""
+        k = self.n_communities
+        embedding = embed(adjacency, k, energy=self.energy)
+        notes = list(embedding.notes)
+        plane, nodes = node_plane(embedding, scale=self.scale)
+        if self.method == "geo_nmf":
+            factorization = _geo_nmf(adjacency, embedding, options.get("spread", 0.75))
+        else:
+            points = node_points(embedding, plane, nodes)
+            factorization = fit_matrix(points, k, self.method, options, argument="n_communities")
+        assert factorization.anchors is not None  # every method here chooses rows
+        pure = nodes[factorization.anchors]
+        notes += found_fewer(factorization, k, "communities")
+        vertices = self.vertices
+        if vertices == "auto" and self.scale:
+            vertices, note = worth_averaging(embedding)
+            notes += note
+        if vertices is True and len(pure) == k:
+            anchors = factorization.anchors
+            found = averaged_members(adjacency, embedding, plane, nodes, anchors, bars)
+        else:
+            found = Members(*memberships_of(embedding.vectors, pure, self.memberships))
+        return _Spectral(embedding, nodes, factorization, pure, found, notes)
+
+
+def _by_links(
+    adjacency: sp.csr_array,
+    search: _Search,
+    options: Mapping[str, Any],
+    spectral: Members,
+    refine: bool | Literal["auto"],
+) -> tuple[Members, list[str]]:
+    """Return the memberships that predict held-out links best, and a note on the choice."""
+    k = search.n_communities
+    if spectral.memberships.shape[1] != k:  # fewer communities were found
+        return spectral, []
+    if adjacency.nnz * k > SETTINGS.most_work and refine == "auto":
+        return spectral, ["the graph is large: memberships were not compared by held-out links"]
+
+    def again(seen: sp.csr_array) -> NDArray[np.float64]:
+        return search.run(seen, options, bars=False).members.memberships
+
+    try:
+        judged = judge(adjacency, k, again)
+    except InvalidInput:  # the links that are left do not support as many communities
+        judged = None
+    chosen = "spectral" if judged is None else judged.chosen
+    if refine is True and chosen == "spectral":
+        chosen = "labels"
+    if chosen == "spectral":
+        return spectral, []
+    both = likelihood_memberships(adjacency, k, spectral.memberships)
+    # Even where nodes have one community, the shares of their links tell how clearly.
+    found = both["shares"] if chosen == "shares" else (both["labels"] + both["shares"]) / 2
+    how = {
+        "labels": "each node is mainly in the community where its links are likeliest",
+        "shares": "memberships are the shares of a node's links",
+    }[chosen]
+    note = f"memberships by the likelihood of the links, not by eigenvectors: {how}"
+    if judged is not None and judged.chosen == chosen:
+        note += (
+            f"; held-out links are likelier by a factor of {np.exp(judged.gain):.3g} (log "
+            f"{judged.gain:.2g} +/- {judged.error:.1g})"
+        )
+    alone = np.asarray(adjacency.sum(axis=1)).ravel() == 0
+    found[alone] = found[~alone].mean(axis=0)
+    order = best_assignment(spectral.memberships.T @ found)[1]  # keep the order of the others
+    return Members(found[:, order], alone), [note]
+
+
+def _representatives(adjacency: sp.csr_array, memberships: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the node with the largest share in each community, of most links among equals."""
+    degrees = np.asarray(adjacency.sum(axis=1)).ravel()
+    order = np.lexsort((degrees[:, None] + 0 * memberships, memberships.round(2)), axis=0)
+    return np.asarray(order[-1], dtype=np.intp)
+
+
 def check_choices(
-    method: str, options: Mapping[str, Any], vertices: object, scale: bool, memberships: str
+    method: str,
+    options: Mapping[str, Any],
+    vertices: object,
+    scale: bool,
+    memberships: str,
+    refine: object,
 ) -> None:
     """Refuse what does not exist or does not go together."""
     if method not in METHODS:
@@ -252,13 +375,11 @@ def check_choices(
             value=method,
             remedy=f"leave out {', '.join(sorted(refused))}",
         )
-    if vertices not in (True, False, "auto"):
-        raise InvalidInput(
-            "is unknown",
-            argument="vertices",
-            value=vertices,
-            remedy='choose True, False or "auto"',
-        )
+    for name, value in (("vertices", vertices), ("refine", refine)):
+        if value not in (True, False, "auto"):
+            raise InvalidInput(
+                "is unknown", argument=name, value=value, remedy='choose True, False or "auto"'
+            )
     if vertices is True and (not scale or method in ("geo_nmf", "spoc")):
         raise InvalidInput(
             "needs the degrees divided out",

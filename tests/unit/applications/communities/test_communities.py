@@ -75,7 +75,7 @@ def test_disconnected_graphs_are_said():
     adjacency[:5, :5] = adjacency[5:9, 5:9] = adjacency[9:, 9:] = 1
     result = find_communities(adjacency, 2, method="spa")
     assert "the graph is not connected: it has 3 separate pieces" in result.notes
-    assert any("do not reach 3 nodes" in note for note in result.notes)
+    assert any("3 nodes are not reached" in note for note in result.notes)
     np.testing.assert_allclose(result.memberships[:5, 0], result.memberships[0, 0], atol=1e-12)
     assert np.flatnonzero(result.undetermined).tolist() == [9, 10, 11]
     np.testing.assert_allclose(result.memberships[9], result.memberships[:9].mean(axis=0))

@@ -1,0 +1,338 @@
+"""Communities by the likelihood of the links, judged by links that were held out.
+
+Nodes i and j have a Poisson number of links with the mean φ_i φ_j (m_i B m_jᵀ): degrees multiply
+it, so that hubs and nodes of low degree count alike (degree-corrected block model, Karrer & Newman
+2011). Two estimates of the memberships m stand beside the spectral ones:
+
+* labels, one community a node: clusters of the regularized spectral embedding (Qin & Rohe 2013),
+  improved by moving nodes to where their links are likeliest. Each community has a density inside
+  and all share one density between (assortative; Zhang & Peixoto 2020);
+* shares: links belong to communities, m_i B m_j = Σ_c m_ic m_jc, by expectation and maximization
+  (Ball, Karrer & Newman 2011), from the labels.
+
+`judge` hides some links, estimates each kind of membership from the others, and compares how well
+they predict the hidden ones. `number_of_communities` takes the number that describes the graph most
+briefly: labels cost as much as they save where communities are chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.linalg import eigsh
+from scipy.special import gammaln
+from sklearn.cluster import KMeans
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.intp]
+TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Choices of the search; none was tuned beyond what the comments say."""
+
+    held_out: float = 0.15  # share of the links, large enough for a standard error
+    links_wanted: int = 3000  # hidden links; several draws where one has fewer
+    most_draws: int = 10
+    pseudo_links: float = 4.0  # on graphs of the mixed model 4 predicts better than 0 or 10
+    least_links: int = 60  # a smaller graph is not judged: its hidden links say nothing
+    most_work: float = 2e7  # links times communities of one iteration; about a second
+    rounds: int = 60  # of moves; most graphs end after ten
+    iterations: int = 200  # of expectation and maximization
+    tol: float = 1e-6
+    sampled_nodes: int = 5000  # whose clusters are found; the others join the nearest
+    most_communities: int = 50
+    no_difference: float = 5.0  # nats by which one community may be briefer than two
+    # Numbers of communities tried first; then all around the best one.
+    grid: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 26, 32, 40, 50)
+
+
+SETTINGS = Settings()
+
+
+def regularized_vectors(adjacency: sp.csr_array, k: int) -> Floats:
+    """Return k leading eigenvectors (n, k) of the adjacency divided by degrees plus their mean."""
+    degrees = np.asarray(adjacency.sum(axis=1), dtype=np.float64).ravel()
+    roots = sp.diags_array(1.0 / np.sqrt(degrees + max(degrees.mean(), TINY)))
+    scaled = sp.csr_array(roots @ adjacency @ roots)
+    n = len(degrees)
+    if n <= max(300, 3 * k):
+        values, vectors = np.linalg.eigh(scaled.toarray())
+    else:
+        values, vectors = eigsh(scaled, k=k, which="LA", v0=np.ones(n), tol=1e-5)
+    return np.asarray(vectors[:, np.argsort(-values, kind="stable")[:k]])
+
+
+def clusters(vectors: Floats, k: int) -> Labels:
+    """Cluster nodes by the directions of their rows in the first k eigenvectors."""
+    rows = vectors[:, :k]
+    rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), TINY)
+    every = -(-len(rows) // SETTINGS.sampled_nodes)
+    model = KMeans(k, n_init=5, random_state=0).fit(rows[::every])
+    return np.asarray(model.predict(rows), dtype=np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """One community for each node, and how likely the links are.
+
+    Attributes
+    ----------
+    labels : array (n,)
+        The community of each node.
+    log_likelihood : float
+        Of the links, with the best densities inside and between the communities.
+    gains : array (n, k)
+        Log-likelihood of each node's links if it were in each community, up to a constant.
+    """
+
+    labels: Labels
+    log_likelihood: float
+    gains: Floats
+
+
+def partition(adjacency: sp.csr_array, labels: Labels, k: int) -> Partition:
+    """Return the likelihood of labels, and what moving each node would gain."""
+    n, degrees = len(labels), np.asarray(adjacency.sum(axis=1), dtype=np.float64).ravel()
+    total = degrees.sum()
+    member = sp.csr_array((np.ones(n), (np.arange(n), labels)), shape=(n, k))
+    links = (adjacency @ member).toarray()
+    volumes = np.bincount(labels, weights=degrees, minlength=k)
+    inside = np.bincount(labels, weights=links[np.arange(n), labels], minlength=k)
+    # One link more inside, spread as the volumes: an empty community has a finite density.
+    dense = (inside + 1.0) / (volumes**2 + total / k)
+    between = (total - inside.sum() + 1.0) / max(total**2 - volumes @ volumes, 1.0)
+    expected = float(volumes**2 @ dense + (total**2 - volumes @ volumes) * between)
+    logs = float(inside @ np.log(dense) + (total - inside.sum()) * np.log(between))
+    others: Floats = np.tile(volumes.astype(np.float64), (n, 1))
+    others[np.arange(n), labels] -= degrees
+    gains = links * np.log(dense / between) - degrees[:, None] * others * (dense - between)
+    return Partition(labels, (logs - expected) / 2, gains)
+
+
+def improved(adjacency: sp.csr_array, labels: Labels, k: int) -> Partition:
+    """Move nodes to their likeliest community as long as the likelihood rises.
+
+    Half of the nodes that want to move do so at once, fewer where that lowers the likelihood:
+    neighbors that change places together would gain nothing.
+    """
+    rng = np.random.default_rng(0)
+    best, failures = partition(adjacency, labels, k), 0
+    for _ in range(SETTINGS.rounds):
+        wanted = best.gains.argmax(axis=1)
+        if np.array_equal(wanted, best.labels) or failures > 8:
+            break
+        moved = rng.random(len(wanted)) < (0.5 if failures < 3 else 0.15)
+        tried = partition(adjacency, np.where(moved, wanted, best.labels), k)
+        if tried.log_likelihood > best.log_likelihood:
+            best, failures = tried, 0
+        else:
+            failures += 1
+    return best
+
+
+def link_shares(adjacency: sp.csr_array, start: Floats) -> Floats:
+    """Return memberships (n, k) of maximum likelihood where links belong to communities.
+
+    θ_ic ← Σ_j A_ij q_ijc / √(Σ_ij A_ij q_ijc) with q_ijc = θ_ic θ_jc / Σ_d θ_id θ_jd, the share of
+    the link that belongs to community c.
+    """
+    links = sp.coo_array(adjacency)
+    k = start.shape[1]
+    theta = np.asarray(adjacency.sum(axis=1)).reshape(-1, 1) * (0.9 * start + 0.1 / k)
+    theta /= np.sqrt(np.maximum(theta.sum(axis=0), TINY))
+    last = -np.inf
+    for number in range(SETTINGS.iterations):
+        means = np.maximum(np.einsum("ek,ek->e", theta[links.row], theta[links.col]), TINY)
+        if number % 10 == 0:
+            level = float(links.data @ np.log(means) - (theta.sum(axis=0) ** 2).sum())
+            if level - last < SETTINGS.tol * abs(level):
+                break
+            last = level
+        ratios = sp.csr_array((links.data / means, (links.row, links.col)), shape=links.shape)
+        owned = theta * (ratios @ theta)
+        theta = owned / np.sqrt(np.maximum(owned.sum(axis=0), TINY))
+    return as_shares(theta)
+
+
+def as_shares(theta: Floats) -> Floats:
+    """Scale rows to a sum of one; rows of zeros become the mean row."""
+    sums = theta.sum(axis=1, keepdims=True)
+    mean = theta.sum(axis=0) / theta.sum()
+    return np.asarray(np.where(sums > 0, theta / np.maximum(sums, TINY), mean))
+
+
+def likelihood_memberships(adjacency: sp.csr_array, k: int, guess: Floats) -> dict[str, Floats]:
+    """Return memberships by labels and by shares of links.
+
+    Labels are the likeliest of those that follow from clusters of the embedding, from shares of
+    links, and from a guess (n, k).
+    """
+    first = clusters(regularized_vectors(adjacency, k), k)
+    linked = link_shares(adjacency, np.eye(k)[first])
+    starts = (first, linked.argmax(axis=1), guess.argmax(axis=1))
+    found = max(
+        (improved(adjacency, labels, k) for labels in starts), key=lambda part: part.log_likelihood
+    )
+    labels = np.eye(k)[found.labels]
+    return {"labels": labels, "shares": link_shares(adjacency, labels)}
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Which memberships predict held-out links best.
+
+    Attributes
+    ----------
+    chosen : str
+        "spectral", "labels" or "shares".
+    gain : float
+        Log-likelihood of a held-out link beyond that by the spectral memberships.
+    error : float
+        Standard error of the gain.
+    """
+
+    chosen: str
+    gain: float
+    error: float
+
+
+def judge(
+    adjacency: sp.csr_array, k: int, spectral: Callable[[sp.csr_array], Floats]
+) -> Judgement | None:
+    """Compare memberships by links that their estimates have not seen.
+
+    Parameters
+    ----------
+    adjacency : (n, n), symmetric.
+    spectral : function that finds memberships (n, k) from an adjacency.
+
+    Returns
+    -------
+    Judgement or None
+        Spectral memberships are kept unless another kind is better by a standard error. None where
+        the graph is too small to judge.
+    """
+    upper = sp.coo_array(sp.triu(adjacency, 1))
+    if upper.nnz < SETTINGS.least_links:
+        return None
+    rng = np.random.default_rng(0)
+    draws = int(np.clip(SETTINGS.links_wanted / (SETTINGS.held_out * upper.nnz), 1, 1e9))
+    scores: dict[str, list[Floats]] = {}
+    for _ in range(min(draws, SETTINGS.most_draws)):
+        hidden = rng.random(upper.nnz) < SETTINGS.held_out
+        seen, unseen = _graph(upper, ~hidden), _graph(upper, hidden)
+        first = spectral(seen)
+        found = {"spectral": first, **likelihood_memberships(seen, k, first)}
+        degrees = np.asarray(seen.sum(axis=1)).reshape(-1, 1)
+        for name in ("spectral", "shares"):
+            found[name] = smoothed(found[name], degrees)
+        for name, rows in found.items():
+            scores.setdefault(name, []).append(predictive_scores(seen, unseen, rows))
+    beside = np.concatenate(scores["spectral"])
+    gains = {name: np.concatenate(score) - beside for name, score in scores.items()}
+    chosen = max(gains, key=lambda name: float(gains[name].mean()))
+    gain = float(gains[chosen].mean())
+    error = float(gains[chosen].std() / np.sqrt(len(gains[chosen])))
+    return Judgement(chosen if gain > error else "spectral", gain, error)
+
+
+def smoothed(memberships: Floats, degrees: Floats) -> Floats:
+    """Mix the mean row into memberships as if each node had a few links more.
+
+    Memberships of a node with few links are uncertain; without this they would predict worse than
+    labels even where nodes do belong to several communities.
+    """
+    more = SETTINGS.pseudo_links
+    return np.asarray((degrees * memberships + more * memberships.mean(axis=0)) / (degrees + more))
+
+
+def _graph(upper: sp.coo_array, these: NDArray[np.bool_]) -> sp.csr_array:
+    half = sp.coo_array((upper.data[these], (upper.row[these], upper.col[these])), upper.shape)
+    return sp.csr_array(half + half.T)
+
+
+def predictive_scores(seen: sp.csr_array, unseen: sp.csr_array, memberships: Floats) -> Floats:
+    """Return the log-likelihood of each unseen link under the memberships, degrees and blocks.
+
+    Degrees φ and densities B are those of largest likelihood for the links that are seen. Of the
+    mean row 2 % is mixed into memberships, so that no link is impossible.
+    """
+    k = memberships.shape[1]
+    rows = 0.98 * memberships + 0.02 * memberships.mean(axis=0)
+    degrees = np.maximum(np.asarray(seen.sum(axis=1), dtype=np.float64).ravel(), 0.5)
+    links = sp.coo_array(seen)
+    phi, blocks = degrees, np.ones((k, k)) + 5.0 * np.eye(k)
+    for _ in range(30):
+        scaled = rows * phi[:, None]
+        totals = scaled.sum(axis=0)
+        means = np.einsum("ek,ek->e", scaled[links.row] @ blocks, scaled[links.col])
+        ratios = sp.csr_array(
+            (links.data / np.maximum(means, TINY), (links.row, links.col)), shape=links.shape
+        )
+        pulled = blocks * (scaled.T @ (ratios @ scaled))
+        blocks = pulled / np.maximum(np.multiply.outer(totals, totals), TINY)
+        phi = degrees / np.maximum(rows @ (blocks @ totals), TINY)
+    scaled = rows * phi[:, None]
+    totals = scaled.sum(axis=0)
+    hidden = sp.coo_array(sp.triu(unseen, 1))
+    means = np.einsum("ek,ek->e", scaled[hidden.row] @ blocks, scaled[hidden.col])
+    # A link is in the hidden part with the same probability everywhere: shares of all means.
+    return np.asarray(np.log(np.maximum(means, TINY) / max(float(totals @ blocks @ totals), TINY)))
+
+
+def number_of_communities(adjacency: sp.csr_array) -> tuple[int, str]:
+    """Return the number of communities that describes the links most briefly, and a note.
+
+    The description holds the labels, a density for each community and one between, and the links
+    given these (Rissanen 1978). Degrees are part of every description, so that they do not count.
+    """
+    n = adjacency.shape[0]
+    most = max(1, min(SETTINGS.most_communities, n // 4))
+    vectors = regularized_vectors(adjacency, most)
+    lengths: dict[int, float] = {}
+
+    def measure(k: int) -> None:
+        if k not in lengths:
+            start = clusters(vectors, k) if k > 1 else np.zeros(n, dtype=np.intp)
+            lengths[k] = description_length(adjacency, improved(adjacency, start, k), k)
+
+    for k in (k for k in SETTINGS.grid if k <= most):
+        measure(k)
+        if k > 2 * _shortest(lengths) + 4:
+            break
+    middle = _shortest(lengths)
+    for k in range(max(1, int(0.8 * middle)), min(most, int(1.25 * middle)) + 1):
+        measure(k)
+    best = _shortest(lengths)
+    if best == 1 and most > 1 and lengths.get(2, np.inf) - lengths[1] < SETTINGS.no_difference:
+        best = 2  # who looks for communities would rather see two
+    note = (
+        f"number of communities chosen by the shortest description of the links: {best}; give the "
+        "number if you know it"
+    )
+    if best == most > 1:
+        note = (
+            f"the description of the links still shortens at {most} communities, the largest "
+            "number tried: there may be more, or communities within communities; give the number "
+            "that you want"
+        )
+    return best, note
+
+
+def _shortest(lengths: Mapping[int, float]) -> int:
+    return min(lengths, key=lambda k: lengths[k])
+
+
+def description_length(adjacency: sp.csr_array, found: Partition, k: int) -> float:
+    """Return the length of the description by k communities, in nats, up to a constant."""
+    n, sizes = len(found.labels), np.bincount(found.labels, minlength=k)
+    which = gammaln(n + 1) - gammaln(sizes + 1).sum()
+    how_large = gammaln(n + k) - gammaln(n + 1) - gammaln(k)
+    densities = 0.5 * (k + 1) * np.log(max(float(adjacency.sum()) / 2, 2.0))
+    return float(which + how_large + densities - found.log_likelihood)

@@ -1,0 +1,129 @@
+"""Communities by the likelihood of the links: labels, shares, held-out links, their number."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics import normalized_mutual_info_score
+
+from provenmf.applications import find_communities
+from provenmf.applications.communities.likelihood import (
+    SETTINGS,
+    improved,
+    judge,
+    link_shares,
+    number_of_communities,
+    partition,
+    predictive_scores,
+)
+from provenmf.datasets.networks import large_mixed_membership_network
+
+
+def labelled(sizes, degree, outside, seed=0, hubs=3):
+    """A graph whose nodes have one community each and very different degrees."""
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    n = len(groups)
+    factors = np.minimum(rng.pareto(1.8, n) + 1, 15.0)
+    factors[rng.choice(n, hubs, replace=False)] *= 5
+    volumes = np.bincount(groups, weights=factors)
+    same = groups[:, None] == groups
+    means = np.multiply.outer(factors, factors) * (
+        np.where(same, (1 - outside) / volumes[groups], 0.0) + outside / factors.sum()
+    )
+    means *= degree * n / means.sum()
+    upper = np.triu(rng.random((n, n)) < 1 - np.exp(-means), 1)
+    return sp.csr_array((upper | upper.T).astype(float)), groups
+
+
+def agreement(found, groups):
+    return normalized_mutual_info_score(groups, found.memberships.argmax(axis=1))
+
+
+def test_labelled_communities_with_hubs_are_found_and_every_node_is_reached():
+    adjacency, groups = labelled([60, 50, 40, 30, 20], 12, 0.25)
+    spectral = find_communities(adjacency, 5, certify=False, refine=False)
+    found = find_communities(adjacency, 5, certify=False)
+    assert agreement(found, groups) > max(0.75, agreement(spectral, groups) + 0.1)
+    linked = np.asarray(adjacency.sum(axis=1)) > 0
+    assert not found.undetermined[linked].any()
+    assert any("held-out links are likelier" in note for note in found.notes)
+    np.testing.assert_allclose(found.memberships.sum(axis=1), 1)
+    assert found.error_bars is None
+    assert (found.memberships[found.pure_nodes].argmax(axis=1) == np.arange(5)).all()
+
+
+def test_mixed_memberships_are_not_made_into_labels():
+    network = large_mixed_membership_network(600, 3, mean_degree=40.0, random_state=0)
+    found = find_communities(network.adjacency, 3, certify=False)
+    assert np.mean(found.memberships.max(axis=1) < 0.9) > 0.2
+
+
+def test_the_likelihood_of_a_partition_by_hand():
+    adjacency, groups = labelled([8, 7], 4, 0.2, seed=1, hubs=1)
+    dense = adjacency.toarray()
+    degrees = dense.sum(axis=1)
+    total, k = degrees.sum(), 2
+    expected = 0.0
+    same = groups[:, None] == groups
+    between = (total - dense[same].sum() + 1) / np.multiply.outer(degrees, degrees)[~same].sum()
+    for i in range(len(dense)):
+        for j in range(len(dense)):
+            mean = between
+            if same[i, j]:
+                own = groups == groups[i]
+                inside = dense[np.ix_(own, own)].sum() + 1
+                mean = inside / (degrees[own].sum() ** 2 + total / k)
+            mean *= degrees[i] * degrees[j]
+            expected += (np.log(mean) if dense[i, j] else 0.0) - mean
+    constant = degrees @ np.log(np.maximum(degrees, 1)) * 2
+    found = partition(adjacency, groups, 2)
+    assert found.log_likelihood == pytest.approx((expected - constant) / 2)
+
+
+def test_moves_never_lower_the_likelihood():
+    adjacency, groups = labelled([40, 30, 20], 8, 0.3)
+    start = np.random.default_rng(0).permutation(groups)
+    found = improved(adjacency, start, 3)
+    assert found.log_likelihood > partition(adjacency, start, 3).log_likelihood
+
+
+def test_shares_of_links_raise_the_likelihood_of_the_poisson_model():
+    adjacency, groups = labelled([40, 30], 8, 0.2)
+    found = link_shares(adjacency, np.eye(2)[groups])
+    assert normalized_mutual_info_score(groups, found.argmax(axis=1)) > 0.5
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+
+
+def test_true_labels_predict_hidden_links_better_than_others():
+    adjacency, groups = labelled([60, 60], 10, 0.2)
+    upper = sp.coo_array(sp.triu(adjacency, 1))
+    hidden = np.random.default_rng(0).random(upper.nnz) < 0.2
+    halves = [
+        sp.csr_array((upper.data[part], (upper.row[part], upper.col[part])), upper.shape)
+        for part in (~hidden, hidden)
+    ]
+    seen, unseen = (sp.csr_array(half + half.T) for half in halves)
+    wrong = np.random.default_rng(1).permutation(groups)
+    right_scores, wrong_scores = (
+        predictive_scores(seen, unseen, np.eye(2)[labels]) for labels in (groups, wrong)
+    )
+    assert right_scores.mean() > wrong_scores.mean() + 0.05
+
+
+def test_a_tiny_graph_is_not_judged():
+    assert (
+        judge(sp.csr_array(np.ones((5, 5)) - np.eye(5)), 2, lambda seen: np.eye(5)[:, :2]) is None
+    )
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_degrees_do_not_add_communities(k):
+    adjacency, _ = labelled([80] * k, 20, 0.15, seed=k, hubs=6)
+    assert number_of_communities(adjacency)[0] == k
+
+
+def test_the_largest_number_tried_is_said():
+    blocks = sp.block_diag([np.ones((5, 5)) - np.eye(5)] * 60, format="csr")
+    number, note = number_of_communities(sp.csr_array(blocks))
+    assert number == SETTINGS.most_communities
+    assert "the largest number tried" in note
