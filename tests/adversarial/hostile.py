@@ -548,7 +548,7 @@ def silent_answers(rng: Rng) -> Tried:
     return 6, f"negative spectra noted; SPOC's relative error at most {worst:.2f}"
 
 
-# number: what is tried, what came out before (issue 12), and how
+# number: what is tried, what came out before, and how
 POINTS: dict[str, tuple[str, str, Callable[[Rng], Tried]]] = {
     "1": ("damaged h5ad, mtx, mat, npz", "segmentation faults", damaged_files),
     "2": ("3 x 3, entries 1e-190 to 1e120", "hang, killed after 30 min", eigenvalues),
