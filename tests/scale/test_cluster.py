@@ -100,7 +100,7 @@ def test_sums_that_come_with_rows_are_added_up_on_the_workers(client, monkeypatc
     blocks = as_blocks(da.from_array(matrix, chunks=(7, 8)))
     shapes = all_that_comes(monkeypatch)
     sums, rows = blocks.sum_and_keep(lambda b: ((b.T @ b, b.sum()), b[:, 0]))
-    assert shapes == [(8, 8)]
+    assert len(shapes) <= adapter.FAN_IN < 29
     np.testing.assert_array_equal(rows.array(), matrix[:, 0])
     np.testing.assert_allclose(sums[0], matrix.T @ matrix)
     np.testing.assert_allclose(sums[1], matrix.sum())
@@ -206,14 +206,14 @@ def test_certificates_of_data_in_single_precision(client, method, monkeypatch):
 
 def all_that_comes(monkeypatch):
     """The shapes of all arrays that the client gets from workers, in a list that grows."""
-    shapes, gathered = [], adapter._gathered
+    shapes, gathered = [], adapter.Cluster.gathered
 
-    def recorded(client, futures):
-        found = gathered(client, futures)
+    def recorded(cluster, futures):
+        found = gathered(cluster, futures)
         shapes.extend(array.shape for array in arrays_in(found))
         return found
 
-    monkeypatch.setattr(adapter, "_gathered", recorded)
+    monkeypatch.setattr(adapter.Cluster, "gathered", recorded)
     return shapes
 
 

@@ -13,12 +13,12 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from operator import getitem
 from pickle import PicklingError
 from typing import Any
 from uuid import uuid4
+from weakref import WeakSet
 
 import numpy as np
 import scipy.sparse as sp
@@ -53,8 +53,8 @@ from provenmf.linalg.storage import (
 # The chunks may take this share of the workers' memory; the rest is for results.
 SHARE = 0.5
 # A pass has at least this many tasks for each thread of the workers, so that they finish together.
-TASKS_PER_THREAD = 4
-# The sums of this many tasks are added up by one; a power of two, see `tree_sum`.
+TASKS_PER_THREAD = 2
+# The sums of this many tasks are added up by one, and so many are transferred; a power of two.
 FAN_IN = 8
 # A function that takes more bytes than this in all tasks together travels as a task of its own.
 BYTES_IN_TASKS = 1 << 20
@@ -76,9 +76,10 @@ class DaskBlocks(Blocks):
         self._chunks: list[Any] = []
         self._run = 1  # chunks of one task
         self.may_differ = True
-        self._client = active_client()
-        self.on_workers = self._client is not None
-        if self._client is None:
+        client = active_client()
+        self.on_workers = client is not None
+        self._cluster = None if client is None else Cluster(client)
+        if self._cluster is None:
             if "distributed" in sys.modules and _futures_in(given):
                 raise ClusterLost(
                     "X is a Dask array with chunks on the workers of a cluster, and there is no "
@@ -87,23 +88,23 @@ class DaskBlocks(Blocks):
             self._chunks = rows.to_delayed().ravel().tolist()
         else:
             with _sending("X, a Dask array,"):
-                self._settle(self._client, given)
+                self._settle(self._cluster, given)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a function on a worker may ask of these blocks: sizes, not rows."""
         names = ("shape", "dtype", "is_sparse", "block_rows")
         return {name: getattr(self, name) for name in names}
 
-    def _settle(self, client: Any, given: Any) -> None:
+    def _settle(self, cluster: Cluster, given: Any) -> None:
         """Persist the chunks on the workers if they fit, so that no pass makes them again."""
-        rows, there = self._array, _futures_in(given)
+        client, rows, there = cluster.client, self._array, _futures_in(given)
         for future in there:
             if future.status == "error":
                 future.result()  # Dask would only say that the chunk was lost
         if not _threads(client):  # a cluster may grow with its work
             with _losses_named():
                 _wait(client, [client.compute(rows.to_delayed()[0, 0])])
-        size, room = _stored_bytes(client, rows), _memory(client)
+        size, room = _stored_bytes(cluster, rows), _memory(client)
         fits = size <= SHARE * room
         if not fits and len(there) < given.npartitions:
             warn_user(
@@ -146,7 +147,7 @@ class DaskBlocks(Blocks):
             delayed(getitem, pure=False)(self._chunks[i], rows[chunk == i] - self._ranges[i][0])
             for i in np.unique(chunk).tolist()
         ]
-        found = self._results(tasks)
+        found = _computed(tasks) if self._cluster is None else self._cluster.results(tasks)
         if not found:
             shape = 0, self.n_columns
             return sp.csr_array(shape, dtype=self.dtype) if self.is_sparse else np.empty(shape)
@@ -162,10 +163,9 @@ class DaskBlocks(Blocks):
     def run(self, result: Result, function: Callable[..., Any], *by_row: ByRow) -> Any:
         """Make one pass over all chunks in parallel."""
         runs = range(0, len(self._chunks), self._run)
-        pack = Held if self._client is None else partial(_packed_for, tasks=len(runs))
-        call = pack(function)
+        call = Held(function) if self._cluster is None else _packed_for(function, len(runs))
         lists = [
-            values.futures if isinstance(values, WorkerRows) else self._slices(values)
+            values.tasks if isinstance(values, WorkerRows) else self._slices(values)
             for values in by_row
         ]
         tasks = []
@@ -173,55 +173,53 @@ class DaskBlocks(Blocks):
             chunks = self._chunks[first : first + self._run]
             parts = (some[number] for some in lists)
             tasks.append(delayed(_run, pure=False)(call, result, len(chunks), *chunks, *parts))
-        found = self._found(result, tasks)
+        found = self._local(result, tasks) if self._cluster is None else self._far(result, tasks)
         if self.progress is not None:
             self.progress(self.n_rows, self.n_rows)
         return found
 
-    def _found(self, result: Result, tasks: list[Delayed]) -> Any:
-        """Return the result of a pass from its tasks."""
+    def _local(self, result: Result, tasks: list[Delayed]) -> Any:
+        """Compute the result of a pass in this process."""
         if result == "sum":
-            return self._results([_added(tasks)])[0]
-        if result == "both":
-            first = [delayed(getitem, pure=False)(task, 0) for task in tasks]
-            tasks = [_added(first), *(delayed(getitem, pure=False)(task, 1) for task in tasks)]
-        if self._client is None or result == "each":
-            whole, lists = None, self._results(tasks)
-            if result == "both":
-                whole, *lists = lists
-            parts = chain.from_iterable(lists)
-            if result == "each":
-                return parts
-            rows: Rows = LocalRows(self.n_rows, parts, self.room_for_parts)
-            return (whole, rows) if result == "both" else rows
-        futures = _sent(self._client, tasks)
-        if result == "rows":
-            return self._rows(futures)
-        return _gathered(self._client, futures[:1])[0], self._rows(futures[1:])
+            return tree_sum(_computed(_added(tasks)))
+        found = _computed(tasks)
+        lists = [kept for _, kept in found] if result == "both" else found
+        if result == "each":
+            return chain.from_iterable(lists)
+        rows = LocalRows(self.n_rows, chain.from_iterable(lists), self.room_for_parts)
+        return (tree_sum(first for first, _ in found), rows) if result == "both" else rows
+
+    def _far(self, result: Result, tasks: list[Delayed]) -> Any:
+        """Compute the result of a pass on the cluster."""
+        if result != "both":
+            return self._rows(tasks).result(result)
+        rows = self._rows([delayed(getitem, pure=False)(task, 1) for task in tasks])
+        rows.cluster.pending.add(rows)
+        first = [delayed(getitem, pure=False)(task, 0) for task in tasks]
+        return tree_sum(rows.cluster.results(_added(first))), rows
 
     def place(self, values: NDArray[Any]) -> Rows:
         """Store an array beside the chunks."""
-        if self._client is None:
+        if self._cluster is None:
             return super().place(values)
-        tasks = [delayed(_value, pure=False)(some) for some in self._slices(values)]
-        placed = self._rows(_sent(self._client, tasks))
+        placed = self._rows([delayed(_value, pure=False)(some) for some in self._slices(values)])
+        placed.cluster.pending.add(placed)
         placed.whole = values
         return placed
 
     def _slices(self, values: ByRow) -> list[Held]:
         """Return the parts of an array for each task."""
-        pack = Held if self._client is None else Packed
+        pack = Held if self._cluster is None else Packed
         parts = [part_of(values, i, a, b) for i, (a, b) in enumerate(self._ranges)]
         return [pack(parts[i : i + self._run]) for i in range(0, len(parts), self._run)]
 
-    def _rows(self, futures: list[Any]) -> WorkerRows:
-        return WorkerRows(self._client, futures, self._ranges, self._run)
+    def _rows(self, tasks: list[Any]) -> WorkerRows:
+        assert self._cluster is not None
+        return WorkerRows(self._cluster, tasks, self._ranges, self._run)
 
-    def _results(self, tasks: Sequence[Delayed]) -> list[Any]:  # type: ignore[override]
-        """Return what the tasks return."""
-        if self._client is not None:
-            return _gathered(self._client, _sent(self._client, tasks))
-        return list(compute(*tasks, scheduler=_local_scheduler()))
+
+def _computed(tasks: Sequence[Delayed]) -> list[Any]:
+    return list(compute(*tasks, scheduler=_local_scheduler()))
 
 
 class WorkerRows(Rows):
@@ -229,8 +227,8 @@ class WorkerRows(Rows):
 
     Parameters
     ----------
-    client : of the cluster.
-    futures : lists of parts, one list for each task of a pass.
+    cluster : where they are.
+    tasks : that return lists of parts; futures once they are sent, with the next pass.
     ranges : rows of each chunk.
     run : chunks of a task.
 
@@ -240,9 +238,9 @@ class WorkerRows(Rows):
     """
 
     def __init__(
-        self, client: Any, futures: list[Any], ranges: list[tuple[int, int]], run: int
+        self, cluster: Cluster, tasks: list[Any], ranges: list[tuple[int, int]], run: int
     ) -> None:
-        self._client, self.futures, self._ranges, self._run = client, futures, ranges, run
+        self.cluster, self.tasks, self._ranges, self._run = cluster, tasks, ranges, run
         self.n_rows = ranges[-1][1]
         self.whole: NDArray[Any] | None = None
 
@@ -256,47 +254,52 @@ class WorkerRows(Rows):
 
     def __getitem__(self, number: int) -> Part:
         group, place = divmod(number, self._run)
-        [part] = _gathered(self._client, [self._client.submit(getitem, self.futures[group], place)])
-        found: Part = part
+        found: Part = self.cluster.results([delayed(getitem)(self.tasks[group], place)])[0]
         return found
 
     def run(self, result: Result, function: Callable[..., Any], *others: Rows) -> Any:
         """Call the function on the workers."""
-        call = _packed_for(function, len(self.futures))
-        lists = zip(self.futures, *map(_futures_of, others), strict=True)
+        call = _packed_for(function, len(self.tasks))
+        lists = zip(self.tasks, *map(_tasks_of, others), strict=True)
         tasks = [delayed(_run, pure=False)(call, result, 0, *parts) for parts in lists]
+        return WorkerRows(self.cluster, tasks, self._ranges, self._run).result(result)
+
+    def result(self, result: Result) -> Any:
+        """Return what a pass is to return from its tasks: these rows, or what is gathered."""
         if result == "sum":
-            return _gathered(self._client, _sent(self._client, [_added(tasks)]))[0]
-        futures = _sent(self._client, tasks)
+            return tree_sum(self.cluster.results(_added(self.tasks)))
         if result == "each":
-            return chain.from_iterable(_gathered(self._client, futures))
-        return WorkerRows(self._client, futures, self._ranges, self._run)
+            return chain.from_iterable(self.cluster.results(self.tasks))
+        self.cluster.pending.add(self)
+        return self
 
     def array(self, function: Callable[[Any], NDArray[Any]] | None = None) -> NDArray[Any]:
         """Transfer the parts, one list after the other."""
         if function is not None:
             return self.map(function).array()
         if self.whole is None:
-            lists = (_gathered(self._client, [future])[0] for future in self.futures)
-            self.whole = joined(self.n_rows, (part for some in lists for part in some))
+            self.cluster.send()
+            lists = (self.cluster.gathered([future])[0] for future in self.tasks)
+            self.whole = joined(self.n_rows, chain.from_iterable(lists))
         return self.whole
 
     def as_dask(self, columns: int, dtype: np.dtype[Any]) -> Any:
         """Return the rows as a Dask array in the chunks of the matrix."""
         from dask import array
 
+        self.cluster.send()
         pieces = []
         for number, (start, stop) in enumerate(self._ranges):
             group, place = divmod(number, self._run)
-            part = delayed(getitem)(self.futures[group], place)
+            part = delayed(getitem)(self.tasks[group], place)
             pieces.append(array.from_delayed(part, (stop - start, columns), dtype))
         return array.concatenate(pieces)
 
 
-def _futures_of(rows: Rows) -> list[Any]:
+def _tasks_of(rows: Rows) -> list[Any]:
     if not isinstance(rows, WorkerRows):
         raise TypeError("rows on the workers and rows of this process do not go together")
-    return rows.futures
+    return rows.tasks
 
 
 # Tasks
@@ -372,12 +375,12 @@ def _value(held: Held) -> Any:
     return held.value()
 
 
-def _added(tasks: list[Delayed]) -> Delayed:
-    """Return the task that adds up what the tasks return, in a tree of tasks."""
-    while len(tasks) > 1:
+def _added(tasks: list[Delayed]) -> list[Delayed]:
+    """Return a few tasks with the same tree sum: the rest is added up where it is."""
+    while len(tasks) > FAN_IN:
         groups = (tasks[i : i + FAN_IN] for i in range(0, len(tasks), FAN_IN))
         tasks = [delayed(_sum, pure=False)(*some) for some in groups]
-    return tasks[0]
+    return tasks
 
 
 def _sum(*values: Any) -> Any:
@@ -523,26 +526,39 @@ def _local_scheduler() -> Any:
     return threaded.get if given in (None, multiprocessing.get) else given
 
 
-def _sent(client: Any, tasks: Sequence[Delayed]) -> list[Any]:
-    """Return futures of the tasks, which go to the scheduler in one message."""
-    if client.status in ("closing", "closed"):
-        raise ClusterLost(
-            "the Dask client is closed, and with it what was on the workers, such as weights: "
-            "read them before it is closed, or fit again"
-        )
-    with _losses_named():
-        futures: list[Any] = client.compute(list(tasks))
-    return futures
+class Cluster:
+    """A client of Dask, and rows that are computed with the next message to its scheduler."""
 
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.pending: WeakSet[WorkerRows] = WeakSet()
 
-def _gathered(client: Any, futures: Sequence[Any]) -> list[Any]:
-    """Return results, or an error that says what was lost."""
-    if client.status in ("closing", "closed"):
-        _sent(client, ())
-    with _losses_named():
-        _wait(client, futures)
-        found: list[Any] = client.gather(list(futures))
-    return found
+    def send(self, tasks: Sequence[Delayed] = ()) -> list[Any]:
+        """Return futures of the tasks; they go to the scheduler with all pending rows."""
+        if self.client.status in ("closing", "closed"):
+            raise ClusterLost(
+                "the Dask client is closed, and with it what was on the workers, such as weights: "
+                "read them before it is closed, or fit again"
+            )
+        rows = list(self.pending)
+        self.pending.clear()
+        with _losses_named():
+            futures: list[Any] = self.client.compute([*tasks, *(t for r in rows for t in r.tasks)])
+        left = iter(futures[len(tasks) :])
+        for each in rows:
+            each.tasks = list(islice(left, len(each.tasks)))
+        return futures[: len(tasks)]
+
+    def gathered(self, futures: Sequence[Any]) -> list[Any]:
+        """Return results, or an error that says what was lost."""
+        with _losses_named():
+            _wait(self.client, futures)
+            found: list[Any] = self.client.gather(list(futures))
+        return found
+
+    def results(self, tasks: Sequence[Delayed]) -> list[Any]:
+        """Return what the tasks return."""
+        return self.gathered(self.send(tasks))
 
 
 def _wait(client: Any, futures: Sequence[Any]) -> None:
@@ -638,12 +654,12 @@ def _futures_in(array: Any) -> list[Any]:
         return list(_distributed().futures_of(array))
 
 
-def _stored_bytes(client: Any, rows: Any) -> float:
+def _stored_bytes(cluster: Cluster, rows: Any) -> float:
     """Return the size of the chunks; sparse ones are computed once to know it."""
     if not sp.issparse(rows._meta):
         return float(rows.nbytes)
     sizes = [delayed(_bytes_of, pure=False)(chunk) for chunk in rows.to_delayed().ravel()]
-    return float(sum(_gathered(client, _sent(client, sizes))))
+    return float(sum(cluster.results(sizes)))
 
 
 def _bytes_of(block: Any) -> int:

@@ -101,6 +101,10 @@ class Keeper:
         self.identity = dict(identity)
         self._runs = 0
         self._seed: int | None = None
+        # A run was cut short: what follows builds on its unfinished result and is not saved.
+        self.cut_short = False
+        # A run that has ended went on beyond its file: later files build on its old result.
+        self.went_on = False
         self._open()
 
     def _open(self) -> None:
@@ -150,7 +154,7 @@ class Keeper:
         self._runs += 1
         path = self.folder / f"{self._runs:02}-{name.lower() or 'run'}.npz"
         belongs = {"fit": self.identity, "seed": self._seed, "run": path.name}
-        return RunFile(path, self._seconds, belongs)
+        return RunFile(self, path, self._seconds, belongs)
 
 
 class RunFile:
@@ -158,20 +162,26 @@ class RunFile:
 
     Parameters
     ----------
+    keeper : of the fit.
     path, seconds : where and how often to write.
     belongs : what a file must say to be of this run.
     """
 
-    def __init__(self, path: Path, seconds: float, belongs: Mapping[str, Any]) -> None:
+    def __init__(
+        self, keeper: Keeper, path: Path, seconds: float, belongs: Mapping[str, Any]
+    ) -> None:
+        self._keeper = keeper
         self._path, self._seconds, self._belongs = path, seconds, dict(belongs)
+        self._resumed = False
         self._next = time.monotonic() + seconds
         self._failed = False
 
     def load(self) -> dict[str, Any] | None:
         """What was written last, by this or an earlier process."""
-        if not self._path.exists():
+        if self._keeper.went_on or not self._path.exists():
             return None
         content = load_snapshot(self._path)
+        self._resumed = True
         if content.pop("belongs", None) != self._belongs:
             raise UnreadableFile(
                 f"{self._path} belongs to another fit: delete it, or give another folder"
@@ -184,7 +194,9 @@ class RunFile:
         return time.monotonic() >= self._next
 
     def save(self, content: Mapping[str, Any]) -> None:
-        """Replace the file; where that fails, as on a full disk, keep the old one and go on."""
+        """Replace the file; if that fails, as on a full disk, keep the old one and continue."""
+        if self._keeper.cut_short:
+            return
         began = time.monotonic()
         try:
             save_snapshot(self._path, {"belongs": self._belongs, **content})
@@ -194,6 +206,11 @@ class RunFile:
             self._failed = True
         took = time.monotonic() - began
         self._next = began + took + (max(self._seconds, SHARE * took) if self._seconds else 0.0)
+
+    def ended(self, *, cut_short: bool, iterated: bool) -> None:
+        """Note how the run ended, for the files of the runs that use its result."""
+        self._keeper.cut_short |= cut_short
+        self._keeper.went_on |= self._resumed and iterated
 
 
 _present: ContextVar[Keeper | None] = ContextVar("provenmf_checkpoint", default=None)

@@ -1,4 +1,4 @@
-"""One place that owns looping, timing, progress and stopping of every iterative solver."""
+"""One place that owns looping, timing, progress, interruption and stopping of every solver."""
 
 from __future__ import annotations
 
@@ -16,75 +16,10 @@ from provenmf.errors import InvalidInput
 from provenmf.methods.checkpoint import present_keeper
 from provenmf.results import StopReason, Trace
 
-# What Ctrl-C does to a fit: raise at once, as everywhere in Python, or keep the best so far.
-
-OnInterrupt = Literal["raise", "return"]
-
-
-class Interruption:
-    """Whether the user has pressed Ctrl-C since a fit began."""
-
-    def __init__(self) -> None:
-        self.requested = False
-        self.may_wait = True
-
-    def handle(self, number: int, frame: FrameType | None) -> None:
-        """Note the first Ctrl-C; raise the second, or the first where nothing would be lost."""
-        if self.requested or not self.may_wait:
-            raise KeyboardInterrupt
-        self.requested = True
-
-    @contextmanager
-    def dispensable(self) -> Iterator[None]:
-        """A part of the fit that Ctrl-C skips: the answer is complete without it."""
-        self.may_wait = False
-        try:
-            yield
-        except KeyboardInterrupt:
-            self.requested = True
-        finally:
-            self.may_wait = True
-
-
-_present: ContextVar[Interruption | None] = ContextVar("interruption", default=None)
-
-
-def interrupted() -> bool:
-    """Whether the fit under way should end with what it has."""
-    present = _present.get()
-    return present is not None and present.requested
-
-
-@contextmanager
-def interruption(on_interrupt: OnInterrupt) -> Iterator[Interruption | None]:
-    """Take over Ctrl-C for a fit if it is to "return" what it has, where that is possible.
-
-    Only the main thread can, and only while nobody else decides what Ctrl-C means. A fit within a
-    fit shares the outer one's.
-    """
-    present = _present.get()
-    possible = (
-        present is None
-        and on_interrupt == "return"
-        and threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    )
-    if not possible:
-        yield present
-        return
-    present = Interruption()
-    token = _present.set(present)
-    previous = signal.signal(signal.SIGINT, present.handle)
-    try:
-        yield present
-    finally:
-        signal.signal(signal.SIGINT, previous)
-        _present.reset(token)
-
-
 logger = logging.getLogger("provenmf")
 
 Callback = Callable[[dict[str, float]], object]
+OnInterrupt = Literal["raise", "return"]
 
 # Reasons after which the same fit, called again, goes on.
 _UNFINISHED = (StopReason.MAX_ITER, StopReason.INTERRUPTED, StopReason.CALLBACK)
@@ -94,19 +29,19 @@ class Run:
     """Iterate, record and stop.
 
     ``for iteration in run`` counts 0, 1, … until `stop` is called, `max_iter` is reached, the
-    callback returns True, or the user interrupts where that is to "return" the best so far: then
-    the iteration under way finishes.
+    callback returns True, or the user interrupts and on_interrupt="return" asks for the best result
+    so far: then the iteration under way finishes.
 
-    A solver that can go on from the middle passes its state to `keeps` and, where `saved` is not
-    None, takes it from there before the loop; everything else about checkpoints happens here.
+    A solver that can resume passes its state to `keeps` and, if `saved` is not None, restores it
+    from there before the loop; everything else about checkpoints happens here.
 
     Parameters
     ----------
-    max_iter : how many iterations at the most.
+    max_iter : largest number of iterations.
     callback : called with each row of the trace; returning True ends the run.
     verbose : 0 is silent; 1 logs every iteration to the logger "provenmf", and shows it on standard
         error if the program has not set up logging.
-    name : of the solver, for the log.
+    name : of the solver, for the log and the checkpoint.
     on_interrupt : "raise" raises KeyboardInterrupt on Ctrl-C; "return" ends the loop, and a second
         Ctrl-C raises. An estimator decides this for its whole fit, runs included.
     """
@@ -125,7 +60,7 @@ class Run:
         self._callback = callback
         self._verbose = verbose
         if verbose:
-            _let_the_log_be_seen()
+            _show_log()
         self._name = name
         self._rows: list[dict[str, float]] = []
         self._started = time.perf_counter()
@@ -139,7 +74,7 @@ class Run:
             self._resume(self._file.load())
 
     def _resume(self, stored: dict[str, Any] | None) -> None:
-        """Stand where the last checkpoint was written."""
+        """Continue where the last checkpoint was written."""
         if stored is None:
             return
         self.saved, self._done, self._rows = stored["state"], stored["done"], stored["rows"]
@@ -156,26 +91,30 @@ class Run:
 
     @property
     def done(self) -> int:
-        """How many iterations are done, those before a checkpoint included."""
+        """Number of iterations that are done, those before a checkpoint included."""
         return self._done
 
     def keeps(self, state: Callable[[], Mapping[str, Any]]) -> None:
-        """Say before the loop what a checkpoint between two iterations is to hold."""
+        """Declare before the loop what a checkpoint between two iterations holds."""
         self._state = state
 
     def __iter__(self) -> Iterator[int]:
-        self.saved = None  # the solver has taken it over: do not hold its arrays twice
+        self.saved = None  # the solver has restored it: do not hold its arrays twice
+        resumed_at = self._done
         with interruption(self._on_interrupt):
             while not self.stop_reason and self._done < self.max_iter:
                 yield self._done
                 self._done += 1
                 if interrupted() and not self.stop_reason:
                     self.stop(StopReason.INTERRUPTED)
-                self._keep()
+                self._save_if_due()
             if not self.stop_reason:
                 self.stop(StopReason.MAX_ITER)
+        if self._file is not None:
+            cut_short = self.stop_reason in (StopReason.INTERRUPTED, StopReason.CALLBACK)
+            self._file.ended(cut_short=cut_short, iterated=self._done > resumed_at)
 
-    def _keep(self) -> None:
+    def _save_if_due(self) -> None:
         """Write the checkpoint if it is time, and at the end."""
         if self._file is None or self._state is None:
             return
@@ -190,7 +129,7 @@ class Run:
             )
 
     def record(self, **row: float) -> None:
-        """Add one row to the trace; `seconds` since the start comes with it."""
+        """Add one row to the trace, with the `seconds` since the start."""
         full = {"seconds": time.perf_counter() - self._started}
         full |= {name: float(value) for name, value in row.items()}
         self._rows.append(full)
@@ -210,9 +149,70 @@ class Run:
         return Trace.from_rows(self._rows)
 
 
-def _let_the_log_be_seen() -> None:
-    """Python drops messages of this level by default; who asked for them shall see them."""
+def _show_log() -> None:
+    """Show messages of the level INFO, which Python drops by default."""
     if not logger.hasHandlers():
         logger.addHandler(logging.StreamHandler())
     if not logger.isEnabledFor(logging.INFO) and logger.level == logging.NOTSET:
         logger.setLevel(logging.INFO)
+
+
+class Interruption:
+    """Remember whether the user has pressed Ctrl-C since a fit began."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self.may_wait = True
+
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        """Note the first Ctrl-C; raise the second, or the first where nothing would be lost."""
+        if self.requested or not self.may_wait:
+            raise KeyboardInterrupt
+        self.requested = True
+
+    @contextmanager
+    def dispensable(self) -> Iterator[None]:
+        """Let Ctrl-C skip a part of the fit without which the answer is complete."""
+        self.may_wait = False
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.requested = True
+        finally:
+            self.may_wait = True
+
+
+_present: ContextVar[Interruption | None] = ContextVar("interruption", default=None)
+
+
+def interrupted() -> bool:
+    """Tell whether the fit under way should end with the best result so far."""
+    present = _present.get()
+    return present is not None and present.requested
+
+
+@contextmanager
+def interruption(on_interrupt: OnInterrupt) -> Iterator[Interruption | None]:
+    """Handle Ctrl-C during a fit that is to "return" its best result.
+
+    Only the main thread can, and only if nobody else handles Ctrl-C. A fit within a fit shares the
+    handler of the outer one.
+    """
+    present = _present.get()
+    possible = (
+        present is None
+        and on_interrupt == "return"
+        and threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if not possible:
+        yield present
+        return
+    present = Interruption()
+    token = _present.set(present)
+    previous = signal.signal(signal.SIGINT, present.handle)
+    try:
+        yield present
+    finally:
+        signal.signal(signal.SIGINT, previous)
+        _present.reset(token)
