@@ -38,7 +38,7 @@ ROUNDING = 1e-11  # more than rounding can change in the few operations on measu
 
 
 def certify(fit: Fit) -> Certificate:
-    """Margins, Theorem 3 for the optimum, and the memory theorems 1, 2 and 4."""
+    """Certify margins, Theorem 3 for the optimum, and the memory theorems 1, 2 and 4."""
     refused = other_components(fit)
     if refused is not None:
         return refused
@@ -111,7 +111,7 @@ class Quantities:
 
 
 def quantities(points: Explanation) -> Quantities:
-    """What the theorems speak of; an only anchor has no others to stand apart from: kappa is 0."""
+    """Measure what the theorems speak of; for a single anchor kappa is 0."""
     largest = np.array(points.weights.array(lambda weights: weights.max(axis=1)))
     largest[points.anchors] = 0.0
     lengths = np.linalg.norm(points.components, axis=1)
@@ -133,7 +133,7 @@ def quantities(points: Explanation) -> Quantities:
 def theorem_3_sides(
     e: Quantities, penalty: Penalty, *, gap: float = 0.0, measured_noise: bool = False
 ) -> tuple[float, float] | None:
-    """Eq. (20): what the maxima of anchors exceed, and what those of other rows do not.
+    """Return Eq. (20): what the maxima of anchors exceed, and those of other rows do not.
 
     The paper bounds f(C*) by 2 rho (1 - K/N) ||V||^2 + lam K and the noise in row k by 2 delta.
     With `measured_noise` both are what they are for this explanation, in which anchors have no
@@ -153,7 +153,7 @@ def theorem_3_sides(
 
 
 def check_theorem_3(e: Quantities, penalty: Penalty, *, measured_noise: bool = False) -> Check:
-    """Whether the anchors' maxima exceed those of all other rows in every optimal C."""
+    """Check that the anchors' maxima exceed those of all other rows in every optimal C."""
     name = "maxima separate, noise measured" if measured_noise else "maxima separate at the optimum"
     sides = theorem_3_sides(e, penalty, measured_noise=measured_noise)
     if sides is None:
@@ -171,13 +171,13 @@ def check_theorem_3(e: Quantities, penalty: Penalty, *, measured_noise: bool = F
 
 
 def distance_to_the_optimum() -> Check:
-    """What would make Theorem 3 a statement about the run itself."""
+    """Return the unknown check that would make Theorem 3 a statement about the run itself."""
     note = "the mixing matrix is not kept; the run's own figure is factorization.state.duality_gap"
     return Check("objective near its optimum", "Nguyen22, Eq. (18)", "unknown", note=note)
 
 
 def check_theorem_1(e: Quantities, points: Explanation) -> Check:
-    """Noiseless rows, independent anchors, none repeated: then every step picks an anchor."""
+    """Check for no noise and independent anchors, none repeated: every step picks an anchor."""
     share = points.largest_share
     status: Status = e.independent
     if share is None or share > EXACT or e.d >= 1 - EXACT:

@@ -64,7 +64,7 @@ def price_in_place(
 def move_in_place(
     index: Ints, value: Floats, count: Ints, vertex: NDArray[np.int32], alpha: float
 ) -> None:
-    """C <- (1 - alpha) C + alpha e_vertex in every row; there must be room for one more pair."""
+    """Move every row: C <- (1 - alpha) C + alpha e_vertex; each needs room for one more pair."""
     for row in range(count.size):
         place = count[row]
         for p in range(count[row]):

@@ -323,7 +323,7 @@ class Mixture:
 
     @cached_property
     def pairs(self) -> Rows:
-        """The pairs of C beside the blocks; none before they are set, which alone takes a pass."""
+        """The pairs of C beside the blocks; none before they are set."""
         return self.blocks.keep(_no_pairs, range(self.n_rows))
 
     @property
@@ -392,7 +392,7 @@ class Mixture:
         return Standing(0.5 * squared + penalties.total(), np.nan if nothing else gap, bids)
 
     def move(self, alpha: float) -> None:
-        """C <- (1 - alpha) C + alpha e_vertex (Algorithm 1, line 18), after `standing`."""
+        """Move all rows: C <- (1 - alpha) C + alpha e_vertex (Algorithm 1, line 18)."""
         assert self._vertices is not None
         self.pairs = self.pairs.map(partial(_moved, alpha), self._vertices)
 

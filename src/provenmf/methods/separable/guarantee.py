@@ -33,7 +33,7 @@ EXACT = 1e-7
 
 
 def certify_spa(fit: Fit, *, scale_rows: bool = False) -> Certificate:
-    """GV14's condition ε < σ_k min(1/(2√(k−1)), 1/4) / (1 + 80 ‖C‖²/σ_k²) on the explanation."""
+    """Check GV14's condition ε < σ_k min(1/(2√(k−1)), 1/4) / (1 + 80 ‖C‖²/σ_k²)."""
     refused = other_components(fit)
     if refused is not None:
         return refused
@@ -52,7 +52,7 @@ def certify_spa(fit: Fit, *, scale_rows: bool = False) -> Certificate:
 
 
 def certify_fast_anchor(fit: Fit, *, scale_rows: bool = False) -> Certificate:
-    """Arora13's condition 20 k ε < γ³ on the explanation, rows scaled into the unit ball."""
+    """Check Arora13's condition 20 k ε < γ³, rows scaled into the unit ball."""
     refused = other_components(fit)
     if refused is not None:
         return refused
@@ -76,7 +76,7 @@ def certify_fast_anchor(fit: Fit, *, scale_rows: bool = False) -> Certificate:
 
 
 def certify_cone(fit: Fit) -> Certificate:
-    """Whether the cone of the anchors contains all rows: then XRAY's theorem applies.
+    """Check that the cone of the anchors contains all rows: then XRAY's theorem applies.
 
     Margins are those of the rows divided by their sums, which turns the cone into a hull.
     """
@@ -100,7 +100,7 @@ def certify_cone(fit: Fit) -> Certificate:
 def certificate(
     points: Explanation, *checks: Check, margins: Explanation | None = None, **measures: float
 ) -> Certificate:
-    """The checks, what the margins prove, and the measures of separability."""
+    """Join the checks, what the margins prove, and the measures of separability."""
     of_margins = margin_statements(points if margins is None else margins)
     return Certificate(
         points.fit.method,
@@ -117,7 +117,7 @@ def certificate(
 
 
 def spa_noise_allowed(components: NDArray[np.float64]) -> float:
-    """GV14, Theorem 3: noise per row below which SPA finds these components, rounded down."""
+    """Return the noise per row below which SPA finds the components (GV14, Thm 3), rounded down."""
     sigma = smallest_singular_value(components) - singular_value_rounding(components)
     if sigma <= 0:
         return 0.0
@@ -129,7 +129,7 @@ def spa_noise_allowed(components: NDArray[np.float64]) -> float:
 
 
 def robustness(components: NDArray[np.float64]) -> float:
-    """Arora13's γ: least distance of a component to the affine hull of all others, rounded down.
+    """Return Arora13's γ: least distance of a component to the others' affine hull, rounded down.
 
     The error of a distance to a span grows with the condition number of what spans it.
     """
@@ -152,19 +152,19 @@ def robustness(components: NDArray[np.float64]) -> float:
 
 
 def smallest_singular_value(components: NDArray[np.float64]) -> float:
-    """σ_k of k components; zero if there are more of them than columns."""
+    """Return σ_k of k components; zero if there are more of them than columns."""
     if components.shape[0] > components.shape[1]:
         return 0.0
     return float(np.linalg.svd(components, compute_uv=False)[-1])
 
 
 def singular_value_rounding(components: NDArray[np.float64]) -> float:
-    """How far a computed singular value may be from the true one."""
+    """Bound the rounding error of a computed singular value."""
     return 2 * product_rounding(max(components.shape)) * float(np.linalg.norm(components))
 
 
 def independent_components(components: NDArray[np.float64]) -> Check:
-    """GV14's assumption on the components; their lengths do not matter for it."""
+    """Check GV14's assumption on the components; their lengths do not matter for it."""
     k, d = components.shape
     units = unit_rows(components)
     smallest, needed = smallest_singular_value(units), singular_value_rounding(units)

@@ -24,7 +24,7 @@ EXACT = 1e-14  # squared distances below this fraction of the first are rounding
 
 
 def grow_hull(blocks: Blocks, n_corners: int) -> Rows:
-    """Numbers of the corners, in the order found; fewer if all rows lie in the hull of those.
+    """Return the corners in the order found; fewer if all rows lie in the hull of those.
 
     A hull that grows comes closer to every row, so that old distances are upper bounds: a row is
     measured again only if its old distance exceeds the largest one known for the present hull.
@@ -57,14 +57,14 @@ class NearRows:
         self._fetch(np.argsort(-bounds, kind="stable")[:FETCHED])
 
     def _fetch(self, rows: Rows) -> None:
-        """Bring more rows here, once; what is too much in all is forgotten before."""
+        """Fetch more rows; if there would be too many, the earlier ones are dropped."""
         if sum(len(numbers) for numbers, _ in self._groups) + len(rows) > 2 * LAST_BATCH:
             self._groups = []
         rows = np.sort(rows)
         self._groups.append((rows, self._blocks.take(rows)))
 
     def row(self, number: int) -> NDArray[np.floating]:
-        """One row, dense."""
+        """Return one row, dense."""
         for numbers, rows in self._groups:
             place = int(np.searchsorted(numbers, number))
             if place < len(numbers) and numbers[place] == number:
@@ -72,7 +72,7 @@ class NearRows:
         return dense_rows(self._blocks, [number])
 
     def farthest_from(self, corners: NDArray[np.floating]) -> tuple[int, float]:
-        """The row farthest from the hull of the corners, and its squared distance.
+        """Return the row farthest from the hull of the corners, and its squared distance.
 
         If rows elsewhere may be farther than those at hand, they are fetched, or, if they are many,
         measured where they are in one pass.
@@ -93,7 +93,7 @@ class NearRows:
     def _farther(
         self, best: tuple[int, float], group: tuple[Rows, Block], corners: NDArray[np.floating]
     ) -> tuple[int, float]:
-        """The farthest row so far and its squared distance, rows of the group included.
+        """Return the farthest row so far, rows of the group included, and its squared distance.
 
         Those with the largest bounds come first, a few at a time, while they may be farther.
         """
@@ -114,7 +114,7 @@ class NearRows:
 def measured_beyond(
     largest: float, bounds: NDArray[np.float64], blocks: Blocks, corners: NDArray[np.floating]
 ) -> NDArray[np.float64]:
-    """The bounds, with squared distances in place of those above `largest`, in one pass."""
+    """Replace bounds above `largest` by squared distances, in one pass."""
 
     def measure(block: Block, bound: NDArray[np.float64]) -> NDArray[np.float64]:
         found, beyond = bound.copy(), np.flatnonzero(bound > largest)
@@ -126,7 +126,7 @@ def measured_beyond(
 
 
 def squared_distances(blocks: Blocks, corners: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Squared distance of each row to the hull of the corners, in one pass."""
+    """Return the squared distance of each row to the hull of the corners, in one pass."""
 
     def measure(block: Block) -> NDArray[np.float64]:
         return distances.squared_distances(block, corners)

@@ -80,7 +80,7 @@ class Explanation:
             self.distances[self.factors == 0] = 0.0
 
     def _nearest(self) -> tuple[Floats, Rows]:
-        """Distances and weights: those that the fit knows, if its components are these rows.
+        """Return distances and weights: those of the fit, if its components are these rows.
 
         A component may have taken over the size of its weights there.
         """
@@ -90,7 +90,7 @@ class Explanation:
         return self.fit.nearest_to(self.components, self.model, scale_rows=self.scaled)
 
     def _slack(self) -> Floats:
-        """Rounding errors of the measured distances, and how far weights are off the simplex."""
+        """Bound rounding errors of the distances, and how far weights are off the simplex."""
         k, d = self.components.shape
         corners = np.linalg.norm(self.components, axis=1)
         reach = self.lengths + self.weights.array(lambda weights: weights @ corners)
@@ -130,17 +130,17 @@ class Explanation:
 
     @property
     def unit(self) -> float:
-        """By what a length is multiplied before it is reported."""
+        """Factor by which a length is multiplied before it is reported."""
         return 1.0 if self.scaled else self.fit.unit
 
     @property
     def of_rows(self) -> str:
-        """Which rows a note speaks of, if not the rows as they are."""
+        """Words of a note if it speaks of rows divided by their sums."""
         return "; all rows divided by their sums" if self.scaled else ""
 
 
 def other_components(fit: Fit) -> Certificate | None:
-    """The certificate of components that are not the rows of the data that the anchors name."""
+    """Return a certificate that fails if components are not the rows that the anchors name."""
     anchors = fit.factorization.anchors
     n = fit.given.n_rows
     note = ""
@@ -162,19 +162,19 @@ def other_components(fit: Fit) -> Certificate | None:
 
 
 def vertices_asked_for(fit: Fit) -> bool:
-    """Whether the components were to be means of rows around the anchors."""
+    """Return whether the components were to be means of rows around the anchors."""
     return bool(fit.factorization.parameters.get("vertices"))
 
 
 def moved_components(fit: Fit) -> NDArray[np.bool_]:
-    """Which components (k,) are not the rows that the anchors name."""
+    """Find the components (k,) that are not the rows which the anchors name."""
     assert fit.factorization.anchors is not None  # asked for valid anchors only
     rows = as_dense(fit.given.take(fit.factorization.anchors))
     return np.asarray((rows != fit.factorization.components).any(axis=1))
 
 
 def vertices_are_no_rows(fit: Fit) -> tuple[Check, ...]:
-    """What must be said first where theorems speak of anchors and the components are others."""
+    """Return the failed check for components that are means of rows around the anchors."""
     if not vertices_asked_for(fit) or not moved_components(fit).any():
         return ()
     note = (
@@ -216,7 +216,7 @@ class Margins:
 
     @property
     def measured(self) -> bool:
-        """Whether every anchor has a row outside its radius."""
+        """True if every anchor has a row outside its radius."""
         return bool(np.isfinite(self.lower).all())
 
 
@@ -288,7 +288,7 @@ def near_rows(
     *,
     radius: float,
 ) -> tuple[Rows, int, float]:
-    """Which rows (n, k) lie within the radius of which anchor, or are not looked at.
+    """Find the rows (n, k) within the radius of each anchor, or excluded.
 
     They stay where the rows are, as the first array of each part. Then, how many lie there beside
     the anchors themselves, and how far the farthest is. The expanded square of a distance only
@@ -327,7 +327,7 @@ def near_rows(
 
 
 def margin_statements(points: Explanation) -> Certificate:
-    """What the distance of each anchor to the other rows proves: check, bound and measures."""
+    """Return what the margins prove: check, bound and measures."""
     why_not = obstacle(points)
     margins = None if why_not else margins_of(points)
     if margins is not None and not margins.measured:
@@ -370,7 +370,7 @@ def beyond_own_noise(points: Explanation) -> int:
 
 
 def unavoidable_noise(points: Explanation) -> float:
-    """Every explanation of this rank has at least this noise in some row.
+    """Return the noise that every explanation of this rank has in some row, at least.
 
     If rows divided by their sums s have noise up to δ, the rows themselves have up to δ s each, and
     δ ‖s‖ is no less than the error of any product of this rank.
@@ -431,7 +431,7 @@ def check_margins(points: Explanation, margins: Margins, surviving: int | None =
 
 
 def obstacle(points: Explanation) -> str:
-    """Why margins are not measured; empty if they are."""
+    """Return why margins are not measured; empty if they are."""
     columns = points.fit.blocks.n_columns
     if columns > MARGIN_COLUMNS:
         return f"there are {columns} columns, more than {MARGIN_COLUMNS}: project the data first"

@@ -85,7 +85,7 @@ class NoisyRows:
     def members(
         self, points: Floats, point_errors: Floats, widths: tuple[float, float]
     ) -> NDArray[np.bool_]:
-        """Which rows (n, k) lie at which of the points."""
+        """Find the rows (n, k) that lie at each of the points."""
         matrix, offset = barycentric(points, with_origin=self.with_origin)
         lengths = np.linalg.norm(matrix, axis=0)
 
@@ -100,7 +100,7 @@ class NoisyRows:
         return self.blocks.map_rows(of_block, self.factors, self.errors)
 
     def means(self, members: NDArray[np.bool_], precisions: Floats) -> tuple[Floats, Floats]:
-        """Weighted means (k, d) of the members, zero where there are none, and total precisions."""
+        """Return weighted means (k, d) of the members, zero for none, and total precisions."""
         shares = members * precisions[:, None]
         totals = shares.sum(axis=0)
         scaled = shares * self.factors[:, None]
@@ -120,7 +120,7 @@ def average_vertices(
     outer: float = WIDE,
     max_rounds: int = 10,
 ) -> Vertices:
-    """Vertices behind anchors.
+    """Average the rows that lie at the vertices behind anchors.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def average_vertices(
 def lean_of_members(
     vertices: Vertices, errors: Floats, *, inner: float = 1.0, outer: float = WIDE
 ) -> Floats:
-    """How far (k, d) unequal widths move the mean of members that are all pure.
+    """Return how far (k, d) unequal widths move the mean of members that are all pure.
 
     Normal noise cut at −inner and outer standard errors has a mean of its own, along the direction
     in which the barycentric coordinate grows, and the next round cuts around that mean. Mixed
@@ -197,7 +197,7 @@ def lean_of_members(
 
 
 def barycentric(points: Floats, *, with_origin: bool = False) -> tuple[Floats, Floats]:
-    """(matrix, offset) with b = x @ matrix + offset for the vertices in the rows of points.
+    """Return (matrix, offset) with b = x @ matrix + offset for the vertices in `points`.
 
     With the origin as one more vertex its own coordinate, 1 − Σ b, is left out.
     """
@@ -208,7 +208,7 @@ def barycentric(points: Floats, *, with_origin: bool = False) -> tuple[Floats, F
 
 
 def _least_width(points: Floats, with_origin: bool) -> float:
-    """Smallest singular value of the simplex seen from its centre, or from the origin."""
+    """Return the smallest singular value of the simplex seen from its center or the origin."""
     if with_origin:
         return float(np.linalg.svd(points, compute_uv=False)[-1])
     return float(np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[len(points) - 2])
@@ -225,7 +225,7 @@ def _checked_errors(errors: ArrayLike, n_rows: int) -> Floats:
 
 
 def span_errors(blocks: Blocks, points: Floats, factors: Floats, with_origin: bool) -> Floats:
-    """Standard errors (n,) of the rows times their factors, from their distances to a span.
+    """Estimate standard errors (n,) of the scaled rows from their distances to a span.
 
     The span of the points is affine, or linear with the origin as a vertex. The noise of a row is
     the same for all rows; where rows are divided by their sums, it may also grow with the sum or

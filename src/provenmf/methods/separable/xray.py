@@ -245,7 +245,7 @@ def xray(
 
 
 def _begin(block: Block, rows: range, *known: Floats) -> Part:
-    """What is kept of a block, before the first anchor or as it was known."""
+    """Return the state of a block, before the first anchor or from a checkpoint."""
     lengths, sums = squared_row_norms(block), row_sums(block)
     return _judged(block, rows, lengths, sums, *(known or (np.empty((len(rows), 0)), lengths)))
 
@@ -258,13 +258,13 @@ def _judged(
     weights: NDArray[np.floating],
     residual: Floats,
 ) -> Part:
-    """Squared length, sum, weights and squared residual of each row, and the exterior rows."""
+    """Return squared length, sum, weights and squared residual of each row, and the leaders."""
     found = leaders(block, rows, residual, 10 * ROUNDING * lengths, weights)
     return lengths, sums, weights, residual, *found
 
 
 def _projecting(components: Floats, anchors: list[int]) -> Callable[[Block, Part, range], Part]:
-    """Nonnegative least squares on the anchors, and the squared length of what they leave.
+    """Return the pass that solves nonnegative least squares on the anchors.
 
     The weights before the last anchor was added guide.
     """
@@ -286,7 +286,7 @@ def _projecting(components: Floats, anchors: list[int]) -> Callable[[Block, Part
 def _candidates(
     blocks: Blocks, scores_of: Callable[..., Floats], given: ByRow, anchors: list[int]
 ) -> Iterator[Leaders]:
-    """Rows of every block that may be the next anchor; those before are none."""
+    """Yield rows of every block that may be the next anchor; earlier anchors are excluded."""
 
     def best_of(block: Block, of_block: Any, rows: range) -> Leaders:
         scores = scores_of(block, of_block)
@@ -297,14 +297,14 @@ def _candidates(
 
 
 def _along(ray: Floats) -> Callable[[Block, Part], Floats]:
-    """Scores of rows along the residual of an exterior row."""
+    """Return scores of rows along the residual of an exterior row."""
     return lambda block, part: _per_sum(block @ ray, part[1])
 
 
 def _greedily(
     blocks: Blocks, state: Rows, components: Floats
 ) -> tuple[Callable[[Block, Floats], Floats], Floats]:
-    """Scores of rows by what they explain of all residuals, and how to look them up."""
+    """Return scores of rows by what they explain of all residuals, and how to look them up."""
     lengths, weights = (state.array(itemgetter(place)) for place in (0, 2))
     energy = _positive_energy(blocks, weights, _products(blocks, components))
     return (lambda _, scores: scores.copy()), energy / np.where(lengths > 0, lengths, np.inf)
@@ -318,7 +318,7 @@ def _exterior_row(
     variant: Variant,
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
-    """A row outside the cone of the anchors, chosen by the variant's rule, and its weights."""
+    """Choose a row outside the cone of the anchors by the variant's rule; and its weights."""
     d = blocks.n_columns
     if variant == "max":
         return farthest.values[:d], farthest.values[d:]
@@ -333,17 +333,17 @@ def _exterior_row(
 
 
 def _per_sum(products: Floats, sums: Floats) -> Floats:
-    """r·x_j / p·x_j; a row without mass is no ray and never wins."""
+    """Return r·x_j / p·x_j; a row without mass is no ray and never wins."""
     return np.asarray(np.divide(products, sums, out=np.full(len(sums), -np.inf), where=sums > 0))
 
 
 def _products(blocks: Blocks, components: Floats) -> Floats:
-    """Inner products of every row with every component."""
+    """Return inner products of every row with every component."""
     return blocks.map_rows(lambda block: np.asarray(block @ components.T, dtype=np.float64))
 
 
 def _positive_energy(blocks: Blocks, left: Floats, right: Floats) -> Floats:
-    """Σ_i max(x_i·x_j − left_i·right_j, 0)² for each row j; no n × n matrix is kept."""
+    """Return Σ_i max(x_i·x_j − left_i·right_j, 0)² for each row j, without an n × n matrix."""
     out = np.empty(blocks.n_rows)
     for start in range(0, blocks.n_rows, PAIR_ROWS):
         chosen = np.arange(start, min(start + PAIR_ROWS, blocks.n_rows))
