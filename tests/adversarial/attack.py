@@ -1,15 +1,17 @@
 """An attack on every statement of every certificate.
 
-    python tests/adversarial/attack.py [--fits 10000] [--seed 0] [--minutes 30]
+    python tests/adversarial/attack.py [--fits 2000] [--seed 0] [--minutes 30] [--large]
 
 Small hostile data (hard_data.py) are factorized by every method; then the record is
 forged, or certified against other data. Each statement of each certificate is compared with an
 independent computation (statements.py): exact fractions where a bound or a condition is
-proved, linear programs for each unknown where parts are called unique. Prints what was checked
-and all that is false or crashed. A statement that nobody registered there stops the attack.
+proved, linear programs for each unknown where parts are called unique. Every sentence of the
+verdict is judged (sentences.py), and random rivals try to beat each bound (rivals.py). Prints what
+was checked and all that is false or crashed. A statement without a checker stops it.
 """
 
 import argparse
+import re
 import sys
 import time
 import traceback
@@ -18,7 +20,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import hard_data
+import large
 import numpy as np
+import rivals
+import sentences
 from rich.console import Console
 from rich.table import Table
 from statements import BOUNDS, CHECKS, MEASURES, Case, is_consistent
@@ -27,6 +32,7 @@ from provenmf.certificate import ambiguity as moves
 from provenmf.errors import ProvenmfError
 from provenmf.methods import CATALOGUE, estimator_class
 from provenmf.methods.certify import certify, estimator_of
+from provenmf.results.verdict import statements as statements_of
 
 OPTIONS = ({}, {"constraint": "simplex"}, {"scale_rows": True})
 FORGERIES_A_FIT = 3
@@ -69,8 +75,19 @@ def registered(kind, table, name):
     return table[name]
 
 
+def judge_sentences(case, tally, where):
+    """Compare every sentence of the verdict."""
+    for text in statements_of(case.certificate):
+        for part in sentences.split(text):
+            try:
+                verdict = sentences.judge(case, part)
+            except KeyError:
+                raise NotRegistered(f"no checker in sentences.py for {part!r}") from None
+            tally.note("sentence", re.sub(r"[0-9][0-9.e+-]*", "#", part)[:60], verdict, where)
+
+
 def judge(case, tally, where):
-    """Compare every statement of one certificate."""
+    """Compare every statement of one certificate, and every sentence of its verdict."""
     certificate = case.certificate
     tally.certificates += 1
     for check in certificate.checks:
@@ -85,6 +102,9 @@ def judge(case, tally, where):
     ):
         for name, value in values.items():
             tally.note(kind, name, registered(kind, table, name)(case, value), where)
+    judge_sentences(case, tally, where)
+    for name, verdict in rivals.attack(case, np.random.default_rng(tally.certificates)):
+        tally.note("rival", name, verdict, where)
 
 
 def one_fit(seed, tally):
@@ -195,12 +215,15 @@ def shown(tally, seconds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--fits", type=int, default=10_000)
+    parser.add_argument("--fits", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--large", action="store_true", help="data of up to a million rows too")
     chosen = parser.parse_args()
     start = time.monotonic()
     tally = attack(chosen.fits, first=chosen.seed, minutes=chosen.minutes)
+    for where, name, verdict in large.cases() if chosen.large else ():
+        tally.note("large", name, verdict, where)
     shown(tally, time.monotonic() - start)
     sys.exit(bool(tally.false or tally.crashes))
 

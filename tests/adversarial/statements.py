@@ -805,6 +805,8 @@ def stationary(case, check):
     if case.penalised:
         return None if "penalties" in check.note or check.status == "unknown" else False
     (of_weights, slack), (of_components, other) = residuals(case)
+    if "were given" in check.note:
+        return None if check.status == "unknown" else of_weights <= check.value + slack
     found, slack = max(of_weights, of_components), slack + other
     if check.status == "holds":
         return found <= check.threshold * (1 + 1e-6) + slack

@@ -4,8 +4,10 @@ import ast
 from pathlib import Path
 
 import attack
+import large
 import numpy as np
 import pytest
+import sentences
 import statements
 
 import provenmf
@@ -20,7 +22,7 @@ def test_nothing_false_on_hostile_data_and_forged_records(first):
     tally = attack.attack(22, first=first)
     assert not tally.false
     assert not tally.crashes
-    assert tally.checked > 300
+    assert tally.checked > 3000
 
 
 def written_names():
@@ -60,6 +62,32 @@ def test_every_statement_is_registered():
 def test_an_unknown_statement_stops_the_attack():
     with pytest.raises(attack.NotRegistered, match="statements.py"):
         attack.registered("bound", statements.BOUNDS, "something new")
+    with pytest.raises(KeyError):
+        sentences.judge(None, "The parts are beautiful.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The relative error is 0.1.",
+        "No factorization of this rank is below 0.9, so a better fit could lower it by at most 2.",
+        "The part is unique: no other nonnegative part has the same product.",
+        "The parts are unique nearby: small changes of them cannot give the same product.",
+        "Some weights are negative, so this is not a nonnegative factorization.",
+        "The weights are not unique: some components are combinations of others.",
+        "Nothing is proved about the parts themselves on this data.",
+    ],
+)
+def test_false_sentences_are_found(text):
+    rows = np.random.default_rng(0).random((9, 4))
+    fitted = provenmf.SPA(2, certify="full").fit(rows)
+    case = attack.case_of(rows, fitted.factorization_, fitted.certificate_, rows)
+    assert sentences.judge(case, text) is False
+
+
+def test_long_sums_are_right():
+    found = list(large.cases(quick=True))
+    assert len(found) > 80 and all(verdict for _, _, verdict in found)
 
 
 def test_a_false_statement_is_found():

@@ -144,7 +144,13 @@ def _check_nearby(found: Uniqueness) -> Check:
         return Check(name, theorem, "fails", note=note, in_words=words)
     if found.everywhere:
         return Check(name, theorem, "holds", note="there are none at all")
-    return Check(name, theorem, "unknown", note=found.reason or "not settled")
+    share = _kept_share(found.change)
+    words = (
+        f"Any other parts with the same product agree with these in at least {share} % of their "
+    )
+    words = f"{words}mass each." if share else ""
+    note = found.reason or "not settled"
+    return Check(name, theorem, "unknown", note=note, in_words=words)
 
 
 def _nearly(most: str) -> str:
@@ -155,11 +161,16 @@ def _nearly(most: str) -> str:
 
 
 def _kept(change: Array | None) -> str:
-    """Return the share of the parts that no other factorization replaces; empty if it is small."""
+    share = _kept_share(change)
+    words = f" Each of the others agrees with one of these parts in at least {share} % of its mass."
+    return words if share else ""
+
+
+def _kept_share(change: Array | None) -> str:
+    """Return the percentage of the parts that no other one replaces; empty if it is small."""
     if change is None or change.max() > WORTH_SAYING:
         return ""
-    kept = rounded_down(100 * (1 - float(change.max())) * (1 - 1e-12), 2)
-    return f" Each of the others agrees with one of these parts in at least {kept} % of its mass."
+    return rounded_down(100 * (1 - float(change.max())) * (1 - 1e-12), 2)
 
 
 def _everything(seconds: float) -> bool:

@@ -21,7 +21,8 @@ WIDTH = 80
 DEEP = " " * 10
 NOTHING_PROVED = "Nothing is proved about the parts themselves on this data."
 FROM_FILE = "This certificate was read from a file and not recomputed from the data."
-# Theorems of checks whose sentences do not speak of the parts.
+# Bounds that speak of the parts, and theorems of checks whose sentences do not.
+ABOUT_PARTS = {"unique_components", "largest_component_change", "other_fit_mixing"}
 OF_NO_PARTS = {"projections", "fingerprint", "definition", "Eckart-Young"}
 
 
@@ -41,7 +42,8 @@ def statements(certificate: Certificate) -> list[str]:
     """Return what is known of the factorized matrix: fit, then theory, each a sentence or a few."""
     sentences = fit_sentences(certificate)
     sentences += [check.in_words for check in certificate.checks if check.in_words]
-    if not any(check.in_words and check.theorem not in OF_NO_PARTS for check in certificate.checks):
+    said = any(check.in_words and check.theorem not in OF_NO_PARTS for check in certificate.checks)
+    if not said and not ABOUT_PARTS & certificate.bounds.keys():
         sentences.append(NOTHING_PROVED)
     return list(dict.fromkeys(sentences))
 

@@ -53,18 +53,27 @@ def certify(fit: Fit, penalties: Penalties = NO_PENALTY) -> Certificate:
         note = "not known for penalised fits of data of extreme size"
         return Certificate(fit.method, (Check(NAME, THEOREM, "unknown", note=note),))
     n, d = fit.blocks.shape
-    of_components = components_residual(fit, penalties.on_components(n)) / fit.norm
+    known, penalty = known_components(fit), penalties.on_components(n)
+    of_components = components_residual(fit, penalty) / fit.norm
+    of_free = components_residual(fit, penalty, known) / fit.norm if known else of_components
     of_weights = weights_residual(fit)
     if penalised:
         penalty = penalties.on_weights(d)
         gram, cross = penalty.with_gram(fit.components_gram), fit.cross.map(penalty.with_cross)
         of_weights = projected_residual(fit.weight_rows, gram, cross)
-    return verdict(fit, of_components, of_weights / fit.norm, penalised=penalised)
+    return verdict(fit, of_components, of_free, of_weights / fit.norm, penalised=penalised)
 
 
-def verdict(fit: Fit, of_components: float, of_weights: float, *, penalised: bool) -> Certificate:
-    """Return the check and its measures, from both residuals over ||X||_F."""
-    residual = max(of_components, of_weights)
+def verdict(
+    fit: Fit, of_components: float, of_free: float, of_weights: float, *, penalised: bool
+) -> Certificate:
+    """Return the check and its measures, from residuals over ||X||_F.
+
+    The measure is about all components, whatever the record says of those that were given; the
+    check is about the free ones and says so.
+    """
+    residual = max(of_free, of_weights)
+    known = known_components(fit)
     check = Check(
         NAME,
         THEOREM,
@@ -72,15 +81,19 @@ def verdict(fit: Fit, of_components: float, of_weights: float, *, penalised: boo
         value=residual,
         threshold=STATIONARY,
         note="a stationary point need not be the best factorization"
-        + ("; of the objective with the penalties that the result names" if penalised else ""),
+        + ("; of the objective with the penalties that the result names" if penalised else "")
+        + (f"; the result says that {known} components were given and free of it" if known else ""),
     )
     measures = {"components_optimality_residual": of_components}
     return Certificate(fit.method, checks=(check,), measures=measures)
 
 
-def components_residual(fit: Fit, penalty: Penalty = NOT_ON_IT) -> float:
-    """Measure how far the components are from optimal for these weights, in units of X."""
-    known, factor = known_components(fit), fit.components.T
+def components_residual(fit: Fit, penalty: Penalty = NOT_ON_IT, known: int = 0) -> float:
+    """Measure how far the components are from optimal for these weights, in units of X.
+
+    The first `known` of them are not moved.
+    """
+    factor = fit.components.T
     if known == fit.n_components:
         return 0.0
     gram, cross = fit.weights_gram, fit.weights_data.T
@@ -182,16 +195,19 @@ def first_order(fit: ObservedFit, penalties: Penalties) -> Certificate:
     of_weights = _moved(
         fit.weights, fit.components, -(fit.left @ fit.components.T), penalties.on_weights(d)
     )
-    known = known_components(fit)
-    of_components = _moved(
-        fit.components.T[:, known:],
-        fit.weights.T[known:],
-        -(fit.left.T @ fit.weights[:, known:]),
-        penalties.on_components(n),
-    )
+
+    def of_components(known: int) -> float:
+        return _moved(
+            fit.components.T[:, known:],
+            fit.weights.T[known:],
+            -(fit.left.T @ fit.weights[:, known:]),
+            penalties.on_components(n),
+        )
+
     return verdict(
         fit,
-        of_components / fit.norm,
+        of_components(0) / fit.norm,
+        of_components(known_components(fit)) / fit.norm,
         of_weights / fit.norm,
         penalised=penalties != Penalties(),
     )

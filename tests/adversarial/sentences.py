@@ -1,0 +1,299 @@
+"""Judge every sentence of a verdict: a pattern and a checker for each that a certificate can say.
+
+Numbers in the words are compared with the exact computations of `statements`, so that a rounding in
+the wrong direction, a wrong unit or a word too strong is found.
+"""
+
+import re
+from fractions import Fraction
+
+import exact
+import numpy as np
+import statements
+from statements import Case, least_stretch
+
+NUMBER = r"([0-9][0-9.e+-]*[0-9]|[0-9])"
+SENTENCES = {}
+
+
+def sentence(pattern):
+    """Register a checker for sentences of this pattern; N stands for a number."""
+
+    def register(checker):
+        SENTENCES[re.compile(pattern.replace("{N}", NUMBER) + r"$")] = checker
+        return checker
+
+    return register
+
+
+def judge(case: Case, text: str):
+    """True, False, or None where nothing is claimed; KeyError for a sentence nobody knows."""
+    for pattern, checker in SENTENCES.items():
+        found = pattern.match(text)
+        if found:
+            return checker(case, *found.groups())
+    raise KeyError(text)
+
+
+def split(text):
+    """The sentences of a statement; a full stop inside a number ends none."""
+    return re.split(r"(?<=[a-z%)\d]\.) (?=[A-Z0-9])", text)
+
+
+def in_words(case, value):
+    """Whether a number in words is the relative error, to its four digits."""
+    low, high = (float(v) for v in case.relative_error)
+    step = 5.1e-4 * max(abs(float(value)), 1e-300)
+    return low - step - 1e-7 <= float(value) <= high + step + 1e-7
+
+
+@sentence(r"The relative error is {N}\.")
+@sentence(r"The relative error is {N}; nothing rules out an exact fit of this rank\.")
+def error(case, value):
+    return in_words(case, value)
+
+
+@sentence(r"The relative error is {N}: all zeros would be nearer to the data than this product\.")
+def worse_than_zero(case, value):
+    return in_words(case, value) and case.relative_error[1] > 1 - Fraction(1, 10**12)
+
+
+@sentence(
+    r"No factorization of this rank is below {N}, so a better fit could lower it by at most {N}\."
+)
+def floor(case, lower, gain):
+    return Fraction(lower) <= case.best_error and Fraction(gain) >= (
+        case.relative_error[0] - case.best_error
+    )
+
+
+@sentence(r"Some weights are negative, so this is not a nonnegative factorization\.")
+def negative(case):
+    return bool((case.weights < 0).any())
+
+
+@sentence(
+    r"These data are not, digit for digit, those that the result names as its own; all that is "
+    r"said here is about these\."
+)
+def other_data(case):
+    check = next(c for c in case.certificate.checks if c.theorem == "fingerprint")
+    return statements.same_data(case, check)
+
+
+@sentence(r"{N} ?% of the entries are missing, and how large the error is there is not known\.")
+def missing(case, share):
+    return abs(float(share) / 100 - np.isnan(case.rows).mean()) <= 1e-4
+
+
+@sentence(r"Nothing is proved about the parts themselves on this data\.")
+def nothing(case):
+    """Wrong beside a bound that is about the parts, and for a single part with its weight."""
+    about = ("unique", "surviving", "anchor_noise", "group_noise", "change", "mixing")
+    proved = [n for n in case.certificate.bounds if any(word in n for word in about)]
+    return not proved
+
+
+# Uniqueness ---------------------------------------------------------------------------------------
+
+
+@sentence(r"The part is unique: no other nonnegative part has the same product\.")
+def one_part(case):
+    return len(case.components) == 1
+
+
+@sentence(r"The parts are unique: no other (\d+) nonnegative parts have the same product\.")
+def unique(case, k):
+    return int(k) == len(case.components) and case.rigid and no_other(case, Fraction(0))
+
+
+@sentence(
+    r"(\d+) of the (\d+) parts (?:is|are) in every nonnegative factorization of the same "
+    r"product\."
+)
+def partly(case, count, k):
+    """Each of the most different factorizations contains so many of the parts."""
+    parts = [statements.shares(part) for part in exact.exact(case.components)]
+    for transition in statements.other_transitions(case):
+        moved = [
+            statements.shares(exact.combination(row, exact.exact(case.components)))
+            for row in transition
+        ]
+        if sum(any(part == other for other in moved) for part in parts) < int(count):
+            return False
+    return int(k) == len(parts)
+
+
+@sentence(r"The parts are unique nearby: small changes of them cannot give the same product\.")
+def nearby(case):
+    return case.rigid and statements.pair_freedom(case) == 0
+
+
+@sentence(r"Another product may fit the data as well\.")
+def another(case):
+    return None
+
+
+@sentence(
+    r"The parts are nearly unique: others nearby with the same product mix each of these with at "
+    r"most {N} of the others\."
+)
+def nearly(case, most):
+    bound = case.certificate.bounds["nearby_fit_mixing"]
+    return Fraction(most) >= Fraction(bound) and statements.pair_freedom(case) <= Fraction(bound)
+
+
+@sentence(
+    r"The parts are not unique: others with the same product exist, and one part can turn by at "
+    r"least {N} degrees\."
+)
+def not_unique(case, degrees):
+    turned = case.certificate.measures["component_turn_degrees"]
+    return not case.rigid and float(degrees) <= max(turned)
+
+
+@sentence(r"Each of the others agrees with one of these parts in at least {N} % of its mass\.")
+@sentence(
+    r"Any other parts with the same product agree with these in at least {N} % of their mass each\."
+)
+def kept(case, share):
+    allowed = (1 - Fraction(share) / 100) * (1 + Fraction(1, 10**9))
+    return statements.component_changes(case, [allowed] * len(case.components))
+
+
+def no_other(case, limit):
+    """Whether none of the factorizations that are tried changes a part."""
+    return statements.component_changes(case, [limit + Fraction(1, 10**9)] * len(case.components))
+
+
+# Weights ------------------------------------------------------------------------------------------
+
+
+@sentence(
+    r"The weights are stable: with these components, changing a row by 1 % changes its weights by "
+    r"at most {N} %, for at least half of the rows\."
+)
+@sentence(
+    r"The weights are not known to be stable: with these components, changing a row by 1 % may "
+    r"change its weights by up to {N} %, for at least half of the rows\."
+)
+def movement(case, percent):
+    """Rows that may move more: those of zero weight, and where ‖x‖/(σ‖w‖) is larger."""
+    if len(case.components) == 1 and case.constraint == "simplex":
+        return True
+    stretch = float(least_stretch(case)) * (1 + 1e-9)
+    size = float(case.unit)
+    lengths, rows = np.linalg.norm(case.weights, axis=1), np.linalg.norm(case.rows / size, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        moved = np.where(rows > 0, rows * size / (stretch * lengths), 0.0)
+    within = np.count_nonzero(moved <= float(percent) * (1 + 1e-6))
+    return 2 * within >= len(rows)
+
+
+@sentence(r"The weights are not unique: some components are combinations of others\.")
+def dependent(case):
+    rows = exact.exact(case.components)
+    if case.constraint == "simplex":
+        rows = [exact.minus(row, rows[-1]) for row in rows[:-1]]
+    return exact.rank(rows) < len(rows)
+
+
+@sentence(
+    r"The weights are not known to be stable: some components are nearly combinations of others\."
+)
+def nearly_dependent(case):
+    lengths = np.linalg.norm(case.components, axis=1)
+    size = lengths.max() if case.constraint == "simplex" else lengths[:, None]
+    unit = case.components / np.where(size > 0, size, 1.0)
+    if case.constraint == "simplex":
+        unit = unit[:-1] - unit[-1]
+    return bool(np.linalg.svd(unit, compute_uv=False)[-1] < 1e-5) or len(unit) > unit.shape[1]
+
+
+@sentence(r"The weights are not known to be stable: most of them are not the best ones\.")
+def not_best(case):
+    return True
+
+
+# Anchors ------------------------------------------------------------------------------------------
+
+PURE = r"\(a row taken as a pure example of a component\)"
+NEAR = r"(?:, or (?:a copy of it|a row within {N} of it) \(there are (\d+)\),?)?"
+OF_ROWS = r"row( divided by its sum)?"
+
+
+@sentence(r"The components are not the rows of these data that the result calls anchors\.")
+def other_rows(case):
+    return statements.other_rows(case, None)
+
+
+@sentence(
+    r"The components are means of rows around the anchors; what is said of chosen rows is about "
+    r"the anchors alone\."
+)
+def means(case):
+    return True
+
+
+@sentence(
+    rf"Proved: each anchor {PURE}{NEAR} is a corner of the noise-free data, not a mixture of other "
+    rf"rows, if noise changed no {OF_ROWS} by more than {{N}}\."
+)
+def proved(case, radius, count, scaled, noise):
+    case = statements.with_scaled_rows(case, scaled is not None)
+    return statements.survived(case, Fraction(noise))
+
+
+@sentence(rf"The anchors leave at most {{N}} of any {OF_ROWS} unexplained\.")
+def leave(case, most, scaled):
+    return Fraction(most) >= statements.with_scaled_rows(case, scaled is not None).noise[0]
+
+
+@sentence(
+    rf"Not proved: that each anchor {PURE} is a corner of the noise-free data and not a mixture of "
+    r"other rows\."
+)
+def not_proved(case):
+    return None
+
+
+@sentence(
+    rf"A proof would need noise of at most {{N}} in every {OF_ROWS}, but the anchors leave up to "
+    rf"{{N}} of a {OF_ROWS} unexplained\."
+)
+def would_need(case, noise, scaled, left, also):
+    case = statements.with_scaled_rows(case, scaled is not None)
+    return (
+        scaled == also
+        and Fraction(left) >= case.noise[0]
+        and (statements.survived(case, Fraction(noise)))
+    )
+
+
+@sentence(
+    rf"A proof would need noise of at most {{N}} in every {OF_ROWS}, but no fit of this rank "
+    rf"explains every {OF_ROWS} to within {{N}}\."
+)
+def vacuous(case, noise, scaled, also, least):
+    """The rank bound shared out over the rows is at most the best fit's largest residual."""
+    case = statements.with_scaled_rows(case, scaled is not None)
+    rows = case.rows / case.unit
+    left, values, right = np.linalg.svd(rows, full_matrices=False)
+    k = min(len(case.components), len(values))
+    away = np.linalg.norm(rows - (left[:, :k] * values[:k]) @ right[:k], axis=1)
+    if scaled:
+        sums = rows.sum(axis=1)
+        away = np.divide(away, sums, out=np.zeros_like(away), where=sums > 0)
+        largest = away.max()
+    else:
+        largest = away.max() * case.unit
+    return scaled == also and float(least) <= largest * (1 + 1e-6)
+
+
+@sentence(
+    rf"Proved of (\d+) of the (\d+) anchors{NEAR}, if noise changed no {OF_ROWS} by more than the "
+    r"anchors leave of it, or of a typical one\."
+)
+def one_by_one(case, count, k, radius, near, scaled):
+    case = statements.with_scaled_rows(case, scaled is not None)
+    return int(k) == len(case.record.anchors) and statements.beyond_own_noise(case, int(count))
