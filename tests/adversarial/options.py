@@ -48,7 +48,7 @@ METHODS = (
     "top_words",
 )
 COMMANDS = (
-    ["fit", "m.npy", "--rank=2", "--no-report", "-o", "out.npz"],
+    ["fit", "m.npy", "-k2", "--no-report", "-o", "out.npz"],
     ["diagnose", "m.npy"],
     ["rank", "m.npy", "--ranks", "1-2", "--repeats=2"],
     ["generate", "--help"],
@@ -177,7 +177,7 @@ def terminal_case(rng: Rng) -> str:
 def signal_case(rng: Rng) -> str:
     """A command that is interrupted at a random moment, its imports included."""
     number = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)[rng.integers(3)]
-    words = ["fit", "m.npy", "--rank=2", "--method=hals", "--no-report", "-o", "out.npz"]
+    words = ["fit", "m.npy", "-k2", "--method=hals", "--no-report", "-o", "out.npz"]
     with tempfile.TemporaryDirectory() as folder:
         process = started(folder, words, stdout=subprocess.DEVNULL)
         time.sleep(float(rng.uniform(0.05, 2.5)))

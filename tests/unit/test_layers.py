@@ -11,7 +11,7 @@ SOURCE = Path(provenmf.__file__).parent
 
 LAYERS = [
     {"errors"},
-    {"budget", "progress"},
+    {"arguments", "budget", "progress"},
     {"linalg"},
     {"data", "io", "results"},
     {"datasets", "metrics"},

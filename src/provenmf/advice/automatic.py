@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from provenmf.advice.diagnose import applies
 from provenmf.advice.number import settled_number
+from provenmf.arguments import checked
 from provenmf.budget import resources
 from provenmf.data import Block, Blocks, as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.storage import stored_values
-from provenmf.methods import CATALOGUE, estimator_class, make_estimator
+from provenmf.methods import CATALOGUE, estimator_class, make_estimator, options_of_method
 from provenmf.methods.alternating.estimator import PENALTIES
 from provenmf.methods.base import Factorizer
 from provenmf.methods.checkpoint import Checkpoint, inside
-from provenmf.methods.traits import plain_parameters
 from provenmf.results import Certificate, Factorization, StopReason
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class Settings:
 SETTINGS = Settings()
 
 
+@checked(options_of=options_of_method)
 def factorize(
     X: object,
     n_components: int | str | None = None,
@@ -116,7 +117,6 @@ def factorize(
     ('hals', 'Method chosen automatically')
     """
     notes: tuple[str, ...] = ()
-    _check_options(POLISHED if method.lower() == AUTO else method, method, options)
     with resources(memory=memory, n_jobs=n_jobs):
         if n_components is None or n_components == AUTO:
             n_components, note = settled_number(as_blocks(X))
@@ -211,21 +211,6 @@ def _are_counts(blocks: Blocks) -> bool:
 
     broken, several = blocks.map_reduce(tally)
     return bool(broken == 0 and several > 0)
-
-
-def _check_options(stem: str, method: str, options: dict[str, Any]) -> None:
-    """Refuse an option that the method does not have."""
-    unknown = options.keys() - estimator_class(stem)().get_params()
-    if not unknown:
-        return
-    name, owner = min(unknown), estimator_class(stem).__name__
-    begins = ", which method='auto' starts with" if method.lower() == AUTO else ""
-    raise InvalidInput(
-        f"is not an option of {owner}{begins}",
-        argument=name,
-        value=plain_parameters(options)[name],
-        remedy="name the {:method} that it belongs to",
-    )
 
 
 def recovery_methods() -> list[str]:

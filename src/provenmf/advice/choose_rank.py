@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from html import escape
 from numbers import Integral
 from textwrap import wrap
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from provenmf.advice.number import SETTINGS as NOISE
 from provenmf.advice.number import NoiseSpectrum, noise_spectrum, sample
 from provenmf.advice.stability import matched, silhouette
 from provenmf.advice.text_table import WIDTH, table_lines
+from provenmf.arguments import Within, checked
 from provenmf.budget import for_row_slices, generator
 from provenmf.data import Blocks, as_blocks
 from provenmf.errors import InvalidInput
@@ -220,14 +221,15 @@ class RankChoice:
         return f"<p><b>{escape(self.verdict)}</b></p><pre>{escape(self.text())}</pre>"
 
 
+@checked()
 def choose_rank(
     X: object,
     ranks: Sequence[int] | None = None,
     *,
     loss: Loss | Literal["auto"] = "auto",
-    repeats: int = 6,
-    held_out: float = 0.1,
-    max_entries: int = NOISE.sample_entries,
+    repeats: Annotated[int, Within(1, 10_000)] = 6,
+    held_out: Annotated[float, Within(0, 1)] = 0.1,
+    max_entries: Annotated[int, Within(1)] = NOISE.sample_entries,
     random_state: int | None = 0,
     progress: Callable[[int, int], object] | None = None,
 ) -> RankChoice:

@@ -19,6 +19,7 @@ from provenmf.advice.number import (
     rank_evidence,
 )
 from provenmf.advice.text_table import WIDTH, table_lines
+from provenmf.arguments import checked
 from provenmf.certificate.uniqueness import ABOUT_PARTS
 from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput, counted
@@ -211,6 +212,7 @@ class Diagnosis:
         )
 
 
+@checked()
 def diagnose(
     X: object, n_components: int | None = None, *, methods: str | Sequence[str] | None = None
 ) -> Diagnosis:

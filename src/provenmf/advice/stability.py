@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from sklearn.metrics import silhouette_score
 from sklearn.model_selection import train_test_split
 
 from provenmf.advice.text_table import table_lines
+from provenmf.arguments import Within, checked
 from provenmf.budget import for_row_slices, generator
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks, as_blocks
@@ -112,12 +113,13 @@ class Stability:
         return f"<pre>{escape(str(self))}</pre>"
 
 
+@checked()
 def stability(
     estimator: Factorizer,
     X: object,
     *,
-    n_resamples: int = 20,
-    share: float = 0.8,
+    n_resamples: Annotated[int, Within(1, 100_000)] = 20,
+    share: Annotated[float, Within(0, 1)] = 0.8,
     random_state: int | None = 0,
     progress: Done | None = None,
 ) -> Stability:
@@ -161,12 +163,8 @@ def stability(
     >>> found.is_stable.tolist()
     [True, True, True]
     """
-    for name, value, legal in (
-        ("n_resamples", n_resamples, n_resamples >= 1),
-        ("share", share, 0 < share <= 1),
-    ):
-        if not legal:
-            raise InvalidInput("is out of range", argument=name, value=value)
+    if share <= 0:
+        raise InvalidInput("must be above 0", argument="share", value=share)
     rng = generator(random_state)
     blocks = as_blocks(X)
     fitted = _seeded(estimator, rng, certify=True).fit(X)

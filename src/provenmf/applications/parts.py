@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 
 from provenmf.applications.confirm import confirm
 from provenmf.applications.fitting import at_hand, check_number, fit_matrix, for_real_data
+from provenmf.arguments import checked
 from provenmf.errors import InvalidInput
 from provenmf.io.images import as_images, read_images
+from provenmf.methods import options_of_method
 from provenmf.methods.certify import weights_of
 from provenmf.results.answers import Answer, ReadOptions, Words, names_of_largest
 from provenmf.results.shapes import Shape
@@ -133,6 +135,7 @@ class Parts(Answer):
         return weights_of(images.pixels, self.factorization)
 
 
+@checked(options_of=options_of_method)
 def find_parts(
     images: object,
     n_parts: int,

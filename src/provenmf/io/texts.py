@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
@@ -312,6 +312,13 @@ def named_counts(
 ) -> Counts:
     """Put checked counts, in memory or not, with their vocabulary."""
     notes: tuple[str, ...] = ()
+    if isinstance(vocabulary, Mapping):  # columns by word, as scikit-learn's vectorizers have them
+        vocabulary = sorted(vocabulary, key=vocabulary.__getitem__)
+    sequence = isinstance(vocabulary, Collection) and getattr(vocabulary, "ndim", 1) == 1
+    if isinstance(vocabulary, str) or not (sequence or vocabulary is None):
+        raise InvalidInput(
+            "must be a list of words, one for each column", argument="vocabulary", value=vocabulary
+        )
     if vocabulary is None:
         vocabulary = [f"word {number}" for number in range(counts.shape[1])]
         notes = ("no vocabulary was given: words are called by their column",)

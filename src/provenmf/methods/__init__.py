@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,15 @@ def estimator_class(method: str) -> type[Factorizer]:
         )
     found: type[Factorizer] = getattr(import_module("provenmf"), CATALOGUE[stem])
     return found
+
+
+def options_of_method(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the options of the method that a call names; `checked` asks for them."""
+    others = {"auto": "hals", "spoc": "spa", "geo_nmf": "spa"}
+    method = str(arguments["method"])
+    known = estimator_class(others.get(method.lower(), method))().get_params()
+    # The number and the seed are arguments of the function.
+    return tuple(name for name in known if name not in ("n_components", "random_state"))
 
 
 def methods(**wanted: object) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks, Rows
 from provenmf.data.door import check_unchanged
 from provenmf.errors import InvalidInput, warn_user
-from provenmf.linalg.storage import as_dense
+from provenmf.io.arrays import numbers
 from provenmf.methods.checkpoint import Checkpoint, Keeper, checkpointing, keeper_of
 from provenmf.methods.data_checks import ChecksData
 from provenmf.methods.memory import check_memory, weights_of_record
@@ -252,7 +252,7 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         array (n_rows, n_columns)
         """
         check_is_fitted(self)
-        weights = as_dense(X)
+        weights = numbers(X, "X")
         if weights.ndim != 2 or weights.shape[1] != self.n_components_:
             raise InvalidInput(
                 f"X has shape {weights.shape}: give weights of shape (n, {self.n_components_})"

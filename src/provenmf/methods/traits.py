@@ -23,7 +23,7 @@ from sklearn.utils._param_validation import (
 )
 
 import provenmf
-from provenmf.errors import InvalidInput, Naming, as_in_python
+from provenmf.errors import InvalidInput, Naming, as_in_python, printable, shortened
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,9 @@ class InvalidParameter(InvalidInput, InvalidParameterError):
 
     def sentence(self, naming: Naming = as_in_python) -> str:
         """scikit-learn's sentence, or one with the name that the reader knows."""
-        return self._text if naming is as_in_python else super().sentence(naming)
+        if naming is not as_in_python:
+            return super().sentence(naming)
+        return shortened(printable(self._text))
 
 
 def validate_parameters(estimator: BaseEstimator, constraints: Mapping[str, object]) -> None:

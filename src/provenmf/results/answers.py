@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.arguments import checked
 from provenmf.errors import InvalidInput, MissingExtra
 from provenmf.results.certificate import Certificate
 from provenmf.results.display import Plotted
@@ -208,6 +209,7 @@ class Answer(Plotted):
         """Return the weights of new data for the components found."""
         raise InvalidInput(f"{type(self).__name__} has no transform: fit the new data too")
 
+    @checked()
     def table(self, of: Literal["weights", "components"] = "weights") -> pandas.DataFrame:
         """Return the weights, or the components, as a data frame with names.
 
@@ -292,6 +294,7 @@ class Answer(Plotted):
 
         return to_xarray(self)
 
+    @checked()
     def labelled(self, names: Mapping[int, str]) -> Self:
         """Return the answer with other names for some of its components.
 
@@ -325,6 +328,7 @@ class Answer(Plotted):
             fit = replace(fit, component_names=np.array(new, dtype=np.str_))
         return replace(self, component_names=tuple(new), factorization=fit)
 
+    @checked()
     def save(self, path: str | Path) -> None:
         """Write the answer to one file; `provenmf.load` gives it back."""
         from provenmf.io import save

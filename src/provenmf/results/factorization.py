@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.arguments import checked
 from provenmf.results.certificate import Certificate
 from provenmf.results.display import Plotted
 from provenmf.results.error_bars import ErrorBars
@@ -304,6 +305,7 @@ class Factorization(Plotted):
     def __eq__(self, other: object) -> bool:
         return agree(self, other) if isinstance(other, Factorization) else NotImplemented
 
+    @checked()
     def save(self, path: str | Path) -> None:
         """Write the record to one file; see `provenmf.load`."""
         from provenmf.io import save

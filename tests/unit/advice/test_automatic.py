@@ -41,7 +41,7 @@ def test_without_a_certificate_nothing_else_is_tried():
 
 
 def test_an_option_of_another_method_is_refused():
-    with pytest.raises(InvalidInput, match="constraint='simplex' is not an option of HALS"):
+    with pytest.raises(InvalidInput, match="constraint='simplex' is not an option of factorize"):
         factorize(separable(), 3, constraint="simplex")
 
 

@@ -160,12 +160,12 @@ def test_noise_has_no_component_beyond_its_mean():
         (np.zeros((5, 4)), {}, "no entry that is not zero"),
         (np.ones((5, 1)), {}, "nothing to be chosen"),
         (np.ones((5, 4)), {"ranks": [2, 9]}, "ranks=.* between 1 and 3"),
-        (np.ones((5, 4)), {"ranks": np.array(2)}, "ranks=.* between 1 and 3"),
+        (np.ones((5, 4)), {"ranks": np.array(2)}, "ranks=.* must be whole numbers"),
         (np.ones((5, 4)), {"ranks": 3}, "ranks=3 must be whole numbers"),
         (np.ones((5, 4)), {"ranks": [1.5]}, "ranks=.* must be whole numbers"),
         (np.ones((5, 4)), {"ranks": "12"}, "ranks='12' must be whole numbers"),
         (np.ones((5, 4)), {"held_out": 1.0}, "held_out=1.0 is out of range"),
-        (np.ones((5, 4)), {"loss": "l1"}, "loss='l1' is out of range"),
+        (np.ones((5, 4)), {"loss": "l1"}, "loss='l1' must be 'least-squares'"),
     ],
 )
 def test_bad_input_is_named(data, options, words):

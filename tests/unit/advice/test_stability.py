@@ -74,7 +74,7 @@ def test_matching_by_hand():
 
 @pytest.mark.parametrize("options", [{"n_resamples": 0}, {"share": 0.0}, {"share": 1.5}])
 def test_bad_settings_are_named(options):
-    with pytest.raises(InvalidInput, match=f"{next(iter(options))}=.* out of range"):
+    with pytest.raises(InvalidInput, match=f"{next(iter(options))}=.* must be"):
         stability(HALS(2), planted(), **options)
 
 

@@ -53,4 +53,4 @@ def test_known_components_are_kept(run, separable, tmp_path):
     ran = run(
         "fit", separable, "-k", 3, "-m", "spa", "--known-components", "known.npy", "--no-report"
     )
-    assert ran.code == 2 and "--known-components" in ran.err and "not an option of SPA" in ran.err
+    assert ran.code == 2 and "--known-components" in ran.err and "is not an option of" in ran.err

@@ -53,12 +53,13 @@ from provenmf.applications.communities.likelihood import (
 )
 from provenmf.applications.confirm import confirm
 from provenmf.applications.fitting import at_hand, fit_matrix, found_fewer, simplex_weights
+from provenmf.arguments import checked
 from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.io.graphs import as_graph
 from provenmf.linalg.nnls import simplex_least_squares
 from provenmf.linalg.scaling import rows_to_sum_one
-from provenmf.methods import methods
+from provenmf.methods import methods, options_of_method
 from provenmf.methods.traits import versions
 from provenmf.methods.weights import encode
 from provenmf.metrics.matching import best_assignment
@@ -140,6 +141,7 @@ METHODS = (*methods(anchors=True, negative_data=True), "geo_nmf", "spoc")
 DRAWN_NODES = 500
 
 
+@checked(options_of=options_of_method)
 def find_communities(
     graph: object,
     n_communities: int | None = None,

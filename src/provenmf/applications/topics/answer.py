@@ -23,6 +23,7 @@ from provenmf.applications.topics.given import (
 from provenmf.applications.topics.measures import top_columns_of
 from provenmf.applications.topics.solver import count_problem
 from provenmf.applications.topics.tf_idf import unit_documents, weights_in, word_problem
+from provenmf.arguments import checked
 from provenmf.budget import computed_once
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Counts, TextFile
@@ -187,6 +188,7 @@ class Topics(Answer):
         """How much of the collection is about each topic; sums to 1."""
         return shares(self.document_weights)
 
+    @checked()
     def top_words(self, n_words: int = 10) -> list[list[str]]:
         """The words that say most about each topic, first things first; see `top_columns`."""
         return [self.vocabulary[row].tolist() for row in self.top_columns(n_words)]
@@ -262,6 +264,7 @@ class Topics(Answer):
             lines.append(f"  {name} ({share:.0%}): {', '.join(words)}")
         return "\n".join(lines)
 
+    @checked()
     def grouped(self, values: Sequence[object], name: str = "group") -> Topics:
         """The same topics with a year, an author or the like for each document.
 
@@ -304,6 +307,7 @@ class Topics(Answer):
             tables["topics_by_group"] = pandas.DataFrame(found, index=index, columns=columns)
         return tables
 
+    @checked()
     def merge(self, numbers: Sequence[int], documents: object = None) -> Topics:
         """One topic in place of several; weights are refitted and the certificate is new.
 
@@ -332,18 +336,21 @@ class Topics(Answer):
 
         return merge(self, numbers, documents)
 
+    @checked()
     def drop(self, numbers: Sequence[int], documents: object = None) -> Topics:
         """The topics without some of them; see `merge` for the rest."""
         from provenmf.applications.topics.edits import drop
 
         return drop(self, numbers, documents)
 
+    @checked()
     def split(self, number: int, documents: object = None, *, random_state: Any = 0) -> Topics:
         """Two topics in place of one, found in the words that it explains; see `merge`."""
         from provenmf.applications.topics.edits import split
 
         return split(self, number, documents, random_state=random_state)
 
+    @checked()
     def reduced_to(self, n_topics: int, documents: object = None) -> Topics:
         """Merge topics until `n_topics` are left, each time those that differ least; see `merge`.
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,17 +33,19 @@ from provenmf.applications.topics.strategies import (
     topic_error_bars,
 )
 from provenmf.applications.topics.tf_idf import rarity_of, weights_in
+from provenmf.arguments import Within, checked
 from provenmf.data import Blocks
 from provenmf.data.door import check_unchanged, fingerprint_of
 from provenmf.errors import counted
 from provenmf.io.texts import Counts
-from provenmf.methods import estimator_class
+from provenmf.methods import estimator_class, options_of_method
 from provenmf.results.answers import numbered
 from provenmf.results.factorization import with_estimates
 
 LONGEST_NAME = 255
 
 
+@checked(options_of=options_of_method)
 def find_topics(
     documents: Any,
     n_topics: int | None = None,
@@ -53,7 +55,7 @@ def find_topics(
     vocabulary: Any = None,
     min_anchor_documents: int | None = None,
     weights_from: str | None = None,
-    n_resamples: int = 0,
+    n_resamples: Annotated[int, Within(0, 100_000)] = 0,
     evidence: bool = True,
     random_state: Any = None,
     **options: Any,

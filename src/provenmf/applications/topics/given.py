@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,15 @@ from provenmf.methods.memory import announce_gathering
 COUNT_ENDINGS = (".npz", ".npy", ".mtx", ".mat", ".h5ad", ".mtx.gz")
 
 
+def refuse_nothing(documents: object) -> None:
+    """Refuse a mapping and an empty list, which are neither texts nor counts."""
+    if isinstance(documents, Mapping) or (isinstance(documents, list | tuple) and not documents):
+        raise InvalidInput(
+            f"documents is {'a mapping' if isinstance(documents, Mapping) else 'empty'}: give a "
+            "list of texts, or counts (documents, words)"
+        )
+
+
 def as_word_counts(documents: Any, vocabulary: Sequence[str] | None = None) -> Counts:
     """Counts as they are, a matrix of counts with its vocabulary, or the counted words of texts.
 
@@ -42,6 +51,7 @@ def as_word_counts(documents: Any, vocabulary: Sequence[str] | None = None) -> C
     """
     if isinstance(documents, Counts):
         return documents
+    refuse_nothing(documents)
     if isinstance(documents, Path):
         found = counts_at(documents)
         return found if vocabulary is None else named_counts(found.matrix, vocabulary)
@@ -116,6 +126,7 @@ def counts_of_words(
 
     With `columns`, a matrix without names has these words there.
     """
+    refuse_nothing(documents)
     if are_texts(documents):
         counter = WordCounter(splitting_of(None, vocabulary.tolist(), documents))
         counter.add(texts_of(documents)[0])

@@ -32,6 +32,7 @@ from provenmf.applications.topics.languages import (
     text_notices,
     without_contractions,
 )
+from provenmf.arguments import checked
 from provenmf.errors import InvalidInput
 from provenmf.io.convert import RowStream, write_rows
 from provenmf.io.mail import body_of, has_attachment
@@ -280,6 +281,7 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before or signal.SIG_DFL)
 
 
+@checked()
 def count_words(
     corpus: Corpus | TextFile | Sequence[str],
     *,

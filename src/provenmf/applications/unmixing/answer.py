@@ -15,7 +15,9 @@ from provenmf.applications.unmixing.points import (
     abundances_of,
     pixel_problem,
 )
+from provenmf.arguments import checked
 from provenmf.errors import InvalidInput
+from provenmf.io.arrays import numbers
 from provenmf.io.cubes import Cube, as_cube, read_cube
 from provenmf.metrics.recovery import Agreement
 from provenmf.results.answers import Answer, ReadOptions, Words, shares
@@ -154,6 +156,7 @@ class Unmixing(Answer):
         full[self.pixel_mask] = values
         return full.T.reshape(-1, *self.image_shape)
 
+    @checked()
     def save_maps(self, path: str | Path) -> list[Path]:
         """Write the abundance maps for image and geographic programs.
 
@@ -238,8 +241,10 @@ class Unmixing(Answer):
             pixels = np.full((len(data.pixels), data.band_mask.size), np.nan)
             pixels[:, data.band_mask] = data.pixels
         else:
-            values = np.asarray(data, dtype=np.float64)
-            pixels = values.reshape(-1, values.shape[-1] if values.ndim else 1)
+            values = numbers(data, "data").astype(np.float64)
+            if values.size == 0 or values.ndim == 0:
+                raise InvalidInput(f"data has shape {values.shape}: give pixels x bands")
+            pixels = values.reshape(-1, values.shape[-1])
         if pixels.shape[1] == self.band_mask.size:
             return pixels[:, self.band_mask]
         if pixels.shape[1] != self.endmembers.shape[1]:

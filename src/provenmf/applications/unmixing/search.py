@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,9 +50,11 @@ from provenmf.applications.unmixing.points import (
     endmembers_of,
     pixel_problem,
 )
+from provenmf.arguments import Within, checked
 from provenmf.errors import InvalidInput
+from provenmf.io.arrays import numbers
 from provenmf.io.cubes import Cube, as_cube
-from provenmf.methods import estimator_class
+from provenmf.methods import estimator_class, options_of_method
 from provenmf.methods.error_bars import error_bars, resampled
 from provenmf.metrics.recovery import Agreement, compare_endmembers
 from provenmf.results import Factorization
@@ -213,6 +215,7 @@ def relative_residuals(
     return np.asarray(left / np.where(lengths > 0, lengths, 1.0))
 
 
+@checked(options_of=options_of_method)
 def unmix(
     cube: object,
     n_endmembers: int | None = None,
@@ -225,7 +228,7 @@ def unmix(
     vertices: bool | Literal["auto"] = "auto",
     true_endmembers: object = None,
     true_abundances: object = None,
-    n_resamples: int = 0,
+    n_resamples: Annotated[int, Within(0, 100_000)] = 0,
     evidence: bool = True,
     random_state: int | np.random.RandomState | None = None,
     **options: object,
@@ -407,13 +410,13 @@ def _agreement(
     true_endmembers: object,
     true_abundances: Any,
 ) -> Agreement:
-    truth = np.asarray(true_endmembers, dtype=np.float64)
+    truth = numbers(true_endmembers, "true_endmembers").astype(np.float64)
     if truth.ndim != 2 or truth.shape[1] != cube.band_mask.size:
         raise InvalidInput(
             f"true_endmembers has shape {truth.shape}: (k, {cube.band_mask.size} bands) is needed"
         )
     if true_abundances is not None:
-        true_abundances = np.asarray(true_abundances, dtype=np.float64)
+        true_abundances = numbers(true_abundances, "true_abundances").astype(np.float64)
         if true_abundances.shape != (cube.pixel_mask.size, len(truth)):
             raise InvalidInput(
                 f"true_abundances has shape {true_abundances.shape}: "

@@ -1,0 +1,96 @@
+"""Arguments are checked by the types that signatures declare."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pytest
+
+import provenmf
+from provenmf.arguments import Within, checked
+from provenmf.errors import InvalidInput
+
+X = np.random.default_rng(0).random((12, 5))
+GOOD: dict[str, tuple[Any, list[Any]]] = {
+    "int": (int, [1, np.int8(3), -2]),
+    "float": (float, [1, 1.5, np.float32(2), float("inf")]),
+    "bool": (bool, [True, np.bool_(False)]),
+    "text": (str, ["", "a"]),
+    "choice": (Literal["a", "b"], ["a"]),
+    "perhaps": (int | None, [None, 3]),
+    "pair": (tuple[int, int], [(1, 2), [3, 4]]),
+    "numbers": (Sequence[int], [[1, 2], (3,), range(3), np.arange(3), []]),
+    "names": (Mapping[int, str], [{1: "a"}, {}]),
+    "bounded": (Annotated[int, Within(1, 9)], [1, 9]),
+    "function": (Callable[[int], int], [len]),
+    "path": (str | Path, ["a", Path("b")]),
+    "anything": (object, [None, 1, "a"]),
+}
+BAD: dict[str, list[Any]] = {
+    "int": [True, 1.0, "1", None, float("nan")],
+    "float": [True, "1", None, float("nan"), 1j],
+    "bool": [0, 1, "True", None],
+    "text": [1, None, b"a"],
+    "choice": ["c", None, ["a"]],
+    "perhaps": ["a", 1.5],
+    "pair": [(1,), (1, 2, 3), (1.5, 2), "ab"],
+    "numbers": ["12", [1.5], 3, np.array(3), np.ones((2, 2)), {"a": 1}],
+    "names": [{"a": 1}, ["a"], None],
+    "bounded": [0, 10, 2.5],
+    "function": [3, None],
+    "path": [1, None],
+    "anything": [],
+}
+
+
+def function_of(hint: Any) -> Any:
+    def function(data: object, option: Any = None) -> str:
+        return "done"
+
+    function.__annotations__["option"] = hint
+    return checked()(function)
+
+
+@pytest.mark.parametrize("kind", GOOD)
+def test_values_of_the_declared_type_pass_and_others_are_named(kind):
+    hint, values = GOOD[kind]
+    function = function_of(hint)
+    for value in values:
+        assert function(1, option=value) == function(1, value) == "done"
+    for value in BAD[kind]:
+        with pytest.raises(InvalidInput, match="^option=.* must be ") as refused:
+            function(1, option=value)
+        assert refused.value.argument == "option"
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: provenmf.factorize(X, 2, method=None), "method=None must be text"),
+        (lambda: provenmf.factorize(X, 2, method="spa", l1_weights=1), "is not an option of fact"),
+        (lambda: provenmf.find_topics(["a b"], k=2), "did you mean n_topics"),
+        (lambda: provenmf.find_topics(["a b"], n_components=2), "did you mean n_topics"),
+        (lambda: provenmf.find_topics(["a b"], min_anchor_documents="a"), "must be a whole number"),
+        (lambda: provenmf.find_communities(np.eye(3), 2, energy=None), "energy=None must be"),
+        (lambda: provenmf.unmix(X, 2, group_radius="x"), "group_radius='x' must be a number"),
+        (lambda: provenmf.unmix(X, 2, shape="x"), "shape='x' must be (a whole number, a whole"),
+        (lambda: provenmf.unmix(X.reshape(3, 4, 5), 2, true_endmembers="x"), "true_endmembers"),
+        (lambda: provenmf.choose_rank(X, max_entries=float("nan")), "max_entries=nan must be"),
+        (lambda: provenmf.choose_rank(X, repeats=10**30), "at most 10000"),
+        (lambda: provenmf.choose_rank(X, random_state="x"), "must be a seed"),
+        (lambda: provenmf.diagnose(X, methods=3), "methods=3 must be"),
+        (lambda: provenmf.SPA(2).fit(X).inverse_transform("text"), "numbers are needed"),
+    ],
+)
+def test_odd_options_of_functions_are_refused_by_name(call, words):
+    """They ended in AttributeError, TypeError, IndexError and others from inside."""
+    with pytest.raises(InvalidInput) as refused:
+        call()
+    assert words in str(refused.value), refused.value
+
+
+def test_messages_are_short_and_steer_no_terminal():
+    with pytest.raises(InvalidInput) as refused:
+        provenmf.factorize(X, 2, method="\x1b[31m" + "y" * 9000)
+    assert len(str(refused.value)) <= 520 and "\x1b" not in str(refused.value)
