@@ -43,7 +43,7 @@ COUNTS = (
 
 @dataclass(frozen=True)
 class Settings:
-    """Thresholds of the choice; the experiments are in `benchmarks/number.py`."""
+    """Thresholds of the choice; the experiments are in `benchmarks/recovery/choose_rank.py`."""
 
     most_ranks: int = 10  # tried where the user names none
     row_share: float = 0.8  # of the rows in a repeat, as in `stability`

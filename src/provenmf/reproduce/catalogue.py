@@ -102,7 +102,8 @@ def document(results: Mapping[str, Stored]) -> str:
     """The page docs/reproduction.md."""
     clauses = [clause for result in results.values() for clause in result["clauses"]]
     counts = Counter(clause["verdict"] for clause in clauses)
-    others = ", ".join(f"{n} {word}" for word, n in counts.items() if word != "holds")
+    words = {"fails": "fail", "not measured": "not measured", "too few trials": "open"}
+    others = ", ".join(f"{counts[key]} {word}" for key, word in words.items() if counts[key])
     lines = [
         "# Reproduction",
         "",

@@ -50,12 +50,12 @@ from provenmf.reproduce.claims import (
     column,
     declare,
 )
-from provenmf.reproduce.merit import peak_megabytes
-from provenmf.reproduce.published import (
+from provenmf.reproduce.merit import (
     NETWORK_SIZES,
     PRINTED_SPEARMAN,
     PRINTED_TOPICS,
     TOPIC_SIZES,
+    peak_megabytes,
 )
 from provenmf.reproduce.real_data import Collection, data_folder, network
 from provenmf.reproduce.results import Finished, Measurement

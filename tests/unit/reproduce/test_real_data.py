@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.errors import InvalidInput
-from provenmf.reproduce import and_real, merit_real, published
+from provenmf.reproduce import and_real, merit_real
 from provenmf.reproduce.claims import Settings
-from provenmf.reproduce.merit import peak_megabytes
+from provenmf.reproduce.merit import PRINTED_TOPICS, peak_megabytes
 from provenmf.reproduce.merit_real import Contender, Trial, measure_trials, topic_tables
 from provenmf.reproduce.real_data import Collection
 from provenmf.reproduce.results import Finished
@@ -97,7 +97,7 @@ def test_a_trial_measures_what_it_says():
 
 
 def test_printed_tables_are_complete():
-    for table in published.PRINTED_TOPICS.values():
+    for table in PRINTED_TOPICS.values():
         for corpus in merit_real.CORPORA:
             assert {len(row) for row in table[corpus].values()} == {8}
             assert len(table[corpus]) == 7
