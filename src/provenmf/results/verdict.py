@@ -55,7 +55,23 @@ def is_good_news(certificate: Certificate) -> bool:
 
 
 def fit_sentences(certificate: Certificate) -> list[str]:
-    """Describe the error, the least possible one of this rank, and what could be gained."""
+    """Describe the error, the least possible one of this rank, and what could be gained.
+
+    A fit of maximum likelihood is described by its deviance, not by least squares.
+    """
+    explained = certificate.measures.get("deviance_explained")
+    divergence = certificate.measures.get("divergence")
+    if isinstance(explained, float) and isinstance(divergence, float):
+        gaps = [
+            certificate.bounds.get(f"{factor}_divergence_gap", 0.0)
+            for factor in ("weights", "components")
+        ]
+        share = max(gaps) / divergence if divergence > 0 else 0.0
+        return [
+            f"The factors explain {explained:.1%} of the deviance from independent rows and "
+            "columns. With either factor kept, the other could lower the divergence by at most "
+            f"{rounded_up(100 * share)} %."
+        ]
     error = certificate.measures.get("relative_error")
     lower = certificate.bounds.get("relative_error_lower_bound")
     gap = certificate.bounds.get("relative_error_gap")

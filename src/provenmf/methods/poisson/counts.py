@@ -160,6 +160,11 @@ class Counts:
             self._columns = transposed(rows)
             self.blocks = as_blocks(rows, block_rows=blocks.n_rows)
 
+    @property
+    def held(self) -> bool:
+        """Whether the counts are held by rows and by columns."""
+        return self._columns is not None
+
     def total(self) -> float:
         """Return the sum of all counts."""
         return float(self.blocks.map_reduce(lambda block: as_counts(block).sum()))

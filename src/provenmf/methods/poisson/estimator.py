@@ -35,7 +35,11 @@ class PoissonNMF(Factorizer):
     init : str, array (k, d) or pair of arrays (n, k), (k, d), default="cones"
         Initialization: "cones", "spa", "merit", "random-rows", "random", "nndsvd",
         "nndsvda", "nndsvdar", given components, or given weights and components.
-    max_iter : int, default=500
+    n_init : int, default=4
+        Number of starts. The divergence has local minima: `init` and random starts are tried for
+        100 iterations each, and the one with the smallest divergence is continued. One start if
+        `init` is an array, or if the data are neither in memory nor small.
+    max_iter : int, default=2000
         Maximum number of iterations; one iteration updates weights and components.
     tol : float, default=1e-6
         Stop when five iterations lower the divergence by less than this fraction of it.
@@ -67,11 +71,12 @@ class PoissonNMF(Factorizer):
     True
     """
 
-    traits = Traits(random="with options")
+    traits = Traits(random="always")
     _method = "poisson"
     _parameter_constraints: ClassVar[dict[str, object]] = {
         **Factorizer._parameter_constraints,
         "init": [str, "array-like"],
+        "n_init": [AT_LEAST_ONE],
         "max_iter": [AT_LEAST_ONE],
         "tol": [NOT_NEGATIVE],
     }
@@ -81,7 +86,8 @@ class PoissonNMF(Factorizer):
         n_components: int | str | None = None,
         *,
         init: Init = "cones",
-        max_iter: int = 500,
+        n_init: int = 4,
+        max_iter: int = 2000,
         tol: float = 1e-6,
         random_state: int | np.random.RandomState | None = None,
         certify: bool | str = True,
@@ -91,6 +97,7 @@ class PoissonNMF(Factorizer):
     ) -> None:
         self.n_components = n_components
         self.init = init
+        self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -107,6 +114,7 @@ class PoissonNMF(Factorizer):
             blocks,
             self._number_wanted(blocks.n_rows),
             init=self.init,
+            n_init=self.n_init,
             max_iter=self.max_iter,
             tol=self.tol,
             rng=rng,

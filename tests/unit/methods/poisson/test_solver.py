@@ -100,3 +100,19 @@ def test_an_exact_fit_ends_the_run():
     X = np.outer(np.arange(1.0, 9.0), np.arange(1.0, 6.0))
     found = [poisson_nmf(as_blocks(form(X)), 2, tol=0.0) for form in (np.asarray, sp.csr_array)]
     assert len(found[0].trace) == len(found[1].trace) < 100
+
+
+def test_more_starts_leave_a_local_minimum():
+    improved = 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.poisson(rng.gamma(0.3, 9, (60, 30))).astype(float)  # many local minima
+        one, more = (
+            poisson_nmf(as_blocks(X), 6, n_init=n, rng=np.random.default_rng(seed)) for n in (1, 4)
+        )
+        ends = [found.trace["divergence"][-1] for found in (one, more)]
+        assert ends[1] <= 1.02 * ends[0]
+        if more.notes:
+            assert ends[1] < ends[0]
+        improved += bool(more.notes)
+    assert improved
