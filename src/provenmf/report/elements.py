@@ -142,6 +142,41 @@ class TopicMap:
 
 
 @dataclass(frozen=True)
+class RowTable:
+    """Every row of the data with its largest components; readers filter it by component.
+
+    Attributes
+    ----------
+    components : sequence of str
+        Names of all components.
+    header : sequence of str
+        Names of the columns.
+    rows : sequence of (component, cells)
+        The main component of each row, counted from 1, and its cells.
+    """
+
+    title: str
+    components: Sequence[str]
+    header: Sequence[str]
+    rows: Sequence[tuple[int, Sequence[str]]]
+    caption: str = ""
+    half: ClassVar[bool] = False
+    element: ClassVar[str] = "row_table"
+
+
+@dataclass(frozen=True)
+class Overview:
+    """One line of the first screen: a component, its size, what it is, and the evidence for it."""
+
+    component: int
+    name: str
+    share: str
+    largest: str
+    mark: str = ""
+    evidence: str = ""
+
+
+@dataclass(frozen=True)
 class Statement:
     """One check of the certificate in plain words."""
 
@@ -163,7 +198,7 @@ class Statements:
     element: ClassVar[str] = "statements"
 
 
-Element = Paragraph | Chart | ChartGrid | Table | Cards | Gallery | TopicMap | Statements
+Element = Paragraph | Chart | ChartGrid | Table | RowTable | Cards | Gallery | TopicMap | Statements
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import singledispatch
 
 import numpy as np
@@ -9,7 +10,18 @@ from numpy.typing import NDArray
 
 from provenmf.methods import CATALOGUE
 from provenmf.report import figures
-from provenmf.report.elements import Bar, Card, Cards, Chart, ChartGrid, Element, Paragraph, Table
+from provenmf.report.elements import (
+    Bar,
+    Card,
+    Cards,
+    Chart,
+    ChartGrid,
+    Element,
+    Overview,
+    Paragraph,
+    RowTable,
+    Table,
+)
 from provenmf.results import Factorization
 from provenmf.results.answers import Answer, plural
 
@@ -19,6 +31,23 @@ POINTS_IN_CURVE = 1000
 # The map of weights ends at the 95 % quantile of its rows if the largest row exceeds that by this
 # factor: it would leave all others dark.
 OUTLYING = 3.0
+
+
+MARKS = {"confirmed": "✓", "not confirmed": "✗", "cannot be judged": "?"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Sizes of what is shown, so that pages stay readable and small."""
+
+    overview_lines: int = 12
+    overview_names: int = 6
+    table_rows: int = 1000
+    least_shown: float = 0.05  # a smaller second share is left out of the table
+    named_bars: int = 40  # columns; more are drawn as a curve
+
+
+SETTINGS = Settings()
 
 
 @singledispatch
@@ -37,9 +66,56 @@ def found(answer: Answer) -> list[Element]:
             [_card(answer, i) for i in by_size(answer)],
             f"The largest entries of each {words.component}; the largest {words.component} first.",
         ),
-        _curves(answer),
+        _entries(answer),
         _weights(answer),
     ]
+
+
+def overview(answer: Answer) -> list[Overview]:
+    """Return the lines of the first screen, the largest component first."""
+    evidence = None if answer.certificate is None else answer.certificate.evidence
+    largest = answer.largest(SETTINGS.overview_names)
+    lines = []
+    for i in by_size(answer)[: SETTINGS.overview_lines]:
+        judged = "" if evidence is None else evidence.judgements[i]
+        error = None if evidence is None else evidence.errors[i]
+        off = f", about {error:.2g} {evidence.measure} off" if evidence and error else ""
+        lines.append(
+            Overview(
+                i + 1,
+                answer.component_names[i],
+                f"{answer.share[i]:.1%}",
+                answer.anchor_name(i) if answer.kind == "unmixing" else ", ".join(largest[i]),
+                MARKS.get(judged, ""),
+                f"{judged}{off}" if judged == "confirmed" else judged,
+            )
+        )
+    return lines
+
+
+def row_table(answer: Answer) -> list[Element]:
+    """Return every row with its two largest components, a sample of very many rows."""
+    weights = np.nan_to_num(answer.weights)
+    n, k = weights.shape
+    if k < 2 or n < 2:
+        return []
+    words = answer.words
+    sums = np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    shares = np.maximum(weights, 0.0) / sums
+    chosen = evenly(n, SETTINGS.table_rows)
+    order = np.argsort(-shares[chosen], axis=1, kind="stable")[:, :2]
+    names, components = answer.row_names, answer.component_names
+    rows = []
+    for i, (first, second) in zip(chosen.tolist(), order.tolist()):
+        cells = [str(names[i]), components[first], f"{shares[i, first]:.0%}"]
+        also = shares[i, second] >= SETTINGS.least_shown
+        cells += [f"{components[second]} {shares[i, second]:.0%}" if also else ""]
+        rows.append((first + 1, cells))
+    caption = f"Choose a {words.component} here, or click it at the top of the page."
+    if len(chosen) < n:
+        caption += f" Shown: {len(chosen):,} of {n:,} {plural(words.row)}, evenly spread."
+    header = (words.row, f"main {words.component}", "share", "next")
+    return [RowTable(f"All {plural(words.row)}", components, header, rows, caption)]
 
 
 def evenly(n: int, count: int) -> NDArray[np.intp]:
@@ -70,14 +146,25 @@ def by_size(answer: Answer) -> list[int]:
     return [int(i) for i in np.argsort(-answer.share, kind="stable")]
 
 
-def _curves(answer: Answer) -> Chart:
-    n = answer.components.shape[1]
+def _entries(answer: Answer) -> Chart | ChartGrid:
+    """Draw components entry by entry: bars where columns have names, curves where they have not."""
+    n, words = answer.components.shape[1], answer.words
+    title = f"{plural(words.component).capitalize()}, entry by entry"
+    if answer.factorization.column_names is not None and n <= SETTINGS.named_bars:
+        charts = [
+            Chart(
+                answer.component_names[i],
+                figures.Bars(list(answer.column_names), answer.components[i], "entry"),
+                height=90 + 20 * n,
+                component=i + 1,
+            )
+            for i in by_size(answer)
+        ]
+        return ChartGrid(title, charts)
     shown = evenly(n, POINTS_IN_CURVE)
     series = [
         (name, shown + 1, c[shown]) for name, c in zip(answer.component_names, answer.components)
     ]
-    words = answer.words
-    title = f"{plural(words.component).capitalize()}, entry by entry"
     return Chart(title, figures.Lines(series, words.column, "entry"))
 
 

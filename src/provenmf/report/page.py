@@ -10,16 +10,28 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from provenmf.applications.parts import Parts
+from provenmf.applications.unmixing import Unmixing
 from provenmf.errors import MissingExtra
 from provenmf.io import write_aside
 from provenmf.report import communities, parts, topics, unmixing  # noqa: F401
 from provenmf.report.certificate import certificate_elements, other_parts
-from provenmf.report.elements import Chart, ChartGrid, Element, Paragraph, Tab, Table, TopicMap
+from provenmf.report.elements import (
+    Chart,
+    ChartGrid,
+    Element,
+    Overview,
+    Paragraph,
+    Tab,
+    Table,
+    TopicMap,
+)
 from provenmf.report.figures import COLOURS, SCALE
-from provenmf.report.matrix import convergence, found, method_name
+from provenmf.report.matrix import convergence, found, method_name, overview, row_table
 from provenmf.results import Answer, Factorization, as_answer
+from provenmf.results.evidence import Evidence
 from provenmf.results.factorization import Origin
-from provenmf.results.verdict import is_good_news, statements
+from provenmf.results.verdict import headline, is_good_news
 
 # Scores that an answer has, and its notes.
 
@@ -71,8 +83,9 @@ def render(
     answer = as_answer(result)
     fit, certificate = answer.factorization, answer.certificate
     summary, *details = found(answer)
+    tables = [] if isinstance(answer, Parts | Unmixing) else row_table(answer)
     tabs = [
-        Tab("found", "What was found", [*notes(answer), *details, *scores(answer)]),
+        Tab("found", "What was found", [*notes(answer), *details, *tables, *scores(answer)]),
         Tab("convergence", "How it converged", convergence(fit)),
         Tab(
             "certificate",
@@ -82,15 +95,20 @@ def render(
     ]
     lead = summary.text if isinstance(summary, Paragraph) else ""
     origin = origin_rows(fit.origin, fit.versions.get("provenmf"), method_name(fit))
-    top = Top(origin, result_file=result_file, lead=lead)
+    top = Top(origin, result_file=result_file, lead=lead, overview=overview(answer))
+    hidden = answer.n_components - len(top.overview)
+    if hidden:
+        top = replace(top, lead=f"{lead} The {len(top.overview)} largest are listed here.")
     if certificate:
-        tone = "good" if is_good_news(certificate) else "note"
-        matrix = answer.factorized()
-        about = f"Here, rows are those of the factorized matrix: {matrix}."
-        top = replace(
-            top, verdict=statements(certificate), tone=tone, about=about if matrix else ""
-        )
+        judged = certificate.evidence
+        good = is_good_news(certificate) if judged is None else all(_confirmed(judged))
+        # The theory stands in its tab.
+        top = replace(top, verdict=headline(certificate)[:2], tone="good" if good else "note")
     return page(title or _heading(answer), tabs, top)
+
+
+def _confirmed(evidence: Evidence) -> list[bool]:
+    return [judgement == "confirmed" for judgement in evidence.judgements]
 
 
 def _heading(answer: Answer) -> str:
@@ -102,17 +120,14 @@ def _heading(answer: Answer) -> str:
 
 @dataclass(frozen=True)
 class Top:
-    """What stands above the tabs: where the result comes from, what it is, and the verdict.
-
-    about : which matrix the verdict is about, where it is not the reader's own.
-    """
+    """What stands above the tabs: where the result comes from, what was found, and the verdict."""
 
     origin: Sequence[tuple[str, str]] = ()
     verdict: Sequence[str] = ()
     tone: str = ""
     result_file: str = ""
     lead: str = ""
-    about: str = ""
+    overview: Sequence[Overview] = ()
 
 
 def origin_rows(
@@ -151,7 +166,7 @@ def page(title: str, tabs: list[Tab], top: Top | None = None) -> str:
         summary=[sentence.replace(" %", "\u00a0%") for sentence in top.verdict],
         tone=top.tone,
         lead=top.lead,
-        about=top.about,
+        overview=top.overview,
         origin=top.origin,
         result_file=top.result_file,
         tabs=tabs,

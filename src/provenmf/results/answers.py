@@ -344,6 +344,16 @@ class Answer(Plotted):
 
         return answer_html(self, repr(self))
 
+    def __str__(self) -> str:
+        """Return the components with their sizes and largest entries, the largest first."""
+        largest = self.largest(6)
+        width = max(map(len, self.component_names))
+        lines = [
+            f"{self.component_names[i]:{width}}{self.share[i]:7.1%}  {', '.join(largest[i])}"
+            for i in np.argsort(-self.share, kind="stable").tolist()
+        ]
+        return "\n".join([repr(self), *lines])
+
     def __repr__(self) -> str:
         word, row = self.words.component, self.words.row
         return (

@@ -1,15 +1,18 @@
 import json
 import re
 from dataclasses import replace
+from html import unescape
 
 import numpy as np
 import pytest
 
 from provenmf.errors import InvalidInput
 from provenmf.report import render, write
-from provenmf.report.matrix import brightest_of
+from provenmf.report.elements import Chart, ChartGrid
+from provenmf.report.matrix import brightest_of, found
 from provenmf.report.page import script_json
-from provenmf.results import Factorization
+from provenmf.results import Factorization, as_answer
+from provenmf.results.evidence import Evidence
 
 
 def test_script_word_is_text_in_every_kind(results):
@@ -100,3 +103,47 @@ def test_parts_are_shown_from_the_largest_to_the_smallest(results):
     page = render(answer)
     shown = [page.index(f">{answer.component_names[i]}<") for i in np.argsort(-answer.share)]
     assert shown == sorted(shown)
+
+
+def test_the_first_screen_says_what_was_found_with_marks_of_evidence(results):
+    fit = results["topics"].factorization
+    judged = Evidence(("confirmed", "not confirmed", "confirmed", "cannot be judged"),
+                      (0.001, 0.6, 0.01, 1.0), (3.0, None, 5.0, None), noun="topic",
+                      row="document")  # fmt: skip
+    fit = replace(fit, certificate=replace(fit.certificate, evidence=judged))
+    page = render(replace(results["topics"], factorization=fit))
+    head = page[page.index("<body>") : page.index('<div role="tablist"')]
+    assert head.count("✓") == 2 and head.count("✗") == 1
+    assert "2 of 4 topics are confirmed" in head and "anchor" not in head
+    assert head.index("documents over") < head.index("Topic 1") < head.index("2 of 4 topics")
+
+
+def test_every_document_is_listed_with_its_topic(results):
+    topics = results["topics"]
+    page = render(topics)
+    rows = re.findall(r'<tr data-of="(\d+)"><td>([^<]*)', page)
+    assert [unescape(name) for _, name in rows] == list(topics.row_names)
+    main = topics.document_weights.argmax(axis=1) + 1
+    assert [int(number) for number, _ in rows] == main.tolist()
+
+
+def test_named_columns_are_bars_and_others_curves():
+    rng = np.random.default_rng(0)
+    fit = Factorization("hals", rng.random((9, 2)), rng.random((2, 5)))
+    named = replace(fit, column_names=np.array(list("ABCDE")))
+    kinds = [{c.figure.kind for c in chart_elements(f)} for f in (fit, named)]
+    assert "lines" in kinds[0] and "lines" not in kinds[1] and "bars" in kinds[1]
+
+
+def chart_elements(fit):
+    for element in found(as_answer(fit)):
+        if isinstance(element, ChartGrid):
+            yield from element.charts
+        elif isinstance(element, Chart):
+            yield element
+
+
+def test_a_result_writes_its_report_and_prints_its_components(results, tmp_path):
+    results["unmixing"].report(tmp_path / "page.html", title="Scene")
+    assert "<h1>Scene</h1>" in (tmp_path / "page.html").read_text("utf-8")
+    assert "water" in str(results["unmixing"])

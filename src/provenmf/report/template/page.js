@@ -75,6 +75,32 @@
     showTheme();
   });
 
+  // The table of all rows, filtered by component; a click in the overview chooses one.
+  const filter = document.querySelector("select.of-component");
+  function filterRows() {
+    const block = filter.closest(".block");
+    let count = 0;
+    block.querySelectorAll("tr[data-of]").forEach(function (row) {
+      const shown = !filter.value || row.dataset.of === filter.value;
+      row.hidden = !shown;
+      count += shown ? 1 : 0;
+    });
+    block.querySelector('[role="status"]').textContent = filter.value ? count + " rows" : "";
+  }
+  if (filter) {
+    filter.addEventListener("change", filterRows);
+    document.querySelectorAll(".overview tr").forEach(function (line) {
+      function choose() {
+        filter.value = line.dataset.component;
+        filterRows();
+        select(tabs[0], false);
+        filter.scrollIntoView({ block: "start" });
+      }
+      line.addEventListener("click", choose);
+      line.addEventListener("keydown", function (event) { if (event.key === "Enter") { choose(); } });
+    });
+  }
+
   let width = window.innerWidth;
   window.addEventListener("resize", function () {
     if (window.innerWidth !== width) { width = window.innerWidth; drawVisible(); }
