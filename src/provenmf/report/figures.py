@@ -28,9 +28,15 @@ LEVELS = 2**16 - 2
 
 
 def shortened(text: object, width: int = 28) -> str:
-    """Return at most `width` characters, for axis labels."""
+    """Return at most `width` characters for axis labels: the beginning and the end.
+
+    Names that begin alike often differ at their end.
+    """
     whole = str(text)
-    return whole if len(whole) <= width else whole[: width - 1] + "…"
+    if len(whole) <= width:
+        return whole
+    end = width // 3
+    return f"{whole[: width - 1 - end]}…{whole[-end:]}"
 
 
 def numbers(values: object, digits: int = 4) -> Any:

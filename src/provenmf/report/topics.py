@@ -342,4 +342,5 @@ def _examples(answer: Topics, topic: int) -> list[Example]:
 
 
 def _excerpt(text: object) -> str:
-    return figures.shortened(" ".join(str(text).split()), EXCERPT)
+    whole = " ".join(str(text).split())
+    return whole if len(whole) <= EXCERPT else whole[: EXCERPT - 1] + "…"

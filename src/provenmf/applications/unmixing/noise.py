@@ -180,9 +180,11 @@ def band_noise(pixels: Floats) -> BandNoise | None:
     Copies of a single band count as that band.
     """
     n, bands = pixels.shape
+    if n < LEAST_PIXELS * bands:
+        return None
     gram = pixels.T @ pixels
     lengths = np.sqrt(np.diag(gram))
-    if n < LEAST_PIXELS * bands or not np.all(lengths > 0):
+    if not np.all(lengths > 0):
         return None
     alike = gram / np.multiply.outer(lengths, lengths)
     kept, lift = independent_bands(alike)

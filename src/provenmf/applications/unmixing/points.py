@@ -54,13 +54,11 @@ def group_rows(
     if scale == 0:
         raise InvalidInput("all rows are zero: nothing can be unmixed")
     dimensions = min(2 * (n_components or 10), *rows.shape)
-    values, vectors = np.linalg.eigh(rows.T @ rows)
-    coordinates = rows @ vectors[:, ::-1][:, :dimensions]
+    squares, coordinates = _leading_coordinates(rows, dimensions)
     automatic = radius is None
     if radius is None:
-        noise_per_dimension = max(float(values[:-dimensions].sum()), 0.0) / max(
-            rows.size - dimensions * len(rows), 1
-        )
+        left = max(float(squares[dimensions:].sum()), 0.0)
+        noise_per_dimension = left / max(rows.size - dimensions * len(rows), 1)
         radius = max(LEAST_RADIUS, 2 * math.sqrt(2 * dimensions * noise_per_dimension) / scale)
     if radius <= 0:
         raise InvalidInput(f"group_radius={radius} must be more than 0")
@@ -82,6 +80,21 @@ def group_rows(
     if dropped:
         note += f"; {dropped} groups of fewer than {LEAST_SIZE} rows cannot become anchors"
     return Groups(means[kept], sizes[kept], first[kept], radius, note)
+
+
+def _leading_coordinates(
+    rows: NDArray[np.float64], dimensions: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return squared singular values, descending, and rows in their leading right vectors.
+
+    The smaller Gram matrix is decomposed: spectra may have many more bands than there are pixels.
+    """
+    if rows.shape[0] >= rows.shape[1]:
+        values, vectors = np.linalg.eigh(rows.T @ rows)
+        return values[::-1], rows @ vectors[:, ::-1][:, :dimensions]
+    values, vectors = np.linalg.eigh(rows @ rows.T)
+    lengths = np.sqrt(np.maximum(values[::-1][:dimensions], 0.0))
+    return values[::-1], vectors[:, ::-1][:, :dimensions] * lengths
 
 
 def _leaders(

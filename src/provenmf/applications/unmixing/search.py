@@ -64,6 +64,7 @@ from provenmf.results.factorization import with_estimates
 
 # What there is to say about how endmembers were found.
 
+DISAGREE = 3.0  # degrees between endmembers by corners and by groups of pixels, on average
 UNKNOWN_NOISE = (
     "the noise is unknown, because there are fewer than two pixels for each band or the bands "
     "determine each other exactly; endmembers are not averaged"
@@ -92,6 +93,35 @@ def notes_on(
     return notes
 
 
+def disagreement_note(
+    pixels: Floats,
+    spectra: Spectra,
+    settings: UnmixingSettings,
+    method: str,
+    options: Mapping[str, Any],
+) -> list[str]:
+    """Warn where groups of pixels would give other endmembers than the corners of all pixels.
+
+    Held-out pixels do not tell which of the two is nearer to the truth: a simplex that is too large
+    explains them as well.
+    """
+    quiet = {**options, "certify": False, "callback": None, "verbose": 0}
+    problem = pixel_problem(pixels, replace(settings, project=False))
+    k = len(spectra.endmembers)
+    if len(problem.points) < k:
+        return []
+    single = endmembers_of(problem, pixels, fit_matrix(problem.points, k, method, quiet))
+    angles = np.degrees(compare_endmembers(single.endmembers, spectra.endmembers).angles)
+    worst = int(np.argmax(np.nan_to_num(angles)))
+    if not np.nanmean(angles) > DISAGREE:
+        return []
+    return [
+        f"groups of similar pixels would give other spectra ({np.nanmean(angles):.2g} degrees away "
+        f"on average, material {worst + 1} {angles[worst]:.2g}): few pixels are pure, or spectra "
+        "vary within materials; compare with vertices=False"
+    ]
+
+
 def negative_note(endmembers: NDArray[np.floating]) -> list[str]:
     """Warn of spectra below zero by more than rounding, as AND and Purification may find."""
     lowest = -1e-6 * float(np.abs(endmembers).max(initial=0.0))
@@ -117,10 +147,13 @@ def simplex_note(pure: NDArray[np.floating], n_pixels: int) -> str:
 
 def averaging_note(n_averaged: NDArray[np.intp], left: float) -> str:
     """Say how many pixels each endmember averages, and which rest on one pixel."""
+    explained = f"{len(n_averaged)} materials leave {left:.3g} times the variance of the noise"
+    if not n_averaged.any():
+        return f"{explained}; no other pixel lies at a corner, so each endmember is a single pixel"
+    counts = ", ".join(str(max(n, 1)) for n in n_averaged.tolist())
     return (
-        f"{len(n_averaged)} materials leave {left:.3g} times the variance of the noise; endmembers "
-        f"are means of {', '.join(str(n) for n in n_averaged)} pixels that lie at the corners "
-        f"within their noise{alone(n_averaged <= 1)}"
+        f"{explained}; endmembers are means of {counts} pixels that lie at the corners within "
+        f"their noise{alone(n_averaged <= 1)}"
     )
 
 
@@ -314,6 +347,8 @@ def unmix(
     )
     spectra = endmembers_of(problem, cube.pixels, factorization)
     notes += notes_on(problem, factorization, n_endmembers, spectra)
+    if evidence and vertices == "auto" and problem.noise is not None:
+        notes += disagreement_note(cube.pixels, spectra, settings, method, options)
     bars = None
     if n_resamples:
         settings = replace(settings, n_endmembers=len(spectra.endmembers))

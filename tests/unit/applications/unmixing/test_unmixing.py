@@ -1,9 +1,13 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from provenmf import load
 from provenmf.applications import unmix
 from provenmf.applications.unmixing.points import group_rows
+from provenmf.applications.unmixing.search import averaging_note
+from provenmf.datasets.cubes import mixed_cube
 from provenmf.errors import InvalidInput
 
 
@@ -128,3 +132,30 @@ def test_spectra_that_cannot_be_have_a_note():
     assert found.endmembers.min() < 0
     assert any("spectra have negative values, down to -" in note for note in found.notes)
     assert not any("negative" in note for note in unmix(noisy, 4).notes)
+
+
+def test_more_bands_than_pixels_need_no_matrix_of_bands():
+    """The Gram matrix of the bands would have 25 times as many entries as the cube."""
+    rng = np.random.default_rng(0)
+    spectra = rng.random((3, 1000))
+    pixels = np.vstack([np.eye(3), rng.dirichlet(np.ones(3), 37)]) @ spectra
+    tracemalloc.start()
+    found = unmix(pixels, 3, shape=(8, 5), certify=False, evidence=False)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1000 * 1000 * 8
+    assert found.endmembers.shape == (3, 1000)
+
+
+def test_endmembers_of_single_pixels_are_not_called_means_of_none():
+    assert "each endmember is a single pixel" in averaging_note(np.zeros(3, np.intp), 1.0)
+    assert "means of 4, 1 pixels" in averaging_note(np.array([4, 0]), 1.0)
+
+
+def test_disagreement_of_corners_and_groups_is_said():
+    made = mixed_cube(30, 30, 40, 4, snr=30, pure_share=0.0, most=0.75, random_state=0)
+    notes = unmix(made.cube, 4, certify=False).notes
+    assert any("groups of similar pixels would give other spectra" in note for note in notes)
+    clear = mixed_cube(30, 30, 40, 4, snr=40, pure_share=0.1, random_state=0)
+    notes = unmix(clear.cube, 4, certify=False).notes
+    assert not any("would give other spectra" in note for note in notes)
