@@ -11,9 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from functools import cache
+from itertools import count
 from numbers import Integral, Real
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from threading import Lock, get_ident
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from threadpoolctl import ThreadpoolController
 
@@ -70,14 +71,25 @@ def blas_threads_for(entries: int) -> AbstractContextManager[object]:
     The threads of BLAS wait for each other by spinning. Beside another busy process that made
     fits of small matrices up to twenty times slower than one thread, and it never gained much.
     """
-    return one_blas_thread if entries < SMALL_MATRIX else nullcontext()
+    return blas_limited_to(1) if entries < SMALL_MATRIX else nullcontext()
+
+
+class _Limit(NamedTuple):
+    """A limit that somebody set: the number of threads, the thread that set it, a number."""
+
+    threads: int
+    thread: int
+    number: int
 
 
 class BlasThreads:
-    """At most so many threads of BLAS as anybody inside allows.
+    """Limit the threads of BLAS to the least number that anybody inside allows.
 
     The setting belongs to the process: the first to enter notes what it was and the last to leave
-    takes it back, since threads may leave in another order than they came in.
+    restores it, since threads may leave in another order than they came in.
+
+    A signal handler may raise anywhere, also while a limit is set or removed. What is under way is
+    finished first, and whoever leaves removes all limits that its thread has set since it entered.
 
     A fork waits until no thread is changing the setting. Its child has one thread, so nobody else
     is inside there; BLAS keeps the threads it had: starting others in a forked process can hang.
@@ -85,29 +97,54 @@ class BlasThreads:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._inside: list[int] = []
+        self._inside: list[_Limit] = []
+        self._numbers = count()
         self._original: Any = None
 
-    def enter(self, threads: int) -> None:
-        """Allow no more than so many from now on."""
-        with self._lock:
-            if not self._inside:
-                self._original = blas_controller().limit(limits=threads, user_api="blas")
-            self._inside.append(threads)
-            self._set()
-
-    def leave(self, threads: int) -> None:
-        """Take back what `enter` was given."""
-        with self._lock:
-            if threads in self._inside:  # a forked process has forgotten it
-                self._inside.remove(threads)
+    def enter(self, threads: int) -> _Limit:
+        """Allow no more than this number of threads until `leave`."""
+        limit = _Limit(threads, get_ident(), next(self._numbers))
+        try:
+            with self._lock:
+                if not self._inside:  # without limits: noted before anything is changed
+                    self._original = blas_controller().limit(limits=None, user_api="blas")
+                self._inside.append(limit)
                 self._set()
+        except BaseException:
+            self.leave(limit)
+            raise
+        return limit
+
+    def leave(self, limit: _Limit) -> None:
+        """Remove what `enter` has returned, and what was left behind inside it."""
+        raised: BaseException | None = None
+        while True:
+            try:
+                with self._lock:
+                    self._remove(limit)
+                break
+            except BaseException as error:  # by a signal handler
+                raised = error
+        if raised is not None:
+            raise raised
+
+    def _remove(self, limit: _Limit) -> None:
+        """Remove the limit; the same again if it was interrupted."""
+        left = [
+            other
+            for other in self._inside
+            if other.thread != limit.thread or other.number < limit.number
+        ]
+        if left != self._inside or not left:  # a forked process has forgotten it
+            self._inside = left
+            self._set()
 
     def _set(self) -> None:
         if self._inside:
             before = self._original.get_original_num_threads()["blas"] or 1
-            blas_controller().limit(limits=min(*self._inside, before), user_api="blas")
-        else:
+            least = min(limit.threads for limit in self._inside)
+            blas_controller().limit(limits=min(least, before), user_api="blas")
+        elif self._original is not None:
             self._original.restore_original_limits()
 
     def before_fork(self) -> None:
@@ -127,30 +164,31 @@ class BlasThreads:
 blas_threads = BlasThreads()
 
 
-class OneBlasThread:
-    """No threads of BLAS as long as anybody is inside."""
+_most: ContextVar[int | None] = ContextVar("provenmf_threads", default=None)
+
+
+class blas_limited_to:
+    """A context in which BLAS takes no more than this number of threads."""
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
 
     def __enter__(self) -> None:
-        blas_threads.enter(1)
+        self._limit = blas_threads.enter(self._threads)
 
     def __exit__(self, *error: object) -> None:
-        blas_threads.leave(1)
-
-
-one_blas_thread = OneBlasThread()
-_most: ContextVar[int | None] = ContextVar("provenmf_threads", default=None)
+        blas_threads.leave(self._limit)
 
 
 @contextmanager
 def at_most(threads: int) -> Iterator[None]:
-    """Let BLAS and our own loops inside take no more than so many threads."""
+    """Let BLAS and our own loops inside take no more than this number of threads."""
     already = _most.get()
     token = _most.set(threads if already is None else min(threads, already))
-    blas_threads.enter(threads)
     try:
-        yield
+        with blas_limited_to(threads):
+            yield
     finally:
-        blas_threads.leave(threads)
         _most.reset(token)
 
 
@@ -196,7 +234,7 @@ def for_row_slices(function: Callable[[slice], object], n_rows: int, *, slice_ro
     if threads <= 1:
         work()
         return
-    with one_blas_thread:
+    with blas_limited_to(1):
         helpers = [_pool().submit(copy_context().run, work) for _ in range(threads - 1)]
         try:
             work()

@@ -2,6 +2,7 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -48,6 +49,19 @@ def test_the_mask_of_a_chunk_counts():
     near = HALS(3, random_state=0, max_iter=4).fit(np.vstack([X[:20], masked.filled(np.nan)]))
     far = HALS(3, random_state=0, max_iter=4).fit(of_chunks(lambda: masked))
     np.testing.assert_allclose(far.components_, near.components_)
+
+
+@pytest.mark.parametrize("on", ["threads", "cluster"])
+def test_missing_entries_count_the_same_everywhere(on):
+    holes = X.copy()
+    holes[25, 3] = np.nan
+    near = HALS(3, random_state=0, max_iter=9).fit(holes)
+    with cluster(2) as made, distributed.Client(made) if on == "cluster" else nullcontext():
+        far = HALS(3, random_state=0, max_iter=9).fit(da.from_array(holes, chunks=(9, -1)))
+        weights = far.transform(da.from_array(holes, chunks=(9, -1)))
+    np.testing.assert_array_equal(far.components_, near.components_)
+    np.testing.assert_array_equal(weights, near.transform(holes))
+    assert far.reconstruction_err_ == near.reconstruction_err_
 
 
 @pytest.mark.parametrize("kind", ["object", "Float64", "Int64"])

@@ -1,7 +1,9 @@
 """BLAS threads: one for small matrices, as many as before for large ones; and our own threads."""
 
+import contextlib
 import multiprocessing
 import os
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,11 +17,11 @@ from provenmf.budget import (
     SMALL_MATRIX,
     at_most,
     available_threads,
+    blas_limited_to,
     blas_threads_for,
     bytes_of,
     computed_once,
     for_row_slices,
-    one_blas_thread,
     resources,
     threads_of,
 )
@@ -48,11 +50,12 @@ def test_threads_may_leave_in_another_order():
     with threadpool_limits(2, user_api="blas"):
         if blas_threads() != {2}:
             pytest.skip("this BLAS does not take two threads here")
-        one_blas_thread.__enter__()  # two callers, neither inside the other
-        one_blas_thread.__enter__()
-        one_blas_thread.__exit__()
+        outer, inner = blas_limited_to(1), blas_limited_to(1)
+        outer.__enter__()
+        inner.__enter__()
+        inner.__exit__()
         assert blas_threads() == {1}
-        one_blas_thread.__exit__()
+        outer.__exit__()
         assert blas_threads() == {2}
 
 
@@ -62,7 +65,7 @@ def test_the_least_that_anybody_inside_allows():
             pytest.skip("this BLAS does not take three threads here")
         with at_most(2):
             assert blas_threads() == {2}
-            with one_blas_thread:
+            with blas_limited_to(1):
                 assert blas_threads() == {1}
             with at_most(5):
                 assert blas_threads() == {2}
@@ -201,7 +204,7 @@ def test_a_fork_while_another_thread_changes_the_setting():
     threading.Timer(0.2, go_on.set).start()  # the fork waits for it
     child = os.fork()
     if child == 0:
-        with one_blas_thread:
+        with blas_limited_to(1):
             os._exit(7)
     holder.join()
     assert ended_with(child, seconds=30) == 7
@@ -212,14 +215,14 @@ def test_a_fork_inside_leaves_nobody_inside():
     entered, leave = threading.Event(), threading.Event()
 
     def stay():
-        with one_blas_thread:
+        with blas_limited_to(1):
             entered.set()
             leave.wait(30)
 
     other = threading.Thread(target=stay)
     other.start()
     entered.wait(30)
-    with one_blas_thread:
+    with blas_limited_to(1):
         child = os.fork()
     if child == 0:
         os._exit(5 if not blas_threads_inside._inside else 1)
@@ -299,3 +302,25 @@ def test_joblib_processes_share_the_cores(monkeypatch):
             joblib.delayed(threads_of_a_fit)(seed) for seed in range(cores + 1)
         )
     assert seen == [1] * (cores + 1)
+
+
+def test_a_signal_handler_that_raises_leaves_no_limit():
+    """At whatever line it raises: the next fit finds the threads that the user has set."""
+
+    def interrupt(*_):
+        raise TimeoutError
+
+    before, draws = blas_threads(), np.random.default_rng(0)
+    X, previous = draws.random((60, 8)), signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for _ in range(60):
+            with contextlib.suppress(TimeoutError):
+                signal.setitimer(signal.ITIMER_REAL, float(draws.uniform(1e-4, 0.02)))
+                for _ in range(1000):
+                    for_row_slices(lambda rows: X[rows].sum(), 60, slice_rows=10)
+                    with at_most(1), blas_limited_to(1):
+                        pass
+            assert blas_threads() == before and not blas_threads_inside._inside
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from provenmf.budget import one_blas_thread
+from provenmf.budget import blas_limited_to
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks
 from provenmf.methods.merit import guarantee as guarantees
@@ -161,7 +161,7 @@ class MERIT(AnchorFactorizer):
         return bytes_in_memory(blocks, self.step)
 
     def _anchors_of(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
-        with one_blas_thread:  # its own threads share the rows
+        with blas_limited_to(1):  # its own threads share the rows
             return merit(
                 blocks,
                 self._number_wanted(blocks.n_rows),
