@@ -67,6 +67,14 @@ def floor(case, lower, gain):
     )
 
 
+@sentence(
+    r"Every factorization of this rank that fits at least as well spans nearly the same space: "
+    r"within {N} degrees of the leading singular vectors\."
+)
+def spaces(case, degrees):
+    return statements.space_angle(case, float(degrees))
+
+
 @sentence(r"Some weights are negative, so this is not a nonnegative factorization\.")
 def negative(case):
     return bool((case.weights < 0).any())

@@ -206,6 +206,23 @@ def gap(case, value):
     return Fraction(value) >= case.relative_error[0] - case.best_error
 
 
+@statement(BOUNDS, "space_angle_degrees")
+def space_angle(case, value):
+    """This fit, and the leading space turned until the error is the same, are within the angle."""
+    rows = case.rows / case.unit
+    left, values, right = np.linalg.svd(rows, full_matrices=True)
+    k = len(case.components)
+    product = case.weights @ (case.components / case.unit)
+    error = np.linalg.norm(rows - product)
+    own = np.linalg.svd(product, full_matrices=False)[2][:k]
+    sine = np.sqrt(max(0.0, 1 - np.linalg.svd(own @ right[:k].T, compute_uv=False)[-1] ** 2))
+    if k < len(values) and np.linalg.matrix_rank(product) == k:
+        gap, excess = values[k - 1] ** 2 - values[k] ** 2, error**2 - (values[k:] ** 2).sum()
+        turned = np.sqrt(min(max(excess, 0.0) / gap, 1.0)) if gap > 0 else 0.0
+        sine = max(sine, turned * (1 - 1e-6))
+    return np.degrees(np.arcsin(min(sine, 1.0))) <= value * (1 + 1e-6) + 1e-5
+
+
 @statement(MEASURES, "relative_error")
 def relative_error(case, value):
     size = np.abs(case.weights / 1.0) @ np.abs(case.components / case.unit)
@@ -878,6 +895,7 @@ def number(case, value):
 
 @statement(
     CHECKS,
+    "space of all fits as good",
     "distance to the best rank-k error",
     "weights move less than rows",
     "maxima separate at the optimum",

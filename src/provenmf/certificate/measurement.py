@@ -203,7 +203,7 @@ class Fit:
         return 2e-9 * self.given.stored_entries * passes * (1 + self.n_components / 5)
 
     @property
-    def _rank_bound_seconds(self) -> float:
+    def rank_bound_seconds(self) -> float:
         """Estimate what the smaller Gram matrix and the proof of its leading sum take."""
         n, d = self.given.shape
         in_a_row = self.given.stored_entries / max(n, 1)
@@ -221,7 +221,7 @@ class Fit:
 
     def _measured(self, unit: float, products: bool) -> Measurement:
         blocks = self._blocks_in(unit)
-        gram = products and gram_is_formed(blocks) and self.affords(self._rank_bound_seconds)
+        gram = products and gram_is_formed(blocks) and self.affords(self.rank_bound_seconds)
         components = self._components_in(unit)
         return measure(blocks, self.weight_rows, components, products=products, gram=gram)
 
@@ -394,7 +394,7 @@ class Fit:
     @computed_once
     def rank_bound(self) -> RankBound:
         """The least relative error of any product of this rank, or why it is unknown."""
-        if not self.affords(self._rank_bound_seconds):
+        if not self.affords(self.rank_bound_seconds):
             return RankBound(
                 None, 'left out of a fit, for it takes longer: certify="full" tries it'
             )

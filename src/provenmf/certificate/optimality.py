@@ -14,11 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.certificate.measurement import Fit
+from provenmf.certificate.singular_values import gap_at_least, smaller_gram
 from provenmf.data import Rows
 from provenmf.linalg.scaling import inverse_where_positive
-from provenmf.results import Certificate, Check, Measure
+from provenmf.results import Certificate, Check, Measure, Status
+from provenmf.results.certificate import rounded_up
 
 Floats = NDArray[np.float64]
+NARROW = 30.0  # degrees up to which spaces are called nearly the same
 
 
 def certify(fit: Fit) -> Certificate:
@@ -39,7 +42,50 @@ def certify(fit: Fit) -> Certificate:
         "relative_error_lower_bound": lower,
         "relative_error_gap": max(fit.relative_error - lower, 0.0) + fit.error_rounding,
     }
-    return Certificate(fit.method, checks, bounds, measures)
+    angle = space_angle(fit, lower)
+    if angle is None:
+        return Certificate(fit.method, checks, bounds, measures)
+    bounds["space_angle_degrees"] = angle
+    return Certificate(fit.method, (*checks, _check_space(angle)), bounds, measures)
+
+
+def space_angle(fit: Fit, lower: float) -> float | None:
+    """Bound the angle between the spaces of all products that fit as well and the leading one.
+
+    Let Y have rank k and ‖X − Y‖ ≤ e, and let P project onto its row space. With λ and v the
+    eigenpairs of XᵀX and p_i = ‖P v_i‖², ‖X − Y‖² ≥ ‖X‖² − Σ λ_i p_i and Σ p_i = k, so that
+
+        e² − f²  ≥  Σ_{i≤k} λ_i (1 − p_i) − Σ_{i>k} λ_i p_i  ≥  (λ_k − λ_{k+1}) Σ_{i≤k} (1 − p_i),
+
+    f² being the least squared error and the last sum ‖sin Θ‖² of the angles between the two spaces.
+    The same holds of column spaces. In degrees; None if nothing below 90 is proved, or if it takes
+    longer than the certificate may.
+    """
+    k = fit.n_components
+    if k >= min(fit.blocks.shape) or not fit.affords(2 * fit.rank_bound_seconds):
+        return None
+    smaller = smaller_gram(fit.blocks, fit.gram)
+    if smaller is None:
+        return None
+    gap = gap_at_least(smaller[0], k, fit.squared_norm, smaller[1])
+    error = fit.relative_error + fit.error_rounding
+    excess = max(error**2 - lower**2, 0.0) * fit.squared_norm * (1 + 1e-9)
+    if not excess < gap:
+        return None
+    return math.degrees(math.asin(math.sqrt(excess / gap))) * (1 + 1e-9)
+
+
+def _check_space(angle: float) -> Check:
+    """Say that other fits span the same space, where that is narrow enough to be of use."""
+    words = (
+        "Every factorization of this rank that fits at least as well spans nearly the same space: "
+        f"within {rounded_up(angle)} degrees of the leading singular vectors."
+    )
+    name, theorem = "space of all fits as good", "Eckart-Young"
+    status: Status = "holds" if angle <= NARROW else "fails"
+    note = "largest angle between the row, or column, space of such a fit and the leading one"
+    said = words if angle <= NARROW else ""
+    return Check(name, theorem, status, angle, NARROW, note, in_words=said)
 
 
 def nonnegativity(fit: Fit) -> tuple[Check, ...]:

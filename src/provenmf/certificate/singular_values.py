@@ -242,10 +242,9 @@ def least_relative_error(
         return RankBound(None, "the data are zero")
     if k >= min(n, d):
         return RankBound(0.0)
-    if gram is not None:
-        tail = tail_at_least(squared_norm, gram, k, n)
-    elif blocks.in_memory and n <= GRAM_COLUMNS:
-        tail = tail_at_least(squared_norm, gram_of_columns(blocks.everything().T), k, d)
+    smaller = smaller_gram(blocks, gram)
+    if smaller is not None:
+        tail = tail_at_least(squared_norm, smaller[0], k, smaller[1])
     elif blocks.in_memory:
         tail = tails_of_parts(blocks.everything(), k)
     else:
@@ -254,6 +253,54 @@ def least_relative_error(
         return RankBound(None, "the leading singular values could not be told from the others")
     # the sums over rows, here and in the norm, have n terms at most
     return RankBound(math.sqrt(tail / squared_norm) * (1 - (n + d + 8) * EPS))
+
+
+def smaller_gram(
+    blocks: Blocks, gram: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64], int] | None:
+    """Return XᵀX or XXᵀ and the number of terms in its sums; None if neither is small enough."""
+    n, d = blocks.shape
+    if gram is not None:
+        return gram, n
+    if blocks.in_memory and n <= GRAM_COLUMNS:
+        return gram_of_columns(blocks.everything().T), d
+    return None
+
+
+def gap_at_least(gram: Floats, k: int, squared_norm: float, inner_length: int) -> float:
+    """Return a number that σ_k² − σ_{k+1}² does not fall below; 0 if none is proved.
+
+    λ_{k+1} is at most the τ of a Cholesky factor of τI − G + Z with Z of rank k. With any V (d, k),
+    λ_k is at least the smallest eigenvalue of VᵀGV over the largest of VᵀV (Courant & Fischer).
+    """
+    size = len(gram)
+    if k >= size or squared_norm <= 0:
+        return 0.0
+    unit = float(power_of_two(np.abs(gram).max()))
+    scaled = gram / unit
+    values, vectors, residual = _leading_pairs(scaled, k + 1)
+    leading, next_value = vectors[:, :k], max(float(values[k]), 0.0)
+    raised = np.maximum(values[:k] - next_value, 0.0)
+    lift = (leading * raised) @ leading.T
+    lifted = float(raised @ np.einsum("ij,ij->j", leading, leading)) * (1 + 2 * size * EPS)
+    slack = 4 * size * EPS * (values[0] + (size + 2) * next_value) + 2 * residual
+    upper = None
+    for attempt in range(ATTEMPTS):
+        shift = next_value + slack * 100.0**attempt
+        upper = _least_shift(lift - scaled, float(shift), k, lifted)
+        if upper is not None:
+            break
+    if upper is None:
+        return 0.0
+    trace = float(np.trace(scaled))
+    rounding = 4 * (size + 4) * EPS * k
+    inner = leading.T @ (scaled @ leading)
+    lower = float(values[k - 1]) - float(np.linalg.norm(inner - np.diag(values[:k])))
+    lower -= rounding * trace
+    lower /= 1 + float(np.linalg.norm(leading.T @ leading - np.eye(k))) + rounding
+    # the Gram matrix as computed is within γ of that of the data, and so are its eigenvalues
+    lost = 2 * (inner_length + 2) * EPS * squared_norm
+    return max((lower - upper) * unit * (1 - 4 * EPS) - 2 * lost, 0.0)
 
 
 def tails_of_parts(block: Block, k: int) -> float:

@@ -98,6 +98,8 @@ PROVED = {
     "corners of the noise-free data, if noise changed no row by more than its own distance to the "
     "mixtures of the anchors, or the median of these where that is more: at least",
     "scaled_surviving_anchors": "the same of all rows divided by their sums: at least",
+    "space_angle_degrees": "the space spanned by any factorization of this rank that fits at least "
+    "as well is within an angle of that of the leading singular vectors, in degrees, of at most",
     "largest_component_change": "each of any other nonnegative parts with the same "
     "product differs from one of these in a share of its mass of at most",
     "nearby_fit_mixing": "other nonnegative parts nearby with the same product are mixtures of "

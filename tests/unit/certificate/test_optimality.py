@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import provenmf
 from provenmf import ConeNMF
 from provenmf.certificate import optimality
 from provenmf.certificate import singular_values as rank_bound
@@ -137,3 +138,25 @@ def test_a_spectrum_that_killed_arpack():
     assert any_fit(as_blocks(rows), 14).rank_bound.relative_error == pytest.approx(
         np.sqrt(1100 / counts.sum()), abs=1e-6
     )
+
+
+def test_spaces_of_equally_good_products_are_within_the_angle():
+    """The leading space is turned until the product is as bad as the fit, in many directions."""
+    rng = np.random.default_rng(0)
+    rows = rng.random((40, 3)) @ rng.random((3, 8)) + 0.01 * rng.random((40, 8))
+    fitted = provenmf.HALS(3, random_state=0).fit(rows)
+    angle = fitted.certificate_.bounds["space_angle_degrees"]
+    assert angle < 10
+    _, values, right = np.linalg.svd(rows, full_matrices=False)
+    error = np.linalg.norm(rows - fitted.factorization_.weights @ fitted.components_)
+    for _ in range(200):
+        mixed = rng.standard_normal((3, 5)) * [[0.1], [0.3], [1.0]]
+        low, high = 0.0, 2.0
+        for _ in range(40):
+            middle = (low + high) / 2
+            basis = np.linalg.qr((right[:3] + middle * mixed @ right[3:]).T)[0]
+            worse = np.linalg.norm(rows - rows @ basis @ basis.T) > error
+            low, high = (low, middle) if worse else (middle, high)
+        basis = np.linalg.qr((right[:3] + low * mixed @ right[3:]).T)[0]
+        cosine = np.linalg.svd(right[:3] @ basis, compute_uv=False)[-1]
+        assert np.degrees(np.arccos(min(cosine, 1.0))) <= angle * (1 + 1e-6)
