@@ -147,7 +147,8 @@ class Progress:
     def _line(self, text: str, seconds: float) -> str:
         line = f"{text}: {seconds:.0f} s"
         if self.steps is None:
-            return f"{line}, iteration {self._done:.0f}" if self._done else line
+            recent = self._started + seconds - self._last[1] < SECONDS_BETWEEN_LINES
+            return f"{line}, iteration {self._done:.0f}" if self._done and recent else line
         if not self._done or self._ended():
             return line
         line += f", {self._done / self.steps:.0%} done"
@@ -159,7 +160,8 @@ class Progress:
         if self.steps is None or self._first is None or self._last[0] <= self._first[0]:
             return None
         pace = (self._last[1] - self._first[1]) / (self._last[0] - self._first[0])
-        return max(pace * (self.steps - self._last[0]) - (now - self._last[1]), 0.0)
+        left = pace * (self.steps - self._last[0]) - (now - self._last[1])
+        return left if left > 0 else None  # slower than it was: nothing can be said
 
 
 def clock_time(seconds: float) -> str:

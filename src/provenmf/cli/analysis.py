@@ -9,6 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from provenmf.cli.messages import complain
 from provenmf.cli.options import shared
 from provenmf.cli.outcome import finish
 from provenmf.cli.target import plan
@@ -69,6 +70,7 @@ class Analysis:
                 argument="max_iter",
                 remedy="leave out {argument}",
             )
+        announce_compilation()
         title = f"{estimator.__name__} on {printable(self.data.name)}"
         self.progress = Progress(title, steps=options.max_iter or known.get("max_iter", rank))
         with self._checkpoint(), _limits(), naming(self.data), self.progress:
@@ -100,6 +102,17 @@ class Analysis:
         }
         setting = Checkpoint(options.checkpoint, options.checkpoint_seconds)
         return checkpointing(Keeper(setting, identity))
+
+
+def announce_compilation() -> None:
+    """Say once, on the first run, why it takes longer than later ones."""
+    from provenmf.linalg.compiled import on_compilation
+
+    def tell() -> None:
+        on_compilation.clear()
+        complain("Compiling on the first run; later runs start faster")
+
+    on_compilation[:] = [tell]
 
 
 def _limits() -> AbstractContextManager[Any]:

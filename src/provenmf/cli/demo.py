@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from provenmf.cli import options
+from provenmf.cli.analysis import announce_compilation
 from provenmf.cli.messages import say, say_wrapped
 from provenmf.cli.outcome import show, with_origin, write_report
 from provenmf.cli.target import make_folder, numbered
@@ -52,6 +53,7 @@ def demo(
         "communities": ("Overlapping communities of a generated network", _communities),
         "parts": ("Parts of handwritten digits", _parts),
     }
+    announce_compilation()
     pages = 0
     for name, (title, job) in jobs.items():
         say(f"--- {title}")

@@ -45,14 +45,22 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return decorate
 
 
+# Called, with nothing, when a kernel is about to be compiled because no cache has it.
+on_compilation: list[Callable[[], None]] = []
+
+
 def _dropping(cache: Any, load: Callable[..., Any]) -> Callable[..., Any]:
     def load_or_drop(*arguments: Any) -> Any:
+        found = None
         try:
-            return load(*arguments)
+            found = load(*arguments)
         except Exception:  # half a pickle fails in many ways
             with contextlib.suppress(OSError):
                 cache.flush()
-            return None
+        if found is None:
+            for tell in on_compilation:
+                tell()
+        return found
 
     return load_or_drop
 

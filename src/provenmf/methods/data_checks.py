@@ -52,7 +52,7 @@ class ChecksData:
             return matrix
         except InvalidInput:
             raise
-        except ValueError as error:  # scikit-learn's word for data that cannot be used
+        except (ValueError, TypeError) as error:  # scikit-learn's words for data without use
             raise InvalidInput(str(error)) from error
 
     def _checked(self, X: Any) -> Any:

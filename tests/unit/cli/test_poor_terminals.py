@@ -1,8 +1,10 @@
 """Commands where Python has few letters, no docstrings, no folders or no streams."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -75,3 +77,69 @@ def test_an_error_that_cannot_be_told(folder):
     with open("/dev/full", "w") as full:
         done = subprocess.run([sys.executable, "-m", "provenmf", "fit", "no.npy"], stderr=full)
     assert done.returncode == 2
+
+
+@pytest.mark.parametrize("command", [["--help"], ["diagnose", "m.npy", "--methods", "spa"], SPA])
+@pytest.mark.skipif(os.name != "posix", reason="pipes as a shell makes them")
+def test_a_reader_that_goes_away_is_no_error(folder, command):
+    """`| head` ended in exit code 1 or a traceback."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "provenmf", *command],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdout.close()
+    process.stdout = None
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert b"Traceback" not in err and b"Exception ignored" not in err
+
+
+@pytest.mark.parametrize("columns", ["0", "-5", "100000", "1"])
+def test_terminals_of_sizes_that_no_terminal_has(folder, columns):
+    for command in (["diagnose", "m.npy", "--methods", "spa"], ["generate", "--list"], ["--help"]):
+        done = run(command, folder, COLUMNS=columns)
+        assert done.returncode == 0, done.stderr
+        assert max(map(len, done.stdout.decode().splitlines())) <= 200
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+@pytest.mark.parametrize("seconds", [0.1, 0.3, 0.6, 1.0])
+def test_an_interruption_while_libraries_load_is_one_line(folder, seconds):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "provenmf", *SPA],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode in (0, 130, -signal.SIGINT), err
+    assert process.returncode != 130 or err.count(b"\n") == 1
+    if process.returncode != -signal.SIGINT:  # Python itself was still starting
+        assert b"Traceback" not in err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file names with control characters")
+def test_names_and_cells_do_not_steer_the_terminal(folder):
+    odd = "a\x1b[31mb.csv"
+    (folder / odd).write_text("x,\x1b[2Jy\n1,\x1b]0;title\x07\n")
+    for command in (["fit", odd, "-k", "1"], ["topics", odd, "-k", "2"], ["fit", "\x1b[1m"]):
+        done = run(command, folder)
+        assert done.returncode == 2 and b"\x1b" not in done.stderr + done.stdout
+        assert done.stderr.count(b"\n") == 1 and len(done.stderr) < 800
+
+
+def test_a_mistake_is_told_before_the_libraries_load(folder):
+    program = (
+        "import sys; sys.argv = ['provenmf', *sys.argv[1:]]\n"
+        "from provenmf.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "sys.exit(', '.join({'numpy', 'sklearn', 'numba'} & sys.modules.keys()) or 0)"
+    )
+    for wrong in (["fit", "no.npy"], ["fit", "m.npy", "-m", "no"], ["topics", "m.npy", "-k", "0"]):
+        done = subprocess.run([sys.executable, "-c", program, *wrong], cwd=folder, check=False)
+        assert done.returncode == 0, wrong
