@@ -199,8 +199,9 @@ def improve_row_in_place(
 ) -> tuple[int, int]:
     """Make pairwise steps in one row; return its new number of pairs and the steps made.
 
-    `others` is the largest entry of each column outside the row. `price` (overwritten) is the slope
-    of the penalty upwards, and `slope` (updated) that of the fit.
+    `others` is the largest entry of each column outside the row; with lam infinite no entry exceeds
+    it. `price` (overwritten) is the slope of the penalty upwards, and `slope` (updated) that of the
+    fit.
     """
     for column in range(price.size):
         price[column] = lam if others[column] == 0.0 else 0.0
@@ -229,11 +230,8 @@ def improve_row_in_place(
         step = best_step(gap, curvature, value[worst], free_until, paid_until, lam)
         if step <= 0.0:
             break
-        value[place] += step
-        value[worst] -= step
-        if value[worst] < 1e-13:
-            value[place] += value[worst]
-            value[worst] = 0.0
+        value[place] = others[best] if step == free_until else value[place] + step
+        value[worst] = value[worst] - step if value[worst] - step > 1e-13 else 0.0
         for column in range(price.size):
             slope[column] += step * (gram[best, column] - gram[left, column])
         price[best] = lam if value[place] >= others[best] else 0.0
@@ -314,56 +312,6 @@ def note_bids_in_place(
 
 
 @kernel
-def fill_row_in_place(
-    slope: NDArray[np.floating],
-    gram: NDArray[np.floating],
-    index: Ints,
-    value: Floats,
-    count: int,
-    caps: Floats,
-    full: Floats,
-    tolerance: float,
-    steps: int,
-) -> int:
-    """Make pairwise steps in one row that stay below the caps; return its number of pairs.
-
-    `full` (overwritten) is infinite where there is no room left.
-    """
-    full[:] = 0.0
-    for p in range(count):
-        if value[p] >= caps[index[p]]:
-            full[index[p]] = np.inf
-    for _ in range(steps):
-        best, worst, highest, place = lowest_sum(slope, full), -1, -np.inf, count
-        for p in range(count):
-            if value[p] > 0.0 and slope[index[p]] > highest:
-                highest, worst = slope[index[p]], p
-            if index[p] == best:
-                place = p
-        gap = highest - slope[best] - full[best]
-        if gap <= tolerance:
-            break
-        if place == count:
-            index[place], value[place] = best, 0.0
-            count += 1
-        left = index[worst]
-        curvature = gram[best, best] + gram[left, left] - 2.0 * gram[best, left]
-        step = min(value[worst], caps[best] - value[place])
-        if curvature * step > gap:
-            step = gap / curvature
-        value[worst] -= step
-        value[place] = min(value[place] + step, caps[best])
-        if value[worst] < 1e-13:
-            value[worst] = 0.0
-        full[left] = 0.0
-        if value[place] >= caps[best]:
-            full[best] = np.inf
-        for column in range(slope.size):
-            slope[column] += step * (gram[best, column] - gram[left, column])
-    return count
-
-
-@kernel
 def fill_in_place(
     gradient: NDArray[np.floating],
     gram: NDArray[np.floating],
@@ -378,11 +326,11 @@ def fill_in_place(
 
     `gradient` (overwritten) is as for `sweep_in_place`.
     """
-    full = np.empty(caps.size)
+    price = np.empty(caps.size)
     for row in range(count.size):
-        pairs = fill_row_in_place(
+        pairs, _ = improve_row_in_place(
             gradient[row], gram, index[row], value[row], int(count[row]),
-            caps, full, tolerance, steps,
+            caps, price, np.inf, tolerance, steps,
         )  # fmt: skip
         count[row] = without_zeros_in_place(index[row], value[row], pairs)
 
