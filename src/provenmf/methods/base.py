@@ -10,21 +10,22 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted, check_non_negative, validate_data
 
 from provenmf.budget import blas_threads_for
 from provenmf.certificate import any_method
 from provenmf.certificate.measurement import Fit
-from provenmf.data import Block, Blocks, Rows
-from provenmf.data.door import check_unchanged
+from provenmf.data import Block, Blocks, Rows, as_blocks, at_safe_scale, is_outside_memory
+from provenmf.data.door import check_unchanged, examine_entries
 from provenmf.errors import InvalidInput, warn_user
 from provenmf.io.arrays import numbers
+from provenmf.linalg.storage import own_rows, plain, stored_values
 from provenmf.methods.checkpoint import Checkpoint, Keeper, checkpointing, keeper_of
-from provenmf.methods.data_checks import ChecksData
 from provenmf.methods.memory import check_memory, weights_of_record
 from provenmf.methods.run import Interruption, OnInterrupt, interruption
 from provenmf.methods.traits import (
@@ -38,6 +39,100 @@ from provenmf.methods.traits import (
 )
 from provenmf.methods.weights import Constraint, encoder
 from provenmf.results import Certificate, Factorization, Solution, StopReason
+
+WITHOUT_NEGATIVE = (
+    "set them to zero, or use a method that allows them, such as SPA, MERIT or AND "
+    "({:method='spa'})"
+)
+
+
+class ChecksData:
+    """Validate X: its shape, and that the method can use its entries.
+
+    Data in memory are checked as scikit-learn does it, data outside memory in one pass.
+    """
+
+    traits: ClassVar[Traits]
+    n_features_in_: int
+
+    def _blocks(self, X: Any, *, reset: bool) -> Blocks:
+        """Validate X and return it as blocks of rows."""
+        if is_outside_memory(X) or isinstance(X, Blocks):
+            return self._blocks_outside_memory(X, reset=reset)
+        return at_safe_scale(as_blocks(self._checked(self._validated(X, reset=reset))))
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        """Return a matrix in memory as scikit-learn wants it; entries may be NaN or infinite."""
+        matrix = plain(X)
+        try:
+            matrix = check_array(
+                own_rows(matrix) if sp.issparse(matrix) else matrix,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                order="C",
+                ensure_all_finite=False,
+                estimator=self,
+                input_name="X",
+            )
+            validate_data(self, X, reset=reset, skip_check_array=True)  # a frame has names, too
+            return matrix
+        except InvalidInput:
+            raise
+        except (ValueError, TypeError) as error:  # scikit-learn's words for data without use
+            raise InvalidInput(str(error)) from error
+
+    def _checked(self, X: Any) -> Any:
+        """Return X if its entries are numbers that the method can use."""
+        values = stored_values(X)
+        if not np.isfinite(values.sum(dtype=np.float64)):  # sums are quick, and nearly always tell
+            invalid = values[~np.isfinite(values)]
+            if len(invalid):
+                self._refuse(int(np.isnan(invalid).sum()), len(invalid))
+        if not self.traits.negative_data:
+            try:
+                check_non_negative(X, whom=type(self).__name__)
+            except ValueError:
+                self._refuse_negative()
+        return X
+
+    def _refuse_negative(self, how_many: str = "") -> None:
+        """Refuse negative entries; scikit-learn's tests know the first words."""
+        problem = f"Negative values in data passed to {type(self).__name__}{how_many}"
+        raise InvalidInput(problem, argument="method", remedy=WITHOUT_NEGATIVE)
+
+    def _refuse(self, missing: int, invalid: int, where: str = "") -> None:
+        """Refuse entries that are not finite; rows and blocks count from 0."""
+        if invalid > missing:
+            raise InvalidInput(
+                f"X contains infinity in {invalid - missing} entries{where}: remove or replace them"
+            )
+        raise InvalidInput(
+            f"X contains NaN in {missing} entries{where}, and {type(self).__name__} needs all "
+            "entries: fill them, or use HALS or ANLS, which leave missing entries out"
+        )
+
+    def _blocks_outside_memory(self, X: Any, *, reset: bool) -> Blocks:
+        blocks = as_blocks(X)
+        if blocks.n_rows == 0 or blocks.n_columns == 0:
+            raise InvalidInput(
+                f"X has shape {blocks.shape}; at least one row and column are needed"
+            )
+        if reset:
+            self.n_features_in_ = blocks.n_columns
+        elif blocks.n_columns != self.n_features_in_:
+            raise InvalidInput(
+                f"X has {blocks.n_columns} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        found = examine_entries(blocks)
+        if found.invalid and found.missing == found.invalid and self.traits.missing_values:
+            return self._blocks(blocks.everything(), reset=reset)
+        if found.invalid:
+            self._refuse(found.missing, found.invalid, found.where)
+        if found.negative and not self.traits.negative_data:
+            self._refuse_negative(f" ({found.negative} entries)")
+        return at_safe_scale(blocks, found.largest)
+
 
 MOST_COMPONENTS = 100  # that are tried where their number is not given
 _OF_ONE_FIT = ("factorization_", "certificate_", "reconstruction_err_", "anchors_", "labels_")
@@ -88,12 +183,12 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     @property
     def _constraint(self) -> Constraint:
-        """What the weights must satisfy."""
+        """The constraint on the weights."""
         return getattr(self, "constraint", "nonnegative")
 
     @property
     def _weights_are_least_squares(self) -> bool:
-        """Whether `transform` minimises the error of each row under the constraint."""
+        """True if `transform` minimizes the error of each row under the constraint."""
         return True
 
     def _number_wanted(self, available: int, what: str = "rows") -> int | None:
@@ -111,15 +206,15 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return encoder(components, blocks.dtype, self._constraint)
 
     def _encode(self, blocks: Blocks, components: NDArray[Any]) -> NDArray[Any]:
-        """Find the weights of given components: what `transform` does."""
+        """Find the weights of given components, as `transform` does."""
         return blocks.map_rows(self._encoder(blocks, components))
 
     def _final_weights(self, blocks: Blocks, solution: Solution) -> Rows:
-        """The same at the end of a fit, left where the rows are."""
+        """Find the weights at the end of a fit, stored beside the rows."""
         return blocks.keep(self._encoder(blocks, solution.components))
 
     def _certify(self, fit: Fit) -> Certificate:
-        """Say what the method's theory says about this result."""
+        """Return the statements of the method's theory about this result."""
         return Certificate(self._method)
 
     def fit(
@@ -167,7 +262,7 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return self.factorization_.weights
 
     def _factorized(self, blocks: Blocks, checkpoint: str | Path | Checkpoint | None) -> None:
-        """All of a fit but the validation."""
+        """Fit validated data."""
         self._check_memory(blocks)
         with (
             blas_threads_for(blocks.stored_entries),
@@ -212,7 +307,7 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             return self._encode(blocks, self.components_)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """How well the components explain rows: minus the mean squared residual of an entry.
+        """Return minus the mean squared residual of an entry; higher is better.
 
         -||X - transform(X) @ components_||_F^2 / (n_rows n_columns), at most 0; higher is better,
         so model selection in scikit-learn works. The weights are fitted to the rows that are
@@ -260,14 +355,14 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return np.asarray(weights @ self.components_)
 
     def _forget(self) -> None:
-        """Drop what an earlier fit found and the next one may not: it would speak of other data."""
+        """Drop the attributes of an earlier fit that the next one may not set."""
         for name in _OF_ONE_FIT:
             self.__dict__.pop(name, None)
 
     def _remember(
         self, blocks: Blocks, solution: Solution, pressed: Interruption | None = None
     ) -> None:
-        """End of every fit: weights, certificate, record, fitted attributes."""
+        """Finish a fit: weights, certificate, record, fitted attributes."""
         self._forget()
         rows = self._final_weights(blocks, solution)
         weights: Any = weights_of_record(rows, blocks, len(solution.components))
@@ -303,7 +398,7 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             self.labels_ = factorization.labels
 
     def _number_note(self, found: int) -> tuple[str, ...]:
-        """Said where the number of components was not given: nobody chose it silently."""
+        """Return a note if the number of components was not given."""
         if self.n_components is not None and not isinstance(self.n_components, str):
             return ()
         return (
@@ -320,7 +415,7 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         products: bool = True,
         full: bool = False,
     ) -> Fit:
-        """The fit as certificates see it; `rows` are its weights where the rows are."""
+        """Return the fit as certificates take it; `rows` are its weights beside the data."""
         return Fit(
             blocks,
             factorization,
@@ -336,7 +431,7 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return self._certify(fit).join(any_method.certify(fit))
 
     def _warn_if_cut_short(self) -> None:
-        """As scikit-learn does: tell who asked for convergence that it was not reached."""
+        """Warn, as scikit-learn does, if convergence was asked for and not reached."""
         reason = self.factorization_.stop_reason
         if reason is StopReason.MAX_ITER and getattr(self, "tol", 0.0) > 0:
             most = getattr(self, "max_iter", None) or len(self.trace_)
@@ -351,12 +446,12 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         validate_parameters(self, self._parameter_constraints)
 
     def _column_names(self) -> NDArray[np.str_] | None:
-        """Names of the columns for the record, where X is a frame."""
+        """Return the names of the columns for the record, if X is a frame."""
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else np.array(names, dtype=np.str_)
 
     def _generator(self, keeper: Keeper | None = None) -> np.random.Generator:
-        """A numpy Generator from scikit-learn's `random_state`, where the method has one.
+        """Return a numpy Generator from scikit-learn's `random_state`, if the method has one.
 
         A fit that goes on from a checkpoint keeps the seed with which it began.
         """

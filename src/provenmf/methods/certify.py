@@ -13,12 +13,11 @@ from provenmf.errors import InvalidInput
 from provenmf.linalg.fingerprint import same_values
 from provenmf.methods import CATALOGUE, estimator_class
 from provenmf.methods.separable.xray import SignedXRAY
-from provenmf.methods.traits import current_names
 from provenmf.results import Answer, Certificate, Check, Factorization, Trace
 
 
 def certify(X: Any, factorization: Factorization | Answer) -> Certificate:
-    """Say what can be believed about a factorization of X, or about an answer found in X.
+    """Return the certificate of a factorization of X, or of an answer found in X.
 
     Everything is computed from X and the two factors. The rest of the record says what was asked
     for (method, parameters, which rows are anchors, which cluster a row is in) and is not
@@ -92,7 +91,7 @@ def _check_factors(factorization: Factorization, shape: tuple[int, int]) -> None
 
 
 def _same_data(fit: Fit, stored: str) -> Certificate:
-    """Whether these data have the fingerprint that the result names; anyone can edit that."""
+    """Compare the fingerprint of the data with that in the result, which anyone can edit."""
     name, theorem = "data that the result names", "fingerprint"
     if not stored:
         note = "the result holds no fingerprint of its data: it was made by version 0.1"
@@ -107,7 +106,7 @@ def _same_data(fit: Fit, stored: str) -> Certificate:
 
 
 def estimator_of(factorization: Factorization) -> Any:
-    """The estimator with the parameters of the result, as far as they could be stored.
+    """Return the estimator with the parameters of the result, as far as they could be stored.
 
     Text where the default is none describes what JSON cannot hold, such as an array. XRAY may have
     seen rows with negative entries, which its certificate can speak of.
@@ -117,17 +116,14 @@ def estimator_of(factorization: Factorization) -> Any:
     defaults = estimator.get_params()
     stored = {
         name: value
-        for name, value in current_names(factorization.parameters).items()
+        for name, value in factorization.parameters.items()
         if name in defaults and (isinstance(defaults[name], str) or not isinstance(value, str))
     }
     return estimator.set_params(**stored)
 
 
-# Weights of new rows for the components of a given result, as its own fit finds them.
-
-
 def weights_of(X: object, factorization: Factorization) -> NDArray[Any]:
-    """Weights (n, k) of the rows of X by the method that made the factorization."""
+    """Return weights (n, k) of the rows of X by the method that made the factorization."""
     estimator = estimator_of(factorization)
     blocks = estimator._blocks(X, reset=True)
     weights: NDArray[Any] = estimator._encode(blocks, factorization.components)

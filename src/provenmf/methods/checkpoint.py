@@ -79,7 +79,7 @@ class Checkpoint:
 
 
 def inside(checkpoint: str | Path | Checkpoint | None, name: str) -> Checkpoint | None:
-    """The same setting for one of several fits, in a folder of its own."""
+    """Return the setting for one of several fits, in a subfolder."""
     if checkpoint is None:
         return None
     if not isinstance(checkpoint, Checkpoint):
@@ -108,7 +108,7 @@ class Keeper:
         self._open()
 
     def _open(self) -> None:
-        """Make the folder, or see that it belongs to this fit."""
+        """Make the folder, or check that it belongs to this fit."""
         path, remedy = self.folder / IDENTITY, "give another folder"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -143,14 +143,14 @@ class Keeper:
         write_aside(path, lambda file: file.write(text.encode()), durable=True)
 
     def seed(self, fresh: int) -> int:
-        """The seed with which this fit began, `fresh` if it begins now."""
+        """Return the seed with which this fit began, `fresh` if it begins now."""
         if self._seed is None:
             self._seed = fresh
             self._write_identity()
         return self._seed
 
     def next_run(self, name: str) -> RunFile:
-        """The file of the run that begins now."""
+        """Return the file of the run that begins now."""
         self._runs += 1
         path = self.folder / f"{self._runs:02}-{name.lower() or 'run'}.npz"
         belongs = {"fit": self.identity, "seed": self._seed, "run": path.name}
@@ -177,7 +177,7 @@ class RunFile:
         self._failed = False
 
     def load(self) -> dict[str, Any] | None:
-        """What was written last, by this or an earlier process."""
+        """Return what was written last, by this or an earlier process."""
         if self._keeper.went_on or not self._path.exists():
             return None
         content = load_snapshot(self._path)
@@ -190,7 +190,7 @@ class RunFile:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time to write."""
+        """True if it is time to write."""
         return time.monotonic() >= self._next
 
     def save(self, content: Mapping[str, Any]) -> None:
@@ -217,7 +217,7 @@ _present: ContextVar[Keeper | None] = ContextVar("provenmf_checkpoint", default=
 
 
 def present_keeper() -> Keeper | None:
-    """The checkpoint of the fit under way."""
+    """Return the checkpoint of the fit under way."""
     return _present.get()
 
 
@@ -234,8 +234,6 @@ def checkpointing(keeper: Keeper | None) -> Iterator[Keeper | None]:
         _present.reset(token)
 
 
-# What a fit is recognized by when it goes on from a checkpoint.
-
 # Parameters that change neither the iterations nor what they compute; one may ask for more of them.
 FREE = ("max_iter", "certify", "verbose", "callback", "on_interrupt")
 
@@ -243,7 +241,7 @@ FREE = ("max_iter", "certify", "verbose", "callback", "on_interrupt")
 def keeper_of(
     estimator: Any, blocks: Blocks, checkpoint: str | Path | Checkpoint | None
 ) -> Keeper | None:
-    """The checkpoint of this fit, or a refusal if the folder belongs to another one."""
+    """Return the checkpoint of this fit; refuse a folder that belongs to another one."""
     if checkpoint is None:
         return None
     if isinstance(checkpoint, (str, Path)):
@@ -265,7 +263,7 @@ def keeper_of(
 
 
 def recognizable(value: object) -> str:
-    """A short text that differs where the value does; arrays by a hash of their bytes."""
+    """Return a short text that identifies a value; arrays by a hash of their bytes."""
     if isinstance(value, np.ndarray):
         digest = blake2b(np.ascontiguousarray(value).tobytes(), digest_size=8).hexdigest()
         return f"array {value.shape} {value.dtype} {digest}"

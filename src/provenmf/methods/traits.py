@@ -1,4 +1,4 @@
-"""What a method is like: the one place where its users look that up."""
+"""The description of a method: its traits, legal parameters, shared docstrings, and record."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from provenmf.errors import InvalidInput, Naming, as_in_python, printable, short
 
 @dataclass(frozen=True)
 class Traits:
-    """What a method is like, stated on its estimator as `traits`.
+    """Describe a method, as its estimator states it in `traits`.
 
     Applications, the advisor and the command line choose methods by these; nobody keeps lists of
     names.
@@ -181,18 +181,11 @@ def completed(text: str) -> str:
 
 # How a result was made, for its record: parameters and versions.
 
-# Names that parameters had in records of version 0.1.
-RENAMED = {"weights": "constraint", "normalize": "scale_rows", "warm_start_from": "init"}
 NOT_RECORDED = ("callback", "on_interrupt")
 
 
-def current_names(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a record, whatever version wrote it, by the names of this one."""
-    return {RENAMED.get(name, name): value for name, value in parameters.items()}
-
-
 def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as JSON can hold them, arrays by a short description."""
+    """Return parameters as JSON can hold them, arrays by a short description."""
 
     def plain(value: object) -> Any:
         if isinstance(value, np.ndarray):
@@ -208,7 +201,7 @@ def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Of everything whose release may change a result."""
+    """Return the versions of everything whose release may change a result."""
     return {
         "provenmf": provenmf.__version__,
         "python": platform.python_version(),
