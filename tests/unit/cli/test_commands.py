@@ -244,3 +244,61 @@ def test_names_in_a_table_are_shown(run, tmp_path):
         assert name in ran.out
         assert name in (tmp_path / "r.html").read_text()
     assert "cid" in (tmp_path / "r.html").read_text()
+
+
+def test_json_counts_documents_and_has_the_scores(run, corpus):
+    found = json.loads(run("topics", corpus, "-k", 2, "--json", "--no-report").out)
+    assert found["n_rows"] == 60 and found["factorized"]["n_rows"] != 60
+    assert any("coherence" in meaning for meaning in found["scores"])
+
+
+def test_options_of_the_program_stand_in_any_place_but_not_in_vain(run, separable):
+    first = run("--json", "fit", separable, "-k", 3, "-m", "spa", "--no-report")
+    last = run("fit", separable, "-k", 3, "-m", "spa", "--no-report", "--json")
+    assert json.loads(first.out)["anchors"] == json.loads(last.out)["anchors"]
+    ran = run("report", separable, "--max-iter", 3)
+    assert ran.code == 2 and "report has no --max-iter: leave it out" in ran.err
+
+
+def test_unmix_against_spectra_alone_and_with_a_mask(run, cube, tmp_path):
+    with np.load(cube) as stored:
+        np.savez(tmp_path / "truth.npz", E=stored["E"])
+    mask = np.ones((8, 9))
+    mask[7] = 0
+    np.save(tmp_path / "mask.npy", mask)
+    ran = run("unmix", cube, "-k", 3, "--truth", "truth.npz", "--mask", "mask.npy", "--no-report")
+    assert ran.code == 0, ran
+    agreement = load(tmp_path / "cube-result.npz").agreement
+    assert agreement.angles.max() < 0.05 and agreement.abundance_rmse is None
+    assert "9 pixels with missing values masked" in ran.out
+
+
+@pytest.mark.parametrize("name", ["posts.csv", "posts.json"])
+def test_texts_as_other_programs_write_them(run, corpus, tmp_path, name):
+    lines = corpus.read_text().splitlines()
+    if name.endswith("csv"):
+        text = "\n".join(["id;text", *(f"{i};{line}" for i, line in enumerate(lines))])
+    else:
+        text = json.dumps(lines)
+    (tmp_path / name).write_text(text)
+    ran = run("topics", name, "-k", 2, "--no-report", "--json")
+    assert ran.code == 0 and json.loads(ran.out)["n_rows"] == 60, ran
+
+
+def test_a_wrong_field_is_answered_with_those_there_are(run, tmp_path):
+    (tmp_path / "posts.csv").write_text("id;body\n1;ship sail\n2;bread oven\n")
+    ran = run("topics", "posts.csv", "-k", 2)
+    assert ran.code == 2 and "it has id, body" in ran.err and "--field 'body'" in ran.err, ran
+
+
+def test_without_the_parts_of_a_report_the_result_is_written(run, separable, tmp_path, monkeypatch):
+    import provenmf.report
+    from provenmf.errors import MissingExtra
+
+    def missing(*arguments, **more):
+        raise MissingExtra("An HTML report", "report")
+
+    monkeypatch.setattr(provenmf.report, "write", missing)
+    ran = run("fit", separable, "-k", 2, "-m", "spa", "-o", "r.npz")
+    assert ran.code == 0 and "pip install 'provenmf[report]'" in ran.err, ran
+    assert (tmp_path / "r.npz").exists()
