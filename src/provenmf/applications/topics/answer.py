@@ -22,6 +22,7 @@ from provenmf.applications.topics.given import (
 )
 from provenmf.applications.topics.measures import top_columns_of
 from provenmf.applications.topics.solver import count_problem
+from provenmf.applications.topics.texts import Tokenizer
 from provenmf.applications.topics.tf_idf import unit_documents, weights_in, word_problem
 from provenmf.arguments import checked
 from provenmf.budget import computed_once
@@ -109,6 +110,8 @@ class Topics(Answer):
         What the groups are called.
     corpus : Counts or None
         What the topics were found in, as long as they are in memory; it is not saved.
+    tokenizer : callable or None
+        That of `find_topics`, likewise.
 
     See Also
     --------
@@ -155,6 +158,7 @@ class Topics(Answer):
     document_groups: Annotated[NDArray[np.str_], Shape("documents")] | None = None
     grouped_by: str = ""
     corpus: Counts | None = field(default=None, compare=False, metadata=NOT_SAVED)
+    tokenizer: Tokenizer | None = field(default=None, compare=False, metadata=NOT_SAVED)
 
     @property
     def weights(self) -> NDArray[np.float64]:
@@ -373,7 +377,7 @@ class Topics(Answer):
 
     def matrix_of(self, data: object) -> Any:
         """Words as points, or documents of unit length, from texts or counts."""
-        counts, missing = counts_of_words(data, self.vocabulary)
+        counts, missing = counts_of_words(data, self.vocabulary, tokenizer=self.tokenizer)
         if missing:
             raise InvalidInput(
                 f"{len(missing)} words of the result, such as {missing[0]!r}, are not in the data: "
@@ -410,5 +414,5 @@ class Topics(Answer):
         ndarray of shape (documents, k)
             Rows sum to one; a document without any word of the vocabulary has zeros.
         """
-        counts, _ = counts_of_words(data, self.vocabulary, self.word_columns)
+        counts, _ = counts_of_words(data, self.vocabulary, self.word_columns, self.tokenizer)
         return weights_in(counts, self.topics, self.prior, self.rarity)

@@ -32,11 +32,12 @@ from provenmf.applications.topics.strategies import (
     strategy_of,
     topic_error_bars,
 )
+from provenmf.applications.topics.texts import Tokenizer
 from provenmf.applications.topics.tf_idf import rarity_of, weights_in
 from provenmf.arguments import Within, checked
 from provenmf.data import Blocks
 from provenmf.data.door import check_unchanged, fingerprint_of
-from provenmf.errors import counted
+from provenmf.errors import InvalidInput, counted
 from provenmf.io.texts import Counts
 from provenmf.methods import estimator_class, options_of_method
 from provenmf.results.answers import numbered
@@ -53,6 +54,11 @@ def find_topics(
     method: str = "spa",
     features: str = "counts",
     vocabulary: Any = None,
+    stop_words: str | Sequence[str] | None = "auto",
+    ngram_range: tuple[int, int] = (1, 1),
+    min_documents: int = 2,
+    max_share: float = 0.5,
+    tokenizer: Tokenizer | None = None,
     min_anchor_documents: int | None = None,
     weights_from: str | None = None,
     n_resamples: Annotated[int, Within(0, 100_000)] = 0,
@@ -65,8 +71,8 @@ def find_topics(
     Parameters
     ----------
     documents : texts, Corpus, Counts or matrix of counts (documents, words)
-        Texts as a list or from `read_texts`; word counts from `count_words` (which has options)
-        or `read_counts`; or a matrix of counts.
+        Texts as a list, a series or from `read_texts`; word counts from `count_words` or
+        `read_counts`; or a matrix of counts.
     n_topics : int or None, default None
         Number of topics. None counts the eigenvalues of the words' co-occurrence above its noise
         level, up to the largest drop; with other features, the method chooses the number.
@@ -76,8 +82,11 @@ def find_topics(
     features : {"counts", "tf-idf"}, default "counts"
         Find anchor words from the unbiased co-occurrence of counts, or from that of tf-idf as in
         Nguyen et al. 2022. Methods that factorize documents always use tf-idf.
-    vocabulary : sequence of str, optional
-        The words of a matrix, or those to count in texts.
+    vocabulary : sequence of str or dict, optional
+        The words of a matrix, or those to count in texts; a dict has their columns.
+    stop_words, ngram_range, min_documents, max_share, tokenizer
+        How words of texts are counted, see `count_words`. By default the language of the texts
+        decides which stop words are left out.
     min_anchor_documents : int, optional
         A word in fewer documents cannot become an anchor. By default the words' standard errors
         decide; with tf-idf, 1 % of the documents and at least 2 (docs/decisions.md).
@@ -109,10 +118,19 @@ def find_topics(
     >>> find_topics(corpus.counts, certify=False, evidence=False)
     Topics(4 topics of 2,000 documents, method='spa')
     """
+    check_names(options)
     by_words = estimator_class(method).traits.anchors
     strategy = strategy_of(by_words, features)
     weights_from = checked_weights(weights_from, strategy)
-    corpus = as_word_counts(documents, vocabulary)
+    text_options = {
+        "stop_words": (stop_words, "auto"),
+        "ngram_range": (ngram_range, (1, 1)),
+        "min_documents": (min_documents, 2),
+        "max_share": (max_share, 0.5),
+        "tokenizer": (tokenizer, None),
+    }
+    chosen = {name: value for name, (value, default) in text_options.items() if value != default}
+    corpus = as_word_counts(documents, vocabulary, **chosen)
     counts = WordCounts(corpus.matrix)
     kept, notes = usable_words(counts)
     notes = [*corpus.notes, *notes]
@@ -126,8 +144,12 @@ def find_topics(
     options = {"random_state": random_state, **options}
     found = STRATEGIES[strategy](counts, settings, method, options)
     rarity = rarity_of(counts.documents, counts.shape[0]) if weights_from == "tfidf" else None
-    prior = found.prior if weights_from == "likelihood" else None
-    found, weights = found.by_size(weights_in(counts, found.topics, prior, rarity))
+    likely = weights_from == "likelihood"
+    weights = weights_in(counts, found.topics, found.prior if likely else None, rarity)
+    order = np.argsort(-weights.sum(axis=0), kind="stable")
+    if np.any(np.diff(order) < 0):  # weights are computed as `transform` will, to the last bit
+        found = found.ordered(order)
+        weights = weights_in(counts, found.topics, found.prior if likely else None, rarity)
     bars = None
     if n_resamples:
         bars = topic_error_bars(counts, found, settings, method, options, n_resamples)
@@ -157,15 +179,33 @@ def find_topics(
         candidate_words=found.candidates,
         document_names=None if used.names is None else names_of(used.names),
         rarity=rarity,
-        prior=None if prior is None else found.prior,
+        prior=found.prior if likely else None,
         word_frequency=found.frequency,
         eigenvalues=found.eigenvalues,
         noise_edge=found.noise_edge,
         settings=replace(settings, n_topics=found.n_topics or n_topics, start=found.start),
         corpus=used,
+        tokenizer=tokenizer,
         **measured(found.topics, found.frequency, word_shares, weights, counts, used.texts),
     )
     return confirm(used, answer) if evidence else answer
+
+
+# What other libraries call the options here.
+OTHER_NAMES = {
+    **dict.fromkeys(("n_components", "k", "num_topics", "nr_topics", "rank"), "n_topics"),
+    **{"min_df": "min_documents", "max_df": "max_share", "language": "stop_words"},
+    **{"ngrams": "ngram_range", "vectorizer": "tokenizer", "seed": "random_state"},
+}
+
+
+def check_names(options: dict[str, Any]) -> None:
+    """Refuse an option that has another name here."""
+    for name in options:
+        if name in OTHER_NAMES:
+            raise InvalidInput(
+                f"find_topics has no option {name}: it is called {OTHER_NAMES[name]} here"
+            )
 
 
 def names_of(names: Sequence[str]) -> NDArray[np.str_]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.applications.topics.corpus import ENTRY_BYTES, WordCounts
-from provenmf.applications.topics.texts import WordCounter, count_words, splitting_of, texts_of
+from provenmf.applications.topics.texts import (
+    Tokenizer,
+    WordCounter,
+    checked_texts,
+    count_words,
+    in_order,
+    splitting_of,
+    texts_of,
+)
 from provenmf.data import Blocks, as_blocks, is_outside_memory
 from provenmf.data.door import examine_entries
 from provenmf.errors import InvalidInput, counted
@@ -43,29 +51,40 @@ def refuse_nothing(documents: object) -> None:
         )
 
 
-def as_word_counts(documents: Any, vocabulary: Sequence[str] | None = None) -> Counts:
-    """Counts as they are, a matrix of counts with its vocabulary, or the counted words of texts.
+def as_word_counts(
+    documents: Any, vocabulary: Sequence[str] | None = None, **text_options: Any
+) -> Counts:
+    """Return counts as they are, a matrix with its vocabulary, or the counted words of texts.
 
     The words of a frame of counts are the names of its columns. Counts that are not in memory, such
     as a Dask array or the path of a file of sparse rows, stay where they are.
+
+    text_options : of `count_words`; counts take none.
     """
+    if isinstance(documents, Iterator):
+        documents = list(documents)
+    refuse_nothing(documents)
+    outside = isinstance(documents, Blocks | Path)
+    outside = outside or (is_outside_memory(documents) and not isinstance(documents, str))
+    if not outside and not isinstance(documents, Counts) and are_texts(documents):
+        return count_words(documents, vocabulary=vocabulary, **text_options)
+    if text_options:
+        name = next(iter(text_options))
+        raise InvalidInput(
+            f"{name} is about texts, but documents holds counts: leave it out, or give texts"
+        )
+    if vocabulary is not None:
+        vocabulary = in_order(vocabulary)
     if isinstance(documents, Counts):
         return documents
-    refuse_nothing(documents)
     if isinstance(documents, Path):
         found = counts_at(documents)
         return found if vocabulary is None else named_counts(found.matrix, vocabulary)
-    outside = isinstance(documents, Blocks)
-    if is_outside_memory(documents) and not isinstance(documents, str):
-        outside = True
-        axes = getattr(documents, "ndim", None)
-        if isinstance(axes, int) and axes != 2:
-            raise InvalidInput(
-                f"documents is an array with {axes} axes that is not in memory: give "
-                "counts (documents, words), or texts in memory"
-            )
-    if not outside and are_texts(documents):
-        return count_words(documents, vocabulary=vocabulary)
+    if outside and getattr(documents, "ndim", 2) != 2:
+        raise InvalidInput(
+            f"documents is an array with {documents.ndim} axes that is not in memory: give "
+            "counts (documents, words), or texts in memory"
+        )
     blocks = as_blocks(documents) if outside else None  # refuses what is no matrix
     if vocabulary is None and hasattr(documents, "columns"):
         vocabulary = [str(word) for word in documents.columns]
@@ -108,27 +127,44 @@ def blocks_of_counts(
 
 
 def are_texts(documents: Any) -> bool:
-    """Whether documents is a corpus, or a list, array or series of strings."""
+    """Return whether documents is a corpus, or a list, array or series of texts."""
     if isinstance(documents, Path | Blocks):
         return False
     if isinstance(documents, str):
         raise InvalidInput("documents is one text: give a list of texts, or read_texts of a path")
     if isinstance(documents, Corpus | TextFile):
         return True
-    in_a_row = getattr(documents, "ndim", 1) == 1 and hasattr(documents, "__len__")
-    return in_a_row and all(isinstance(text, str) for text in documents)
+    if getattr(documents, "ndim", 1) == 2 and hasattr(documents, "columns"):
+        texts = [str(name) for name, kind in documents.dtypes.items() if kind.kind not in "biuf"]
+        if texts:
+            raise InvalidInput(
+                f"documents is a table with texts in {', '.join(texts)}: give one column, as in "
+                f"documents[{texts[0]!r}], or a table of counts"
+            )
+        return False
+    if getattr(documents, "ndim", 1) != 1 or not hasattr(documents, "__len__"):
+        return False
+    return any(isinstance(text, str) for text in documents)
 
 
 def counts_of_words(
-    documents: Any, vocabulary: NDArray[np.str_], columns: NDArray[np.intp] | None = None
+    documents: Any,
+    vocabulary: NDArray[np.str_],
+    columns: NDArray[np.intp] | None = None,
+    tokenizer: Tokenizer | None = None,
 ) -> tuple[WordCounts, list[str]]:
     """Counts (documents, words) of the words of a vocabulary, and those that the data lack.
 
     With `columns`, a matrix without names has these words there.
     """
+    if isinstance(documents, Iterator):
+        documents = list(documents)
     refuse_nothing(documents)
-    if are_texts(documents):
-        counter = WordCounter(splitting_of(None, vocabulary.tolist(), documents))
+    if not isinstance(documents, Counts) and are_texts(documents):
+        if not isinstance(documents, Corpus | TextFile):
+            documents = checked_texts(documents)
+        splitting = splitting_of(None, vocabulary.tolist(), documents, tokenizer=tokenizer)
+        counter = WordCounter(splitting)
         counter.add(texts_of(documents)[0])
         return WordCounts(counter.matrix(vocabulary.tolist())), []
     given = as_word_counts(documents)

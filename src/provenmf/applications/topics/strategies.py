@@ -81,24 +81,21 @@ class Found:
     unbounded: NDArray[np.float64] | None = None
     word_shares: NDArray[np.float64] | None = None
 
-    def by_size(self, weights: NDArray[np.float64]) -> tuple[Found, NDArray[np.float64]]:
-        """Return the topics and their weights in documents, the largest topic first."""
-        order = np.argsort(-weights.sum(axis=0), kind="stable")
+    def ordered(self, order: NDArray[np.intp]) -> Found:
+        """Return the topics in another order."""
 
         def rows(values: NDArray[Any] | None) -> Any:
             return None if values is None else values[order]
 
-        shares = None if self.word_shares is None else self.word_shares[:, order]
-        ordered = replace(
+        return replace(
             self,
             factorization=reordered(self.factorization, order),
             topics=self.topics[order],
             anchors=rows(self.anchors),
             prior=rows(self.prior),
             unbounded=rows(self.unbounded),
-            word_shares=shares,
+            word_shares=None if self.word_shares is None else self.word_shares[:, order],
         )
-        return ordered, weights[:, order]
 
 
 def reordered(fit: Factorization, order: NDArray[np.intp]) -> Factorization:

@@ -10,24 +10,27 @@ from __future__ import annotations
 import re
 import signal
 import threading
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from hashlib import blake2b
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.applications.topics.languages import (
-    looks_like_mail,
+    UNSPACED,
+    language_of,
+    signs_of,
     stop_words_of,
     text_notices,
     without_contractions,
@@ -35,7 +38,7 @@ from provenmf.applications.topics.languages import (
 from provenmf.arguments import checked
 from provenmf.errors import InvalidInput
 from provenmf.io.convert import RowStream, write_rows
-from provenmf.io.mail import body_of, has_attachment
+from provenmf.io.mail import body_of
 from provenmf.io.texts import (
     Corpus,
     Counts,
@@ -45,6 +48,7 @@ from provenmf.io.texts import (
 
 # Words of letters, digits allowed after the first letter; single letters say little.
 WORD = re.compile(r"(?u)\b[^\W\d_][\w'-]*\w\b")
+Tokenizer: TypeAlias = Callable[[str], Iterable[str]]
 LONGEST_WORD = 100  # characters; what is longer is an attachment, and would widen every word
 
 CHUNK_CHARACTERS = 2**21
@@ -58,36 +62,64 @@ class Splitting:
     vocabulary : count these words only, in this order.
     whole : keep contractions, for a vocabulary that has some.
     mail : count what the author of a mail wrote.
+    ngram_range : least and largest number of words that make a term.
+    tokenizer : makes the words of a text instead.
     """
 
     stop_words: frozenset[str] = frozenset()
     vocabulary: tuple[str, ...] | None = None
     whole: bool = False
     mail: bool = False
+    ngram_range: tuple[int, int] = (1, 1)
+    tokenizer: Tokenizer | None = None
 
     def words(self, text: str) -> list[str]:
-        """The words of a text in lower case, without stop words."""
+        """Return the terms of a text in lower case, without stop words."""
         if self.mail:
             text = body_of(text)
-        found: list[str] = WORD.findall(text.lower() if self.whole else without_contractions(text))
-        return [word for word in found if word not in self.stop_words] if self.stop_words else found
+        if self.tokenizer is not None:
+            found = [str(word) for word in self.tokenizer(text)]
+        else:
+            found = WORD.findall(text.lower() if self.whole else without_contractions(text))
+            if UNSPACED.search(text):
+                found = [part for word in found for part in in_pairs(word)]
+        if self.stop_words:
+            found = [word for word in found if word not in self.stop_words]
+        least, most = self.ngram_range
+        if most == 1:
+            return found
+        return [
+            " ".join(found[start : start + n])
+            for n in range(least, most + 1)
+            for start in range(len(found) - n + 1)
+        ]
+
+
+def in_pairs(word: str) -> list[str]:
+    """Return a word, with runs of a script without spaces as overlapping pairs of characters."""
+    parts = []
+    for run in re.split(f"({UNSPACED.pattern})", word):
+        if UNSPACED.match(run):
+            parts += [run[i : i + 2] for i in range(max(1, len(run) - 1))]
+        elif len(run) > 1:
+            parts.append(run)
+    return parts
 
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
     """Counts of some documents over words of their own.
 
-    words : by number. pointers, numbers, counts : of a sparse matrix. mails, attachments, blank :
-    how many texts look like mails, how many hold encoded files, and how many hold nothing.
+    words : by number. pointers, numbers, counts : of a sparse matrix. signs : how many texts have
+    each of `signs_of`. keys : hashes of the texts.
     """
 
     words: list[str]
     pointers: NDArray[np.int64]
     numbers: NDArray[np.int32]
     counts: NDArray[np.unsignedinteger[Any]]
-    mails: int
-    attachments: int
-    blank: int
+    signs: Counter[str]
+    keys: list[bytes]
 
 
 def count_chunk(splitting: Splitting, texts: Sequence[str]) -> Chunk:
@@ -114,9 +146,8 @@ def count_chunk(splitting: Splitting, texts: Sequence[str]) -> Chunk:
         ends,
         (keys % width).astype(np.int32),
         counts.astype(np.min_scalar_type(int(counts.max(initial=0)))),
-        0 if splitting.mail else sum(map(looks_like_mail, texts)),
-        0 if splitting.mail else sum(map(has_attachment, texts)),
-        sum(not text.strip() for text in texts),
+        Counter(sign for text in texts for sign in signs_of(text)),
+        [blake2b(text.encode(errors="replace"), digest_size=8).digest() for text in texts],
     )
 
 
@@ -126,9 +157,8 @@ class WordCounter:
 
     splitting: Splitting
     n_texts: int = 0
-    mails: int = 0
-    attachments: int = 0
-    blank: int = 0
+    signs: Counter[str] = field(default_factory=Counter)
+    _keys: set[bytes] = field(default_factory=set)
     _number_of: dict[str, int] = field(default_factory=dict)
     _chunks: deque[Chunk] = field(default_factory=deque)
     _documents: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -159,11 +189,12 @@ class WordCounter:
             total[places] += sums
             setattr(self, name, total)
         numbers = places[chunk.numbers].astype(np.int32)
-        self._chunks.append(replace(chunk, words=[], numbers=numbers))
+        self._chunks.append(replace(chunk, words=[], keys=[], numbers=numbers))
         self.n_texts += len(chunk.pointers) - 1
-        self.mails += chunk.mails
-        self.attachments += chunk.attachments
-        self.blank += chunk.blank
+        self.signs += chunk.signs
+        before = len(self._keys)
+        self._keys.update(chunk.keys)
+        self.signs["copy"] += len(chunk.keys) - (len(self._keys) - before)
 
     def _places(self, words: list[str]) -> NDArray[np.intp]:
         """Numbers of words in the common vocabulary, which takes in those that are new."""
@@ -283,12 +314,14 @@ def _interrupts_ignored() -> Iterator[None]:
 
 @checked()
 def count_words(
-    corpus: Corpus | TextFile | Sequence[str],
+    corpus: Corpus | TextFile | Iterable[str],
     *,
     min_documents: int = 2,
     max_share: float = 0.5,
-    stop_words: str | Sequence[str] | None = "english",
+    stop_words: str | Sequence[str] | None = "auto",
     max_words: int | None = None,
+    ngram_range: tuple[int, int] = (1, 1),
+    tokenizer: Tokenizer | None = None,
     vocabulary: Sequence[str] | None = None,
     n_jobs: int = 1,
     progress: Callable[[int], None] | None = None,
@@ -297,17 +330,31 @@ def count_words(
 
     Parameters
     ----------
-    corpus : from `read_texts`, or a list of texts; a `TextFile` is read as it is counted, so that
-        its texts need not fit into memory.
-    min_documents : words in fewer documents are left out.
-    max_share : words in a larger share of the documents are left out.
-    stop_words : "english", "german", "french", "spanish", "italian", "portuguese", "dutch", a list
-        of words, or None.
-    max_words : keep only the most frequent words.
-    vocabulary : count these words, in this order, and ignore the options above.
-    n_jobs : processes that count. A script that asks for more than one must protect its entry
-        point by ``if __name__ == "__main__"``, as Python's multiprocessing requires.
-    progress : called with the number of documents counted so far.
+    corpus : Corpus, TextFile or iterable of str
+        From `read_texts`, or texts; a `TextFile` is read as it is counted, so that its texts need
+        not fit into memory.
+    min_documents : int, default 2
+        Leave out words in fewer documents.
+    max_share : float, default 0.5
+        Leave out words in a larger share of the documents.
+    stop_words : str, list of str or None, default "auto"
+        "auto" finds the language (English where it is not clear); "english", "german", "french",
+        "spanish", "italian", "portuguese", "dutch", "swedish", "polish", "russian"; or the words.
+    max_words : int, optional
+        Keep only the most frequent words.
+    ngram_range : tuple of two int, default (1, 1)
+        Least and largest number of consecutive words that are counted as a term.
+    tokenizer : callable, optional
+        Returns the words of a text, e.g. jieba.lcut for Chinese. By default words are runs of
+        letters in lower case, or pairs of characters in scripts without spaces.
+    vocabulary : sequence of str or dict, optional
+        Count these words, in this order, and ignore the options above but the tokenizer. A dict,
+        as scikit-learn's `vocabulary_`, has their columns.
+    n_jobs : int, default 1
+        Processes that count. A script that asks for more than one must protect its entry point
+        by ``if __name__ == "__main__"``, as Python's multiprocessing requires.
+    progress : callable, optional
+        Called with the number of documents counted so far.
 
     Returns
     -------
@@ -320,15 +367,25 @@ def count_words(
     >>> counts.vocabulary.tolist(), counts.matrix.toarray().tolist()
     (['sail', 'ship'], [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
     """
-    counter = WordCounter(splitting_of(stop_words, vocabulary, corpus))
+    if not isinstance(corpus, Corpus | TextFile):
+        corpus = checked_texts(corpus)
+    language = stop_words
+    if vocabulary is None:
+        language, said = chosen_language(corpus, stop_words)
+    else:
+        said = ()
+    splitting = splitting_of(language, vocabulary, corpus, ngram_range, tokenizer)
+    counter = WordCounter(splitting)
     texts, names, notes = texts_of(corpus)
     counter.add(texts, n_jobs, progress)
     words = chosen_words(counter, corpus, min_documents, max_share, max_words)
     matrix = counter.matrix(words)
     known = np.array(words, dtype=np.str_)
-    notices = text_notices(counter.mails, counter.attachments, matrix, known)
+    if splitting.mail:  # what was written is counted, without header and attachments
+        counter.signs -= Counter(mail=counter.signs["mail"], attachment=counter.signs["attachment"])
+    notices = text_notices(counter.signs, matrix, known)
     kept = corpus.texts if isinstance(corpus, Corpus) else corpus
-    return Counts(matrix, known, kept, names, (*notes, *notices))
+    return Counts(matrix, known, kept, names, (*notes, *said, *notices))
 
 
 def write_counts(
@@ -337,18 +394,55 @@ def write_counts(
     *,
     min_documents: int = 2,
     max_share: float = 0.5,
-    stop_words: str | Sequence[str] | None = "english",
+    stop_words: str | Sequence[str] | None = "auto",
     max_words: int | None = None,
     n_jobs: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[int, int]:
     """Count words as `count_words` does and write the counts as rows on disk; see `convert`."""
-    counter = WordCounter(splitting_of(stop_words, None, corpus))
+    language, _ = chosen_language(corpus, stop_words)
+    counter = WordCounter(splitting_of(language, None, corpus))
     texts, names, _ = texts_of(corpus)
     counter.add(texts, n_jobs, progress)
     words = chosen_words(counter, corpus, min_documents, max_share, max_words)
     blocks = (block.astype(np.int32) for block in counter.rows(words))
     return write_rows(RowStream(len(words), blocks, list(names), words), target)
+
+
+def checked_texts(texts: Iterable[Any]) -> list[str]:
+    """Return texts as a list, or say which of them is not a text."""
+    found = list(texts)
+    for number, text in enumerate(found):
+        if not isinstance(text, str):
+            missing = text is None or text != text
+            raise InvalidInput(
+                f"documents[{number}] is {'missing' if missing else type(text).__name__}, not a "
+                f"text ({text!r}): "
+                + ("leave missing texts out, or put '' in their place" if missing else "give str")
+            )
+    return found
+
+
+def chosen_language(
+    corpus: Corpus | TextFile | Sequence[str], stop_words: str | Sequence[str] | None
+) -> tuple[str | Sequence[str] | None, tuple[str, ...]]:
+    """Return whose stop words to leave out, and what should be said about it.
+
+    The language is that of the first 300 texts.
+    """
+    if stop_words is not None and not isinstance(stop_words, str):
+        return stop_words, ()
+    found = language_of(islice(texts_of(corpus)[0], 300))
+    if stop_words == "auto":
+        if found in (None, "english"):
+            return "english", ()
+        return found, (f"the texts look {found}: {found} stop words were left out",)
+    if stop_words is not None and found is not None and found != stop_words:
+        return stop_words, (
+            f"the texts look {found}, but {stop_words} stop words were left out: use "
+            f"stop_words={found!r} (--stop-words {found})",
+        )
+    return stop_words, ()
 
 
 def chosen_words(
@@ -358,9 +452,9 @@ def chosen_words(
     max_share: float,
     max_words: int | None,
 ) -> list[str]:
-    """The words that are left when rare and frequent ones are taken out of what was counted."""
+    """Return the words that are left when rare and frequent ones are taken out."""
     n_texts = counter.n_texts
-    if isinstance(corpus, TextFile) and counter.blank == n_texts:
+    if isinstance(corpus, TextFile) and counter.signs["blank"] == n_texts:
         raise no_text(corpus.path)
     if n_texts < 2:
         raise InvalidInput(
@@ -373,18 +467,30 @@ def chosen_words(
         )
     least = min(min_documents, n_texts)
     words = counter.vocabulary(least, max(max_share * n_texts, least), max_words)
-    if not words:
+    if words:
+        return words
+    if counter.vocabulary(least, n_texts, 1):
         raise InvalidInput(
-            f"no word is left of {n_texts} documents: use texts with words other than "
-            f"stop words that occur in at least {min_documents} documents"
+            f"every word of {n_texts} documents is in more than {max_share:.0%} of them, or in "
+            f"fewer than {min_documents} of them",
+            argument="max_share",
+            value=max_share,
+            remedy="raise it to {argument=1.0}",
         )
-    return words
+    if counter.vocabulary(1, n_texts, 1):
+        raise InvalidInput(
+            f"no word occurs in {min_documents} of {n_texts} documents",
+            argument="min_documents",
+            value=min_documents,
+            remedy="lower it to {argument=1}, or use more or longer texts",
+        )
+    raise InvalidInput(f"no word is left of {n_texts} documents but stop words: use other texts")
 
 
 def texts_of(
     corpus: Corpus | TextFile | Sequence[str],
 ) -> tuple[Iterable[str], list[str] | Sequence[str], list[str] | tuple[str, ...]]:
-    """Texts, and the lists to which a file adds names and notes as it is read."""
+    """Return texts, and the lists to which a file adds names and notes as it is read."""
     if isinstance(corpus, TextFile):
         names: list[str] = []
         notes: list[str] = []
@@ -398,17 +504,39 @@ def splitting_of(
     stop_words: str | Sequence[str] | None,
     vocabulary: Sequence[str] | None,
     corpus: object = None,
+    ngram_range: tuple[int, int] = (1, 1),
+    tokenizer: Tokenizer | None = None,
 ) -> Splitting:
-    """Texts are split into words as all counts here do it.
-
-    Contractions are taken apart unless they are words of the vocabulary.
-    """
+    """Return how texts are split; a vocabulary decides about contractions and n-grams itself."""
     mail = isinstance(corpus, TextFile) and corpus.mail
     if vocabulary is None:
-        return Splitting(frozenset(stop_words_of(stop_words) or ()), mail=mail)
-    words = tuple(str(word) for word in vocabulary)
+        least, most = (int(n) for n in ngram_range)
+        if not 1 <= least <= most:
+            raise InvalidInput(
+                "is not a least and a largest number of words",
+                argument="ngram_range",
+                value=ngram_range,
+                remedy="use (1, 2) for words and pairs of words",
+            )
+        chosen = frozenset(stop_words_of(stop_words) or ())
+        return Splitting(chosen, mail=mail, ngram_range=(least, most), tokenizer=tokenizer)
+    words = tuple(in_order(vocabulary))
     if len(set(words)) < len(words):
         twice = next(word for word in words if words.count(word) > 1)
         raise InvalidInput(f"vocabulary has {twice!r} twice: give every word once")
     whole = any(without_contractions(word) != word.lower() for word in words)
-    return Splitting(vocabulary=words, whole=whole, mail=mail)
+    lengths = [word.count(" ") + 1 for word in words] if tokenizer is None else [1]
+    sizes = (min(lengths, default=1), max(lengths, default=1))
+    return Splitting(
+        vocabulary=words, whole=whole, mail=mail, ngram_range=sizes, tokenizer=tokenizer
+    )
+
+
+def in_order(vocabulary: Sequence[str] | Mapping[str, int]) -> list[str]:
+    """Return the words by column; a dict has a column for each word."""
+    if isinstance(vocabulary, Mapping):
+        columns = sorted(vocabulary.values())
+        if columns != list(range(len(columns))):
+            raise InvalidInput("vocabulary is a dict whose values are not the columns 0, 1, …")
+        return sorted(map(str, vocabulary), key=lambda word: vocabulary[word])
+    return [str(word) for word in vocabulary]

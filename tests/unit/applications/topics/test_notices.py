@@ -9,6 +9,7 @@ import pytest
 from provenmf.applications import count_words
 from provenmf.applications.topics.languages import (
     LANGUAGES,
+    language_of,
     looks_like_code,
     looks_like_mail,
     stop_words_of,
@@ -45,7 +46,8 @@ def test_mails_are_noticed():
     assert looks_like_mail(mail) and not looks_like_mail(f"Note: {WORDS}")
     notes = count_words([mail] * 3, max_share=1.0).notes
     assert any("--mail" in note for note in notes)
-    assert count_words([WORDS] * 3, max_share=1.0).notes == ()
+    texts = [f"{WORDS} {number}" for number in range(3)]
+    assert count_words(texts, max_share=1.0).notes == ()
 
 
 def test_short_texts_are_noticed():
@@ -62,10 +64,47 @@ def test_codes_are_noticed():
 
 def test_attachments_are_noticed_and_left_out_of_mails(tmp_path):
     code = base64.encodebytes(np.random.default_rng(0).bytes(900)).decode()
-    texts = [f"{WORDS}\n\n{code}", f"{WORDS}\n\n{code}", WORDS]
+    texts = [f"{WORDS}\n\n{code}", f"{WORDS} \n\n{code}", WORDS]
     notes = count_words(texts, max_share=1.0).notes
     assert any("attachments (uuencode or base64) in 2 texts" in n and "--mail" in n for n in notes)
     path = tmp_path / "posts.jsonl"
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     cleaned = count_words(TextFile(path, mail=True), max_share=1.0)
     assert set(cleaned.vocabulary) == set(WORDS.split()) and cleaned.notes == ()
+
+
+def test_the_language_is_found_and_said():
+    german = "Die Schiffe liegen im Hafen und die Wellen schlagen an das Ufer, aber es ist still. "
+    french = "Les navires sont dans le port et les vagues sont sur la rive, mais il est tard. "
+    english = "The ships are in the harbour and the waves are on the shore, but it is late now. "
+    for text, language in ((german, "german"), (french, "french"), (english, "english")):
+        assert language_of([text] * 10) == language
+    counts = count_words([german + "Anker", french, german] * 5, max_share=1.0)
+    assert "die" not in counts.vocabulary and "schiffe" in counts.vocabulary
+    assert any("german stop words were left out" in note for note in counts.notes)
+    notes = count_words([german] * 9, stop_words="english", max_share=1.0).notes
+    assert any("stop_words='german'" in note for note in notes)
+    assert language_of(["ship sail"] * 50) is None
+
+
+def test_scripts_without_spaces_emoji_and_copies_are_noticed():
+    counts = count_words(["船在海上", "海上的船", "面包和面粉", "面粉面包"], max_share=1.0)
+    assert {"海上", "面包", "面粉"} <= set(counts.vocabulary)
+    assert any("without spaces" in note and "tokenizer" in note for note in counts.notes)
+    notes = count_words([f"{WORDS} \U0001f600", f"{WORDS} again"] * 3, max_share=1.0).notes
+    assert any("emoji" in note for note in notes)
+    assert any("exact copies" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    "texts, options, message",
+    [
+        (["ship sail", "ship sail"] * 4, {}, "max_share"),
+        (["ship sail", "wave bread"], {}, "min_documents"),
+        (["the of", "of the"], {}, "stop words"),
+        (["ship sail"] * 3, {"ngram_range": (2, 1)}, "ngram_range"),
+    ],
+)
+def test_what_leaves_no_word_is_named(texts, options, message):
+    with pytest.raises(InvalidInput, match=message):
+        count_words(texts, **options)

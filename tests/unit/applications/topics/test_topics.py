@@ -140,13 +140,71 @@ def test_columns_of_a_frame_are_the_words():
     assert find_topics(series, 3).anchor_words == expected.anchor_words
 
 
+@pytest.mark.parametrize("name", ["n_components", "k", "min_df"])
+def test_options_of_other_libraries_are_named(name):
+    with pytest.raises(InvalidInput, match=f"no option {name}: it is called"):
+        find_topics(small_corpus(60)[0], **{name: 3})
+    with pytest.raises(InvalidInput, match="stop_words is about texts"):
+        find_topics(np.ones((5, 5)), 2, stop_words="german")
+
+
+def test_texts_of_a_series_generator_or_table():
+    frames = pytest.importorskip("pandas")
+    texts = small_corpus(60)[0]
+    series = frames.Series(texts).sample(frac=1.0, random_state=0)
+    found = find_topics(series[series.str.len() > 0], 3)
+    for place, text in zip(found.example_documents.ravel(), found.example_texts.ravel()):
+        assert series.iloc[place].startswith(text)
+    again = find_topics((text for text in series), 3)
+    np.testing.assert_array_equal(again.topics, found.topics)
+    with pytest.raises(InvalidInput, match=r"give one column, as in documents\['body'\]"):
+        find_topics(frames.DataFrame({"year": 1, "body": texts}), 3)
+
+
+def test_a_vocabulary_may_be_a_dict():
+    counts = count_words(small_corpus(60)[0])
+    columns = {str(word): number for number, word in enumerate(counts.vocabulary)}
+    found = find_topics(counts.matrix, 3, vocabulary=columns)
+    assert found.anchor_words == find_topics(counts, 3).anchor_words
+
+
+def test_topics_print_their_words_and_have_a_table():
+    pytest.importorskip("pandas")
+    found = find_topics(small_corpus(60)[0], 3)
+    assert len(found) == 3 and list(found) == found.top_words()
+    table = found.topic_info()
+    assert table["topic"].tolist() == [1, 2, 3] and table["share"].is_monotonic_decreasing
+    assert table["documents"].sum() == 60
+    assert found.top_words()[0][0] in str(found)
+
+
+def test_several_words_or_a_tokenizer():
+    texts = ["red ship sails", "red ship rows", "blue sky", "blue sky shines"] * 3
+    pairs = count_words(texts, ngram_range=(1, 2))
+    assert {"red ship", "blue sky", "ship"} <= set(pairs.vocabulary)
+    found = find_topics(texts, 2, ngram_range=(2, 2))
+    assert set(found.vocabulary) <= {
+        "red ship",
+        "blue sky",
+        "ship sails",
+        "ship rows",
+        "sky shines",
+    }
+    np.testing.assert_allclose(found.transform(texts), found.document_weights)
+    marked = find_topics(texts, 2, tokenizer=lambda text: [f"<{w}>" for w in text.split()])
+    assert "<ship>" in marked.vocabulary
+    np.testing.assert_allclose(marked.transform(texts), marked.document_weights)
+
+
 @pytest.mark.parametrize(
     "documents, message",
     [
         ("one text", "documents is one text"),
         ([["a b"], ["c d"]], "documents has <U3 entries"),
         (None, "documents has object entries"),
-        ((text for text in ["a b", "c d"]), "documents is of type generator"),
+        (["ship sail", None], r"documents\[1\] is missing"),
+        (["ship sail", float("nan")], "put '' in their place"),
+        (["ship sail", 3], r"documents\[1\] is int"),
         ([], "the corpus has 0 document"),
         (np.ones(5), r"documents has shape \(5,\)"),
         ([[1, 2], [3]], "documents has rows of different lengths"),
