@@ -40,7 +40,7 @@ def convert(
     encoding: options.Encoding = "utf-8",
     min_documents: options.MinDocuments = 2,
     max_share: options.MaxShare = 0.5,
-    stop_words: options.StopWords = "english",
+    stop_words: options.StopWords = "auto",
     skip_unreadable: options.SkipUnreadable = False,
     mail: options.Mail = False,
 ) -> None:

@@ -232,7 +232,7 @@ StopWords = Annotated[
     Option(
         "--stop-words",
         metavar="WORDS",
-        help="A language such as english or german, none, or a file with one word per line.",
+        help="auto, a language such as german, none, or a file with one word per line.",
     ),
 ]
 SkipUnreadable = Annotated[

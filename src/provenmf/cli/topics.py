@@ -50,7 +50,7 @@ def topics(
     key: options.Key = None,
     min_documents: options.MinDocuments = 2,
     max_share: options.MaxShare = 0.5,
-    stop_words: options.StopWords = "english",
+    stop_words: options.StopWords = "auto",
     skip_unreadable: options.SkipUnreadable = False,
     mail: options.Mail = False,
     by: By = None,
@@ -154,13 +154,13 @@ def read_stop_words(given: str) -> str | list[str] | None:
     from provenmf.applications.topics.languages import LANGUAGES
     from provenmf.io import read_texts
 
-    if given == "none" or given in LANGUAGES:
+    if given in ("none", "auto", *LANGUAGES):
         return None if given == "none" else given
     if not Path(given).exists():
         raise InvalidInput(
             "is neither a language nor a file",
             argument="stop_words",
             value=given,
-            remedy=f"choose {', '.join(LANGUAGES)}, none, or a file with one word per line",
+            remedy=f"choose auto, {', '.join(LANGUAGES)}, none, or a file with one word per line",
         )
     return [word for line in read_texts(Path(given)).texts for word in line.lower().split()]

@@ -75,12 +75,20 @@ def topics_of_groups(spectrum: WordSpectrum, k: int) -> Floats:
 
 
 def stepped(
-    counts: WordCounts, topics: Floats, left_out: NDArray[np.intp], steps: int = SETTINGS.steps
+    counts: WordCounts,
+    topics: Floats,
+    left_out: NDArray[np.intp] | None = None,
+    *,
+    steps: int = SETTINGS.steps,
 ) -> Floats:
-    """Return p(topic | word) (n_words, k) after steps of expectation and maximization."""
+    """Return p(topic | word) (n_words, k) after steps of expectation and maximization.
+
+    left_out : documents that are not used.
+    """
     prior = np.full(len(topics), 1.0 / len(topics))
+    unused = np.empty(0, dtype=np.intp) if left_out is None else left_out
     for _ in range(steps):
-        shares = assigned_shares(counts, topics, prior, left_out)
+        shares = assigned_shares(counts, topics, prior, unused)
         topics = topics_of(shares, counts.frequencies)
     return shares
 

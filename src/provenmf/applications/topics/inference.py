@@ -121,11 +121,13 @@ class Completed(NamedTuple):
     counts : how often each occurs.
     own : its probability by the weights that the other half of its document gives.
     common : its probability by the mean weights.
+    documents : its document.
     """
 
     counts: Floats
     own: Floats
     common: Floats
+    documents: NDArray[np.integer]
 
     def likelihood(self, trust: float) -> float:
         """Mean log probability where weights c Z + (1 − c) m have c = trust."""
@@ -142,7 +144,7 @@ def completed(counts: sp.csr_array, topics: Floats, prior: Floats) -> Completed:
     rest = without(counts, ~half).tocoo()
     documents, words = rest.coords
     own = np.einsum("ij,ij->i", weights[documents], topics.T[words])
-    return Completed(rest.data, own, (mean @ topics)[words])
+    return Completed(rest.data, own, (mean @ topics)[words], documents)
 
 
 def completion(counts: sp.csr_array, topics: Floats, prior: Floats) -> float:

@@ -363,10 +363,9 @@ def words_of(
     )
 
 
-def documents_to_judge(n_documents: int, per_cent: int = 1) -> NDArray[np.intp]:
-    """Return `JUDGES` documents at random or a share, whichever is more; none of few documents."""
-    few = n_documents < 10 * JUDGES
-    number = 0 if few else max(JUDGES, n_documents * per_cent // 100)
+def documents_to_judge(n_documents: int) -> NDArray[np.intp]:
+    """Return `JUDGES` documents at random or 1 %, whichever is more; none of few documents."""
+    number = max(JUDGES, n_documents // 100) if n_documents >= 10 * JUDGES else 0
     return np.sort(np.random.default_rng(3).choice(n_documents, number, replace=False))
 
 

@@ -147,7 +147,7 @@ def topic_view(counts: WordCounts, k: int, start: str | None = None) -> TopicVie
     follows the k-th eigenvalue. Where words repeat or there is no gap, topics from groups of
     documents (`groups`) compete with topics from anchor words, and win if
 
-    - they make the words of documents that neither has seen likelier, given half of these words,
+    - they make a half of the words of documents likelier, given the other half,
     - and keep to different documents: the weights of no two topics over the documents have a
       cosine above `ALIKE`. Otherwise two of them are parts of one topic, which likelihood alone
       cannot tell, and the search would divide a large subject instead of finding a small one.
@@ -167,22 +167,16 @@ def _view_of_groups(
     counts: WordCounts, wide: WordSpectrum, k: int, start: str | None
 ) -> TopicView | None:
     """Return the coordinates of topics from groups, or None where anchor words are better."""
-    first, known = topics_of_groups(wide, k), wide.pairs.counts
-    shares = stepped(known, first, np.empty(0, dtype=np.intp))
+    shares = stepped(wide.pairs.counts, topics_of_groups(wide, k))
     topics = topics_of(shares, counts.frequencies)
     if start is None:
         sample, prior = sample_of_documents(counts), np.full(k, 1.0 / k)
         if cosines(infer_documents(sample, topics, prior)).max() > ALIKE:
             return None
-        judges = documents_to_judge(counts.shape[0], per_cent=10)
-        rival = _shares_by_anchors(wide.leading(k), counts, judges)
+        rival = _topics_by_anchors(wide.leading(k), counts)
         if rival is not None:
-            judged, held_out = shares, sample
-            if len(judges):
-                judged, held_out = stepped(known, first, judges), counts.take(judges)
             by_anchors, by_groups = (
-                held_out_likelihood(held_out, topics_of(found, counts.frequencies), prior)
-                for found in (rival, judged)
+                held_out_likelihood(sample, found, prior) for found in (rival, topics)
             )
             if by_anchors >= by_groups:
                 return None
@@ -190,18 +184,15 @@ def _view_of_groups(
     return TopicView(wide.along(directions), shares)
 
 
-def _shares_by_anchors(
-    spectrum: WordSpectrum, counts: WordCounts, left_out: NDArray[np.intp]
-) -> Floats | None:
-    """Return p(topic | word) from anchor words after one step; None if there are too few words."""
+def _topics_by_anchors(spectrum: WordSpectrum, counts: WordCounts) -> Floats | None:
+    """Return topics from anchor words after one step; None if there are too few words."""
     words = word_points(spectrum)
     anchors = anchors_by_spa(words)
     if len(anchors) < spectrum.vectors.shape[1]:
         return None
-    vertices = vertices_at(words, anchors).points
-    shares = topic_shares_of_words(points_without(spectrum, left_out), vertices)
+    shares = shares_at(words, vertices_at(words, anchors).points, counts.frequencies)
     topics = topics_of(shares, counts.frequencies)
-    return stepped(spectrum.pairs.counts, topics, left_out, steps=1)
+    return topics_of(stepped(spectrum.pairs.counts, topics, steps=1), counts.frequencies)
 
 
 def topics_at(

@@ -1,0 +1,245 @@
+"""Raw texts as people have them: find_topics against NMF, LDA and LSA with k-means.
+
+Corpora: newsgroups as raw mail (header, quotations and signatures included), descriptions of Debian
+packages in several languages, manual pages, docstrings, BBC News, Reuters, NIPS papers. Choices in
+`provenmf` were made on the corpora "to build on"; the others are for the report.
+
+Every method gets the same counts (`count_words` with its defaults) and the number of labels as the
+number of topics. Columns: NMI with the labels; NPMI of ten words a topic, weighted by the size of
+the topics, where the words of every method are ranked by one rule, the relevance (λ = 0.3) of the
+words of its documents; diversity, the share of different words among these; the largest topic's
+share; seconds of the processor.
+
+Run: python benchmarks/peers/raw_texts.py FOLDER [--names debian_de mail_b] [--out table.md]
+
+FOLDER holds the shared data sets (news20, bbc_news, reuters21578, nips) and, in a subfolder debian,
+the files Translation-LANGUAGE.bz2 or .xz of Debian's archive (dists/bookworm/main/i18n). Manual
+pages are those installed (manpages-de, manpages-fr, …).
+"""
+
+from __future__ import annotations
+
+import argparse
+import bz2
+import gzip
+import importlib
+import inspect
+import json
+import lzma
+import re
+import subprocess
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+import topic_models
+from sklearn.cluster import KMeans
+from sklearn.decomposition import TruncatedSVD
+from sklearn.metrics import normalized_mutual_info_score
+from sklearn.preprocessing import normalize
+
+from provenmf import find_topics
+from provenmf.applications import count_words
+from provenmf.metrics.topics import npmi_coherence, relevance, top_words
+
+Texts = tuple[list[str], list[str]]
+MAIL = {
+    "mail_a": "comp.graphics rec.autos sci.med talk.politics.mideast misc.forsale "
+    "soc.religion.christian",
+    "mail_b": "rec.sport.baseball sci.electronics sci.space comp.sys.mac.hardware "
+    "talk.politics.guns alt.atheism",
+    "mail_c": "rec.sport.hockey sci.crypt comp.windows.x talk.politics.misc rec.motorcycles "
+    "sci.med",
+}
+FIRST = "games science sound web database electronics editors fonts"
+SECOND = "graphics mail net math video admin devel text"
+DEBIAN = {
+    "debian_es": ("es", FIRST, False),
+    "debian_it": ("it", SECOND, False),
+    "debian_pt": ("pt_BR", "games libs net utils sound doc", False),
+    "debian_en_b": ("en", "gnome kde hamradio python java php editors electronics", False),
+    "titles_b": ("en", "fonts haskell games localization httpd database php video", True),
+    "debian_de": ("de", FIRST, False),
+    "debian_fr": ("fr", SECOND, False),
+    "debian_en": ("en", "games science sound web mail math video admin", False),
+    "titles": ("en", "games science sound web mail math graphics net", True),
+}
+DOCSTRINGS = {
+    "docstrings_b": ["numpy", "scipy.stats", "pandas", "sklearn.cluster", "networkx"],
+    "docstrings": [
+        "scipy.signal",
+        "matplotlib.axes",
+        "numpy.linalg",
+        "scipy.special",
+        "sqlalchemy",
+    ],
+}
+BUILD = (
+    *("mail_a", "mail_b", "debian_es", "debian_it", "debian_pt", "debian_en_b", "titles_b"),
+    *("docstrings_b", "man_fr", "bbc"),
+)
+REPORT = ("mail_c", "debian_de", "debian_fr", "debian_en", "titles", "docstrings", "man_de")
+REPORT = (*REPORT, "reuters", "nips")
+
+
+def drawn(by_label: dict[str, list[str]], most: int, seed: int = 7) -> Texts:
+    """Return at most so many texts of each label, in random order."""
+    rng = np.random.default_rng(seed)
+    pairs = [
+        (own[i], label)
+        for label, own in by_label.items()
+        for i in rng.choice(len(own), min(most, len(own)), replace=False)
+    ]
+    order = rng.permutation(len(pairs))
+    return [pairs[i][0] for i in order], [pairs[i][1] for i in order]
+
+
+def mail(folder: Path, groups: str) -> Texts:
+    """Return messages of some newsgroups as they were sent."""
+    with lzma.open(folder / "news20/texts.jsonl.xz", "rt", encoding="utf-8") as lines:
+        messages = [json.loads(line) for line in lines]
+    return drawn({g: [m["text"] for m in messages if m["group"] == g] for g in groups.split()}, 250)
+
+
+def debian(folder: Path, language: str, sections: str, titles: bool) -> Texts:
+    """Return package descriptions, or their first lines, labelled by section."""
+    known = subprocess.run(["apt-cache", "dumpavail"], capture_output=True, text=True, check=True)
+    section = dict(
+        re.findall(r"^Package: (\S+)\n(?:.+\n)*?Section: (?:\S+/)?(\S+)", known.stdout, re.M)
+    )
+    packed = next((folder / "debian").glob(f"Translation-{language}.*"))
+    read = lzma.open if packed.suffix == ".xz" else bz2.open
+    records = read(packed).read().decode("utf-8", "replace").split("\n\n")
+    found: dict[str, list[str]] = {name: [] for name in sections.split()}
+    for record in records:
+        name = re.search(r"^Package: (\S+)$", record, re.M)
+        text = re.search(rf"^Description-{language}: (.*(?:\n .*)*)", record, re.M)
+        if name and text and section.get(name[1]) in found:
+            body = text[1].replace("\n .", "\n")
+            found[section[name[1]]].append(body.split("\n")[0] if titles else body)
+    return drawn(found, 200)
+
+
+def docstrings(modules: list[str]) -> Texts:
+    """Return docstrings of functions, classes and methods, labelled by package."""
+    found = {}
+    for name in modules:
+        module = importlib.import_module(name)
+        things = [getattr(module, member, None) for member in dir(module)]
+        things += [
+            getattr(kind, member, None)
+            for kind in things
+            if inspect.isclass(kind)
+            for member in dir(kind)
+            if member[0] != "_"
+        ]
+        found[name] = sorted({doc for doc in map(inspect.getdoc, things) if doc and len(doc) > 150})
+    return drawn(found, 200)
+
+
+def manuals(language: str) -> Texts:
+    """Return installed manual pages of a language, labelled by section."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(Path("/usr/share/man", language).glob("man*/*.gz")):
+        text = gzip.open(path).read().decode("utf-8", "replace")
+        text = re.sub(r"^[.'][A-Za-z\\\"]*.?|\\f.|\\-|\\&|\\\(..", "", text, flags=re.M)
+        if len(text) > 800:
+            found.setdefault(path.parent.name, []).append(text)
+    return drawn({name: own for name, own in found.items() if len(own) > 30}, 200)
+
+
+def corpus(name: str, folder: Path) -> tuple[sp.csr_array, np.ndarray | None, int]:
+    """Return counts, labels or None, and the number of topics."""
+    if name == "nips":
+        return sp.csr_array(sp.load_npz(folder / "nips/counts.npz")), None, 20
+    if name in ("bbc", "reuters"):
+        where = folder / {"bbc": "bbc_news", "reuters": "reuters21578"}[name]
+        counts, labels = sp.load_npz(where / "counts.npz"), np.load(where / "labels.npz")["labels"]
+        kept = np.flatnonzero(np.isin(labels, np.argsort(-np.bincount(labels))[:10]))
+        return sp.csr_array(counts)[kept], labels[kept], len(np.unique(labels[kept]))
+    if name in MAIL:
+        texts, labels = mail(folder, MAIL[name])
+    elif name in DEBIAN:
+        texts, labels = debian(folder, *DEBIAN[name])
+    elif name in DOCSTRINGS:
+        texts, labels = docstrings(DOCSTRINGS[name])
+    else:
+        texts, labels = manuals(name.split("_")[1])
+    numbers = np.unique(labels, return_inverse=True)[1]
+    return count_words(texts).matrix, numbers, int(numbers.max()) + 1
+
+
+def ours(task: topic_models.Task, seed: int) -> np.ndarray:
+    """find_topics with its defaults, without evidence on halves of the data."""
+    return find_topics(task.counts, task.k, evidence=False).document_weights.argmax(axis=1)
+
+
+def lsa(task: topic_models.Task, seed: int) -> np.ndarray:
+    """k-means on tf-idf in 100 singular directions, rows of unit length."""
+    features = task.tf_idf()
+    width = min(100, features.shape[1] - 1)
+    rows = normalize(TruncatedSVD(width, random_state=seed).fit_transform(features))
+    return KMeans(task.k, n_init=10, random_state=seed).fit_predict(rows)
+
+
+METHODS: dict[str, Callable[[topic_models.Task, int], np.ndarray]] = {
+    "find_topics": ours,
+    "NMF tf-idf": lambda task, seed: topic_models.scikit_learn_nmf(task, seed).labels,
+    "NMF KL": lambda task, seed: topic_models.scikit_learn_nmf_kl(task, seed).labels,
+    "LDA": lambda task, seed: topic_models.scikit_learn_lda(task, seed).labels,
+    "tomotopy": lambda task, seed: topic_models.tomotopy_lda(task, seed).labels,
+    "LSA + k-means": lsa,
+}
+
+
+def scores(labels: np.ndarray, counts: sp.csr_array, classes: np.ndarray | None) -> list[float]:
+    """Return NMI, NPMI by size, diversity, and the largest share."""
+    members = np.eye(labels.max() + 1)[labels]
+    sizes = members.sum(axis=0)
+    members, sizes = members[:, sizes > 0], sizes[sizes > 0] / sizes.sum()
+    sums = np.asarray((counts.T @ members).T) + 1e-9
+    topics = sums / sums.sum(axis=1, keepdims=True)
+    frequency = np.asarray(counts.sum(axis=0)).ravel() / counts.sum()
+    words = top_words(relevance(topics, frequency + 1e-12), 10)
+    agreement = np.nan
+    if classes is not None:
+        agreement = normalized_mutual_info_score(classes, labels)
+    coherence = float(sizes @ npmi_coherence(words, counts))
+    return [agreement, coherence, len(np.unique(words)) / words.size, float(sizes.max())]
+
+
+def main() -> None:
+    """Print a table, a line for each corpus and method."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--names", nargs="*", default=[*BUILD, *REPORT])
+    parser.add_argument("--methods", nargs="*", default=list(METHODS))
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    lines = ["| corpus | method | NMI | NPMI by size | diversity | largest | seconds |"]
+    lines.append("|---|---|---|---|---|---|---|")
+    print("\n".join(lines))
+    for name in given.names:
+        counts, classes, k = corpus(name, given.folder)
+        often = np.flatnonzero(np.bincount(counts.indices, minlength=counts.shape[1]) > 1)
+        counts = sp.csr_array(counts[:, often]).astype(np.float64)
+        used = np.flatnonzero(np.diff(counts.indptr))  # tomotopy leaves out empty documents
+        counts, classes = counts[used], None if classes is None else classes[used]
+        task = topic_models.Task(counts, [f"w{i}" for i in range(counts.shape[1])], k)
+        for method in given.methods:
+            started = time.process_time()
+            labels = METHODS[method](task, 0)
+            seconds = time.process_time() - started
+            values = [f"{value:.3f}" for value in scores(labels, counts, classes)]
+            lines.append(f"| {name}, {k} | {method} | {' | '.join(values)} | {seconds:.1f} |")
+            print(lines[-1], flush=True)
+    if given.out:
+        given.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

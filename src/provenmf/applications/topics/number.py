@@ -1,0 +1,166 @@
+"""The number of topics in texts: held-out words and coherence for several numbers.
+
+In texts there are topics within topics, and no eigenvalue separates them from noise: the held-out
+likelihood keeps growing, ever more slowly. So topics are found without a tenth of the documents for
+several numbers, and the number is the smallest that predicts the words of these documents nearly
+as well as the best: it has most of the gain over one topic, and a larger number adds less
+than `WORTH` of that gain or less than its standard error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.applications.topics.cooccurrence import word_spectrum
+from provenmf.applications.topics.corpus import WordCounts
+from provenmf.applications.topics.given import as_word_counts, usable_words
+from provenmf.applications.topics.groups import stepped, topics_of_groups
+from provenmf.applications.topics.inference import completed, infer_documents, topics_of
+from provenmf.errors import InvalidInput
+from provenmf.metrics.topics import npmi_coherence, relevance, top_words
+
+if TYPE_CHECKING:
+    import pandas
+
+NUMBERS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40)
+WORTH = 0.1  # share of the whole gain that more topics must add
+FEWEST_DOCUMENTS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class TopicNumbers:
+    """How well several numbers of topics describe a corpus.
+
+    Attributes
+    ----------
+    numbers : tuple of int
+        The numbers that were tried.
+    held_out : array (numbers,)
+        Mean log probability of held-out words, given the other words of their documents, above
+        that of a single topic.
+    errors : array (numbers,)
+        Standard errors of what the best number has more.
+    coherence : array (numbers,)
+        NPMI of ten words a topic, weighted by the topics' size.
+    best : int
+        The smallest number that is nearly as good as any.
+    """
+
+    numbers: tuple[int, ...]
+    held_out: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    coherence: NDArray[np.float64]
+    best: int
+
+    def note(self) -> str:
+        """Return how the number was chosen, in words."""
+        return (
+            f"number of topics chosen automatically: {self.best}, the smallest of "
+            f"{', '.join(map(str, self.numbers))} that predicts held-out words nearly as well as "
+            "any; a finer division is as true: give the number that you want to read"
+        )
+
+    def table(self) -> pandas.DataFrame:
+        """Return a line for each number."""
+        import pandas
+
+        columns = {
+            "topics": self.numbers,
+            "held_out": self.held_out,
+            "standard_error": self.errors,
+            "coherence": self.coherence,
+            "chosen": np.equal(self.numbers, self.best),
+        }
+        return pandas.DataFrame(columns)
+
+
+def topic_numbers(
+    documents: Any,
+    numbers: Sequence[int] | None = None,
+    *,
+    vocabulary: Any = None,
+    **text_options: Any,
+) -> TopicNumbers:
+    """Compare numbers of topics by held-out words and coherence.
+
+    Parameters
+    ----------
+    documents : texts, Corpus, Counts or matrix of counts
+        As in `find_topics`.
+    numbers : sequence of int, optional
+        The numbers to try; by default 2 to 40, as far as there are ten documents for each topic.
+    vocabulary, text_options
+        As in `count_words`.
+
+    Returns
+    -------
+    TopicNumbers
+
+    Examples
+    --------
+    >>> from provenmf.applications.topics.number import topic_numbers
+    >>> from provenmf.datasets.corpora import topic_corpus
+    >>> corpus = topic_corpus(1000, 300, 4, word_concentration=0.05, random_state=0)
+    >>> topic_numbers(corpus.counts, [2, 3, 4, 6, 8]).best
+    4
+    """
+    given = as_word_counts(documents, vocabulary, **text_options)
+    counts = WordCounts(given.matrix)
+    counts = counts.of_words(usable_words(counts)[0])
+    return compare_numbers(counts, numbers)
+
+
+def compare_numbers(counts: WordCounts, numbers: Sequence[int] | None = None) -> TopicNumbers:
+    """Compare numbers of topics in the counts of usable words."""
+    n_documents, n_words = counts.shape
+    if n_documents < FEWEST_DOCUMENTS:
+        raise InvalidInput(
+            f"{n_documents} documents are too few to compare numbers of topics: give the number, "
+            f"or at least {FEWEST_DOCUMENTS} documents"
+        )
+    most = min(n_documents // 10, n_words // 4)
+    tried = [n for n in NUMBERS if n <= most] if numbers is None else sorted(set(numbers))
+    if not tried or tried[0] < 2 or tried[-1] > n_documents:
+        raise InvalidInput(
+            "must be at least 2 and at most the number of documents",
+            argument="numbers",
+            value=numbers,
+        )
+    order = np.random.default_rng(3).permutation(n_documents)
+    judges = np.sort(order[: min(max(n_documents // 10, 30), 2000)])
+    held_out, frequencies = counts.take(judges), counts.frequencies
+    wide = word_spectrum(counts, tried[-1])
+    likelihoods, coherence = [], []
+    for k in tried:
+        width = min(4 * k, k + 60, wide.vectors.shape[1])
+        shares = stepped(wide.pairs.counts, topics_of_groups(wide.leading(width), k), judges)
+        topics = topics_of(shares, frequencies)
+        likelihoods.append(_gains(held_out, topics))
+        sizes = infer_documents(held_out, topics, np.full(k, 1.0 / k)).sum(axis=0)
+        words = top_words(relevance(topics, frequencies), 10)
+        coherence.append(float(sizes @ npmi_coherence(words, counts.blocks) / sizes.sum()))
+    gains = np.array([own.mean() for own in likelihoods])
+    best = int(gains.argmax())
+    errors = np.array(
+        [(likelihoods[best] - own).std() / np.sqrt(len(judges)) for own in likelihoods]
+    )
+    enough = gains >= gains[best] - np.maximum(errors, WORTH * gains[best])
+    chosen = tried[int(np.argmax(enough))]
+    return TopicNumbers(tuple(tried), gains, errors, np.array(coherence), chosen)
+
+
+def _gains(held_out: Any, topics: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for each document how much likelier topics make its words than their mean does."""
+    words = completed(held_out, topics, np.full(len(topics), 0.5 / len(topics)))
+    tiny = np.finfo(float).tiny
+    mixed = np.maximum(0.9 * words.own + 0.1 * words.common, tiny)
+    gains = words.counts * (np.log(mixed) - np.log(np.maximum(words.common, tiny)))
+    n_documents = held_out.shape[0]
+    sums = np.bincount(words.documents, gains, minlength=n_documents)
+    lengths = np.bincount(words.documents, words.counts, minlength=n_documents)
+    return np.asarray(sums / np.maximum(lengths, 1.0))
