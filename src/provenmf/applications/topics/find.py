@@ -37,7 +37,7 @@ from provenmf.applications.topics.tf_idf import rarity_of, weights_in
 from provenmf.arguments import Within, checked
 from provenmf.data import Blocks
 from provenmf.data.door import check_unchanged, fingerprint_of
-from provenmf.errors import InvalidInput, counted
+from provenmf.errors import counted
 from provenmf.io.texts import Counts
 from provenmf.methods import estimator_class, options_of_method
 from provenmf.results.answers import numbered
@@ -118,7 +118,6 @@ def find_topics(
     >>> find_topics(corpus.counts, certify=False, evidence=False)
     Topics(4 topics of 2,000 documents, method='spa')
     """
-    check_names(options)
     by_words = estimator_class(method).traits.anchors
     strategy = strategy_of(by_words, features)
     weights_from = checked_weights(weights_from, strategy)
@@ -189,23 +188,6 @@ def find_topics(
         **measured(found.topics, found.frequency, word_shares, weights, counts, used.texts),
     )
     return confirm(used, answer) if evidence else answer
-
-
-# What other libraries call the options here.
-OTHER_NAMES = {
-    **dict.fromkeys(("n_components", "k", "num_topics", "nr_topics", "rank"), "n_topics"),
-    **{"min_df": "min_documents", "max_df": "max_share", "language": "stop_words"},
-    **{"ngrams": "ngram_range", "vectorizer": "tokenizer", "seed": "random_state"},
-}
-
-
-def check_names(options: dict[str, Any]) -> None:
-    """Refuse an option that has another name here."""
-    for name in options:
-        if name in OTHER_NAMES:
-            raise InvalidInput(
-                f"find_topics has no option {name}: it is called {OTHER_NAMES[name]} here"
-            )
 
 
 def names_of(names: Sequence[str]) -> NDArray[np.str_]:

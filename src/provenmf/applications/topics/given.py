@@ -67,6 +67,8 @@ def as_word_counts(
     outside = isinstance(documents, Blocks | Path)
     outside = outside or (is_outside_memory(documents) and not isinstance(documents, str))
     if not outside and not isinstance(documents, Counts) and are_texts(documents):
+        if not isinstance(documents, Corpus | TextFile):
+            documents = checked_texts(documents)
         return count_words(documents, vocabulary=vocabulary, **text_options)
     if text_options:
         name = next(iter(text_options))
