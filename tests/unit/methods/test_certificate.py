@@ -113,16 +113,6 @@ def test_the_constraint_on_the_weights_is_remembered(constraint, data):
     assert_same(fitted.certificate_.measures, again.measures)
 
 
-def test_parameters_of_version_0_1_are_read(data):
-    """Its SPA called the constraint `weights` and took a random_state."""
-    fitted = make_estimator("spa", 3, constraint="simplex", certify="full").fit(data)
-    parameters = {"n_components": 3, "weights": "simplex", "random_state": None}
-    again = certify(data, replace(fitted.factorization_, parameters=parameters))
-    assert_same(fitted.certificate_.measures, again.measures)
-    other = certify(data, replace(fitted.factorization_, parameters={"n_components": 3}))
-    assert other.measures != again.measures
-
-
 def test_data_of_another_shape_are_refused(data):
     fitted = make_estimator("spa", 2).fit(data)
     with pytest.raises(InvalidInput, match="42 x 8.*43 x 8"):
