@@ -28,7 +28,7 @@ from distributed import Client, wait
 from scipy.optimize import nnls
 
 from provenmf.data import as_blocks
-from provenmf.data import cluster as cluster_blocks
+from provenmf.data import dask as cluster_blocks
 
 # Rows and tasks of a pass for each of two workers.
 FITTED = [(30_000, 2), (30_000, 8), (60_000, 2), (60_000, 8)]
