@@ -1,10 +1,11 @@
 """The number of topics in texts: held-out words and coherence for several numbers.
 
 In texts there are topics within topics, and no eigenvalue separates them from noise: the held-out
-likelihood keeps growing, ever more slowly. So topics are found without a tenth of the documents for
-several numbers, and the number is the smallest that predicts the words of these documents nearly
-as well as the best: it has most of the gain over one topic, and a larger number adds less
-than `WORTH` of that gain or less than its standard error.
+likelihood keeps growing with the number, and cannot choose it alone. Coherence falls when words of
+different subjects share a topic, and again when subjects are cut into pieces. So topics are found
+without a tenth of the documents for several numbers, and the number is the smallest whose coherence
+is within `CLOSE` of the best, among those with at least `GAINED` of the largest gain in held-out
+words.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     import pandas
 
 NUMBERS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40)
-WORTH = 0.1  # share of the whole gain that more topics must add
+CLOSE = 0.05  # of NPMI; smaller differences change with the documents
+GAINED = 1 / 3  # of the largest gain over one topic
 FEWEST_DOCUMENTS = 100
 
 
@@ -48,7 +50,7 @@ class TopicNumbers:
     coherence : array (numbers,)
         NPMI of ten words a topic, weighted by the topics' size.
     best : int
-        The smallest number that is nearly as good as any.
+        The smallest number that is nearly as coherent as any.
     """
 
     numbers: tuple[int, ...]
@@ -61,8 +63,8 @@ class TopicNumbers:
         """Return how the number was chosen, in words."""
         return (
             f"number of topics chosen automatically: {self.best}, the smallest of "
-            f"{', '.join(map(str, self.numbers))} that predicts held-out words nearly as well as "
-            "any; a finer division is as true: give the number that you want to read"
+            f"{', '.join(map(str, self.numbers))} whose topics are nearly as coherent as any; a "
+            "finer division may be as true: give the number that you want to read"
         )
 
     def table(self) -> pandas.DataFrame:
@@ -149,8 +151,8 @@ def compare_numbers(counts: WordCounts, numbers: Sequence[int] | None = None) ->
     errors = np.array(
         [(likelihoods[best] - own).std() / np.sqrt(len(judges)) for own in likelihoods]
     )
-    enough = gains >= gains[best] - np.maximum(errors, WORTH * gains[best])
-    chosen = tried[int(np.argmax(enough))]
+    scores = np.where(gains >= GAINED * gains[best], coherence, -np.inf)
+    chosen = tried[int(np.argmax(scores >= scores.max() - CLOSE))]
     return TopicNumbers(tuple(tried), gains, errors, np.array(coherence), chosen)
 
 
