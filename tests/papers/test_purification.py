@@ -28,7 +28,7 @@ def start(features):
 def test_the_decrease_is_geometric_and_faster_than_the_proof_promises(features, start):
     for eta in (0.5, 1 / 60):
         trial = purify(exact_sample(features, LEVELS, 1), start, step_size=eta, tol=0, max_iter=40)
-        for column in ("truth_mixing", "truth_outside"):
+        for column in ("truth_mixing", "truth_outside", "truth_potential"):
             values = trial.trace[column][2:]
             values = values[values > 1e-11]
             assert (values[1:] / values[:-1]).max() < 1 - eta / 25

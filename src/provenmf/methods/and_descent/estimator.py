@@ -46,9 +46,10 @@ class AND(Factorizer):
         "random-rows", as in the paper's runs on real data; any other start of `HALS`; or given
         components of any sign, which the adaptive schedule first projects onto the leading right
         singular vectors of the data.
-    schedule : {"adaptive", "paper"}, default="adaptive"
+    schedule : {"adaptive", "paper", "theorem-4"}, default="adaptive"
         How the threshold falls. "paper": alpha/decay^j in stage j = 1, 2, …. "adaptive": as fast as
         the decoded weights allow, never below the noise; dead components are restarted.
+        "theorem-4": alpha first, then the threshold of Theorem 4 with q = 1.
     alpha : float, default=0.1
         First threshold of schedule="paper"; not used by the adaptive one.
     decay : float, default=1.1
@@ -59,6 +60,9 @@ class AND(Factorizer):
     step_size : float or None, default=None
         η of the paper, on sums over the rows; not used with n_steps=None. None is 0.5/k as in the
         authors' code, or 1/‖ZᵀZ‖₂ in a stage where 0.5/k would diverge.
+    batch_size : int or None, default=None
+        Rows drawn for each gradient step, as Algorithm 1 allows; None uses all rows in every stage.
+        Not with schedule="adaptive".
     scale_rows : bool, default=True
         Divide each row, and each component during the iterations, by the sum of its absolute
         entries; at the end, components are scaled to the median of the rows' sums. Thresholds are
@@ -116,11 +120,12 @@ class AND(Factorizer):
     _parameter_constraints: ClassVar[dict[str, object]] = {
         **Factorizer._parameter_constraints,
         "init": [str, "array-like"],
-        "schedule": [StrOptions({"adaptive", "paper"})],
+        "schedule": [StrOptions({"adaptive", "paper", "theorem-4"})],
         "alpha": [POSITIVE],
         "decay": [Interval(Real, 1, None, closed="left")],
         "n_steps": [AT_LEAST_ONE, None],
         "step_size": [POSITIVE, None],
+        "batch_size": [AT_LEAST_ONE, None],
         "scale_rows": ["boolean"],
         "max_iter": [AT_LEAST_ONE],
         "tol": [NOT_NEGATIVE],
@@ -136,6 +141,7 @@ class AND(Factorizer):
         decay: float = 1.1,
         n_steps: int | None = None,
         step_size: float | None = None,
+        batch_size: int | None = None,
         scale_rows: bool = True,
         max_iter: int = 200,
         tol: float = 1e-10,
@@ -152,6 +158,7 @@ class AND(Factorizer):
         self.decay = decay
         self.n_steps = n_steps
         self.step_size = step_size
+        self.batch_size = batch_size
         self.scale_rows = scale_rows
         self.max_iter = max_iter
         self.tol = tol
@@ -168,9 +175,20 @@ class AND(Factorizer):
             decay=self.decay,
             n_steps=self.n_steps,
             step_size=self.step_size,
+            batch_size=self.batch_size,
             scale_rows=self.scale_rows,
             project_start=not isinstance(self.init, str),
         )
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if self.batch_size is not None and self.schedule == "adaptive":
+            raise InvalidInput(
+                "needs a schedule of the paper",
+                argument="batch_size",
+                value=self.batch_size,
+                remedy='set schedule="paper"',
+            )
 
     def _start(self, blocks: Blocks, rng: np.random.Generator) -> NDArray[np.floating]:
         """Return the components to start from, at most as many as rows or columns."""
@@ -190,6 +208,7 @@ class AND(Factorizer):
             rule=self._rule(),
             max_iter=self.max_iter,
             tol=self.tol,
+            rng=rng,
             callback=self.callback,
             verbose=self.verbose,
         )

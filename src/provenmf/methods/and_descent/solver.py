@@ -48,7 +48,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.data import Blocks
+from provenmf.data import Blocks, as_blocks
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.linalg.norms import absolute_row_sums, largest_row_sum
 from provenmf.linalg.scaling import inverse_where_positive
@@ -72,7 +72,7 @@ from provenmf.methods.run import Callback, Run
 from provenmf.results import Solution, StopReason, Trace
 from provenmf.results.states import AndState
 
-Schedule = Literal["adaptive", "paper"]
+Schedule = Literal["adaptive", "paper", "theorem-4"]
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -103,8 +103,11 @@ SETTINGS = Settings()
 class StageRule:
     """How a stage works.
 
-    schedule : "paper" uses the threshold alpha/decay^j in stage j = 1, 2, …; "adaptive" chooses
-        thresholds from the course of the run.
+    schedule : "paper" uses the threshold alpha/decay^j in stage j = 1, 2, …; "theorem-4" the
+        threshold of Li17's Theorem 4, (λ‖E₀‖/r)^(2/(q+1)) with q = `order`, after `alpha` in the
+        first stage; "adaptive" chooses thresholds from the course of the run.
+    batch_size : rows drawn for each gradient step, as Algorithm 1 allows; None takes all. Not with
+        the adaptive schedule; n_steps=None is then 50.
     n_steps : gradient steps of `step_size` (None: 0.5/k as the authors, or 1/‖ZᵀZ‖₂ where that
         diverges); None goes to their limit.
     scale_rows : divide rows and components by the sums of their absolute entries, and return
@@ -117,6 +120,8 @@ class StageRule:
     decay: float = 1.1
     n_steps: int | None = None
     step_size: float | None = None
+    batch_size: int | None = None
+    order: float = 1.0
     scale_rows: bool = True
     project_start: bool = False
 
@@ -133,6 +138,7 @@ def and_descent(
     rule: StageRule | None = None,
     max_iter: int = 200,
     tol: float = 1e-10,
+    rng: np.random.Generator | None = None,
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> Solution:
@@ -157,6 +163,7 @@ def and_descent(
     lowest = tol * float(np.max(state.thresholds))
     may_restart = len(state.components) if adaptive else 0
     course = Course()
+    seed = 0 if rng is None or rule.batch_size is None else int(rng.integers(2**31))
 
     run = Run(max_iter, callback=callback, verbose=verbose, name="AND")
     if run.saved is not None:
@@ -167,10 +174,13 @@ def and_descent(
         if state.independence < DEPENDENT and course.restarts < may_restart:
             state = stages.restarted(state, most_dependent(state.components, state.decoder))
             course.restarts += 1
-        sums = stages.sums(state)
-        if adaptive:
-            course.judge(state, sums)
-        new = stages.next(state, sums, lowered=course.at_rest)
+        if rule.batch_size is None:
+            sums = stages.sums(state)
+            if adaptive:
+                course.judge(state, sums)
+            new = stages.next(state, sums, lowered=course.at_rest)
+        else:
+            new, sums = stages.by_batches(state, np.random.default_rng([seed, state.stage]))
         moved = relative_movement(state.components, new.components)
         run.record(
             alpha=float(np.median(state.thresholds)),
@@ -381,7 +391,7 @@ class Stages:
             state.thresholds,
             self.row_scales,
             watched=state.watched,
-            for_update_only=self.rule.schedule == "paper",
+            for_update_only=self.rule.schedule != "adaptive",
         )
 
     def next(self, state: StageState, sums: StageSums, *, lowered: int = 0) -> StageState:
@@ -390,9 +400,8 @@ class Stages:
         lowered : divide the thresholds by `decay` instead of adapting them.
         """
         components, stage = updated_components(state.components, sums, self.rule), state.stage + 1
-        if self.rule.schedule == "paper":
-            thresholds = np.full(len(components), self.rule.threshold(stage))
-            return state.with_components(components, thresholds=thresholds, stage=stage)
+        if self.rule.schedule != "adaptive":
+            return self._scheduled(state, components, sums)
         if lowered:
             thresholds = state.thresholds / self.rule.decay
             none = state.watched[:0]
@@ -416,6 +425,38 @@ class Stages:
             movement=movement,
             size_when_watched=size_when_watched,
         )
+
+    def by_batches(
+        self, state: StageState, rng: np.random.Generator
+    ) -> tuple[StageState, StageSums]:
+        """Make the gradient steps of a stage with fresh rows each; return all their sums too."""
+        rule, n = self.rule, self.blocks.n_rows
+        components, total = state.components, None
+        for _ in range(rule.n_steps or 50):
+            rows = np.sort(rng.choice(n, min(rule.batch_size or n, n), replace=False))
+            sums = stage_sums(
+                as_blocks(self.blocks.take(rows)),
+                state.decoder,
+                state.thresholds,
+                self.row_scales[rows],
+                watched=state.watched,
+                for_update_only=True,
+            )
+            components = updated_components(components, sums, replace(rule, n_steps=1))
+            total = sums if total is None else total.faded_into(sums, 1.0)
+        assert total is not None
+        return self._scheduled(state, components, total), total
+
+    def _scheduled(self, state: StageState, components: Array, sums: StageSums) -> StageState:
+        """Return the next state with the threshold of the paper's schedule or of Theorem 4."""
+        stage = state.stage + 1
+        new = state.with_components(components, stage=stage)
+        threshold = self.rule.threshold(stage)
+        if self.rule.schedule == "theorem-4":
+            error = estimated_error(state.components, new.decoder)
+            threshold = theorem_4_threshold(error, sums, self.rule.order)
+            threshold = min(threshold, float(state.thresholds[0]))
+        return replace(new, thresholds=np.full(len(components), threshold))
 
     def restarted(self, state: StageState, component: int) -> StageState:
         """Return the state with one component taken from the data again."""
@@ -454,6 +495,21 @@ def next_thresholds(thresholds: Array, movement: Array, sums: StageSums) -> Arra
     """Apply the adaptive rule described at the top of this file."""
     wanted = np.maximum(SETTINGS.moves * movement, SETTINGS.negatives * sums.negative_size)
     return np.clip(wanted, thresholds / SETTINGS.fastest, thresholds)
+
+
+def theorem_4_threshold(error: float, sums: StageSums, order: float) -> float:
+    """Return α = (λ‖E₀‖/r)^(2/(q+1)) of Li17's Theorem 4 from the decoded weights of a stage.
+
+    λ = 2 λ_min(Δ)/max Δ_ii with Δ = E[zzᵀ] (Definition 1), r is the mean number of weights of a
+    row, which bounds the mean of ‖x‖₁, and ‖E₀‖ is estimated from the last stage.
+    """
+    moments = sums.gram / max(float(sums.rows), 1.0)
+    largest = float(np.diag(moments).max())
+    if largest <= 0:
+        return 0.0
+    lam = 2 * max(float(np.linalg.eigvalsh(moments)[0]), 0.0) / largest
+    r = max(float(sums.support.sum() / sums.rows), 1.0)
+    return float((lam * error / r) ** (2 / (order + 1)))
 
 
 def decoded_movement(change: Array, sums: StageSums) -> Array:

@@ -93,7 +93,7 @@ def purification(
         factor of two (Section 6); the components returned are at their own scale again.
     batch_size : rows drawn for each iteration, without repetition until all were seen; None: all.
     tol : stop when no feature moves by more than this part of its absolute sum.
-    truth : (k, d) true features; the trace then has ‖E‖_s and ‖N‖_1 of every iteration.
+    truth : (k, d) true features; the trace then has ‖E‖_s, ‖N‖_1 and the proof's potential.
 
     Returns
     -------
@@ -229,16 +229,26 @@ def relative_movement(new: NDArray[np.float64], old: NDArray[np.float64]) -> flo
 def distance_from_truth(
     components: NDArray[np.float64], truth: NDArray[np.floating] | None
 ) -> dict[str, float]:
-    """Return ‖E‖_s and ‖N‖_1 relative to Σ, and the smallest Σ_ii, if the truth is known."""
+    """Return ‖E‖_s, the potential, ‖N‖_1 relative to Σ and the smallest Σ_ii, from the truth."""
     if truth is None:
         return {}
     found = mixing_of(components, truth)
     relative = found.relative()
     return {
         "truth_mixing": symmetric_norm(relative.off_diagonal),
+        "truth_potential": coupled_potential(relative.off_diagonal),
         "truth_outside": largest_row_sum(relative.outside),
         "truth_least_diagonal": float(found.diagonal.min()),
     }
+
+
+def coupled_potential(mixing: NDArray[np.float64]) -> float:
+    """Return a + βb of the proof (Section 5.2): a = ‖E₊‖_s, b = ‖E₋‖_s, β = 7.8.
+
+    The proof has a ← (1 − 3η/25)a + 7ηb and b ← (1 − 24η/25)b + ηa/100, up to the noise; a + βb
+    then falls by 1 − η/25 in each iteration if 7·25/23 ≤ β ≤ 8.
+    """
+    return symmetric_norm(np.maximum(mixing, 0)) + 7.8 * symmetric_norm(np.maximum(-mixing, 0))
 
 
 def _warn_of_dependence(components: NDArray[np.float64]) -> None:

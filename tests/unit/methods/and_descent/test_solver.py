@@ -273,3 +273,35 @@ def test_a_start_that_no_stage_improves_is_returned_as_a_stall():
     assert course.chosen(state, StopReason.CONVERGED) == (state, StopReason.STALLED)
     course.residuals = [0.2, 0.1]  # explains the rows worse
     assert course.chosen(state, StopReason.STALLED)[1] == StopReason.STALLED
+
+
+def test_steps_on_single_rows_are_those_of_algorithm_1():
+    data, truth, start = problem(3, n=300)
+    rule = StageRule(schedule="paper", n_steps=4, step_size=0.05, batch_size=1, scale_rows=False)
+    found = and_descent(as_blocks(data), start, rule=rule, max_iter=2, rng=np.random.default_rng(5))
+    seed = int(np.random.default_rng(5).integers(2**31))
+    A = start.T.copy()
+    for stage in range(2):
+        inverse, rng = np.linalg.pinv(A), np.random.default_rng([seed, stage])
+        for _ in range(4):
+            y = data[rng.choice(len(data), 1, replace=False)[0]]
+            z = inverse @ y
+            z[z < 0.1 / 1.1 ** (stage + 1)] = 0
+            A = A + 0.05 * np.outer(y - A @ z, z)
+    np.testing.assert_allclose(found.components, A.T, atol=1e-12)
+
+
+def test_batches_approach_the_truth():
+    data, truth, start = problem(4, n=2000)
+    rule = StageRule(schedule="paper", n_steps=50, batch_size=100, scale_rows=False)
+    found = and_descent(as_blocks(data), start, rule=rule, max_iter=40)
+    before = total_squared_correlation_error(start, truth)
+    assert total_squared_correlation_error(found.components, truth) < before / 10
+
+
+def test_the_threshold_of_theorem_4_follows_the_error():
+    data, truth, start = problem(5)
+    found = and_descent(as_blocks(data), start, rule=StageRule(schedule="theorem-4"), max_iter=60)
+    before = total_squared_correlation_error(start, truth)
+    assert total_squared_correlation_error(found.components, truth) < before / 50
+    assert (np.diff(found.trace["alpha"]) <= 0).all()
