@@ -359,7 +359,8 @@ MUTANTS = {
     },
     "purification-theorem6": {
         "linear-sparsity": [(SPARSE, {"G = s/k": 0.25}, "E without noise", 1e-2)],
-        "error-within-bound": [(SPARSE, {"G = s/k": 0.1}, "N with noise", 0.09)],
+        "mixing-within-bound": [(SPARSE, {"G = s/k": 0.1}, "E with noise", 0.06)],
+        "outside-within-bound": [(SPARSE, {"G = s/k": 0.1}, "N with noise", 0.06)],
         "leaves-the-span-behind": [(SPARSE, {"G = s/k": 0.1}, "N without noise", 0.1)],
     },
     "purification-theorem7": {
