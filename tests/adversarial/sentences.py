@@ -169,6 +169,23 @@ def kept(case, share):
     return statements.component_changes(case, [allowed] * len(case.components))
 
 
+@sentence(
+    r"Another fit has an error that is (?:no larger|{N} % larger), and none of its parts is within "
+    r"{N} degrees of part (\d+): the data alone do not fix it\."
+)
+def exhibited(case, percent, degrees, part):
+    turns = case.certificate.measures["other_fit_turn_degrees"]
+    excess = case.certificate.measures["other_fit_excess"]
+    return turns[int(part) - 1] >= float(degrees) and excess <= float(percent or 0) / 100
+
+
+@sentence(
+    r"Each part is within {N} degrees of a part of every other fit that was compared \(\d+\)\."
+)
+def found_again(case, degrees):
+    return max(case.certificate.measures["other_fit_turn_degrees"]) <= float(degrees)
+
+
 def no_other(case, limit):
     """Whether none of the factorizations that are tried changes a part."""
     return statements.component_changes(case, [limit + Fraction(1, 10**9)] * len(case.components))

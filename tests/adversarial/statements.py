@@ -883,7 +883,7 @@ NUMBERS_ONLY = (
     "angle_drop_ratio smallest_axis_angle core_size_angle core_share_of_rows "
     "core_share_of_energy theorem_5_limit gcc_r gcc_k gcc_m gcc_lambda decay_order_q noise_level "
     "noise_blow_up C1 c2 C2 C_nu inverse_infinity_norm moore_penrose_infinity_norm "
-    "deviance_explained"
+    "deviance_explained other_fit_excess other_fit_turn_degrees"
 ).split()
 
 
@@ -896,6 +896,7 @@ def number(case, value):
 @statement(
     CHECKS,
     "space of all fits as good",
+    "other fits have these parts",
     "distance to the best rank-k error",
     "weights move less than rows",
     "maxima separate at the optimum",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from provenmf.certificate import witness
 from provenmf.certificate.measurement import Fit
 from provenmf.errors import InvalidInput
 from provenmf.linalg.fingerprint import same_values
@@ -16,7 +18,9 @@ from provenmf.methods.separable.xray import SignedXRAY
 from provenmf.results import Answer, Certificate, Check, Factorization, Trace
 
 
-def certify(X: Any, factorization: Factorization | Answer) -> Certificate:
+def certify(
+    X: Any, factorization: Factorization | Answer, *, others: Sequence[Factorization] = ()
+) -> Certificate:
     """Return the certificate of a factorization of X, or of an answer found in X.
 
     Everything is computed from X and the two factors. The rest of the record says what was asked
@@ -31,6 +35,9 @@ def certify(X: Any, factorization: Factorization | Answer) -> Certificate:
         cube or images that it was found in.
     factorization : Factorization or Answer
         From `factorize`, an estimator, an application or a file.
+    others : sequence of Factorization, default=()
+        Other fits of the same matrix with as many components, for example from other random seeds.
+        The certificate says how far their parts are from these where they fit nearly as well.
 
     Returns
     -------
@@ -66,7 +73,18 @@ def certify(X: Any, factorization: Factorization | Answer) -> Certificate:
     fit = estimator._measured(blocks, bare, full=True)
     recognized = _same_data(fit, factorization.fingerprint)
     certificate: Certificate = estimator._statements(fit).join(recognized)
-    return certificate
+    if not others:
+        return certificate
+    for other in others:
+        _check_factors(other, blocks.shape)
+        if other.n_components != factorization.n_components:
+            raise InvalidInput(
+                f"others has a fit of {other.n_components} components, the result has "
+                f"{factorization.n_components}: compare fits with as many"
+            )
+    return certificate.join(
+        witness.certify(fit, [Fit(blocks, other, products=False) for other in others])
+    )
 
 
 def _check_factors(factorization: Factorization, shape: tuple[int, int]) -> None:

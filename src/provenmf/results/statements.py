@@ -66,6 +66,8 @@ MEASURED = {
     "deviance_explained": "share of the divergence from the product of the margins that is "
     "explained",
     "decay_order_q": "order q of decay of the weights",
+    "other_fit_excess": "share by which the error of another fit that was compared is larger",
+    "other_fit_turn_degrees": "angle of each component to the nearest one of that fit, in degrees",
     "component_change": "share of its mass by which each component can differ in another "
     "factorization of the same product, at most",
     "component_turn_degrees": "angle by which each component was turned without changing the "
