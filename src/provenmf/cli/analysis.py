@@ -80,6 +80,8 @@ class Analysis:
                 "random_state": options.random_state,
                 "certify": not options.no_certify,
             }
+            if self._identity["command"] != "fit":
+                given["evidence"] = not options.no_evidence
             more = {} if options.max_iter is None else {"max_iter": options.max_iter}
             yield given | more
 

@@ -151,6 +151,47 @@ def read_truth(path: Path, cube: Any) -> dict[str, Any]:
     return truth
 
 
+def signatures(
+    data: Annotated[
+        Path, typer.Argument(help="Counts of mutations: csv or tsv, tumors x channels or turned.")
+    ],
+    n_signatures: Annotated[int | None, options.number_of("signatures")] = None,
+    output: options.Output = None,
+    tables: options.Tables = None,
+    reference: Annotated[
+        Path | None,
+        typer.Option(
+            "--reference", metavar="FILE", help="Known signatures by channel, such as COSMIC's."
+        ),
+    ] = None,
+) -> None:
+    """Find mutational signatures in counts of mutations, and the exposures of every tumor.
+
+    Tables of SigProfiler and COSMIC, with mutation types as rows, are turned.
+    Without -k, the number of signatures is found from the data.
+
+    \b
+    Examples:
+      provenmf signatures counts.csv
+      provenmf signatures SBS96.all -k 10 --reference COSMIC_v3.3_SBS_GRCh37.txt
+    """
+    analysis = Analysis("signatures", locals(), reference)
+    from provenmf.applications.signatures import find_signatures
+    from provenmf.applications.signatures.catalogue import labelled
+
+    with analysis.reading():
+        counts = labelled(data, "Tumor")
+    with analysis.fitting("poisson", n_signatures) as more:
+        result = find_signatures(
+            counts,
+            n_signatures,
+            reference=reference,
+            evidence=more["evidence"],
+            random_state=more["random_state"],
+        )
+    analysis.finish(result)
+
+
 def parts(
     data: Annotated[Path, typer.Argument(help="Folder of images of one size, npz, npy or mat.")],
     n_parts: Annotated[int, options.number_of("parts", chosen=False)],

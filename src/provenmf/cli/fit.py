@@ -60,7 +60,7 @@ def fit(
       provenmf fit big.npy -k 20 --method spa --no-report --json
     """
     analysis = Analysis("fit", locals(), known_components)
-    from provenmf import factorize
+    from provenmf import confirm, factorize
     from provenmf.data import Blocks
     from provenmf.io import read_matrix
     from provenmf.methods import estimator_class
@@ -75,6 +75,8 @@ def fit(
         if isinstance(table.matrix, Blocks):
             table.matrix.progress = analysis.progress.rows_read
         result = factorize(table.matrix, n_components, method=method, **known, **more)
+        if options.shared().no_evidence is False and not known:
+            result = confirm(table.matrix, result)
     analysis.finish(described(result, table, transposed=transpose))
 
 

@@ -13,7 +13,7 @@ import typer
 
 from provenmf import __version__
 from provenmf.cli import options
-from provenmf.cli.applications import communities, parts, unmix
+from provenmf.cli.applications import communities, parts, signatures, unmix
 from provenmf.cli.convert import convert
 from provenmf.cli.demo import demo
 from provenmf.cli.fit import diagnose, fit, rank
@@ -46,6 +46,7 @@ app = typer.Typer(
       provenmf demo                                  no data needed
       provenmf topics letters/ -k 10                 texts
       provenmf communities edges.txt -k 4            a graph
+      provenmf signatures counts.csv                 mutations of tumors
       provenmf fit table.csv -k 5                    any matrix
       provenmf COMMAND --help                        examples for each command
 
@@ -79,7 +80,7 @@ def register(command: Callable[..., None], *used: str) -> None:
     app.command(name, cls=PlainCommand, epilog=epilog)(checked)
 
 
-for analysis in (topics, communities, unmix, parts, fit):
+for analysis in (topics, communities, signatures, unmix, parts, fit):
     register(analysis, *options.ANALYSIS)
 register(rank, "json", "force", "random_state")
 register(diagnose, "json")

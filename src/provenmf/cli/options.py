@@ -41,6 +41,9 @@ class Shared:
     no_certify: Annotated[bool, Option("--no-certify", help="Do not compute the certificate.")] = (
         False
     )
+    no_evidence: Annotated[
+        bool, Option("--no-evidence", help="Do not judge components on unseen rows.")
+    ] = False
     random_state: Annotated[
         int, Option("--random-state", min=0, metavar="NUMBER", help="Random seed.")
     ] = 0

@@ -120,6 +120,28 @@ class Bars:
 
 
 @dataclass(frozen=True, eq=False)
+class Columns:
+    """Upright bars side by side; `kinds` names the group of each, which gives it its colour."""
+
+    names: Sequence[object]
+    values: Any
+    value_label: str
+    kinds: Sequence[str] = ()
+    kind: ClassVar[str] = "columns"
+
+    def spec(self) -> Spec:
+        """Return what the page draws."""
+        known = list(dict.fromkeys(self.kinds))
+        return {
+            "names": [str(name) for name in self.names],
+            "values": numbers(self.values),
+            "label": self.value_label,
+            "kinds": known,
+            "kindOf": [known.index(kind) for kind in self.kinds],
+        }
+
+
+@dataclass(frozen=True, eq=False)
 class HeatMap:
     """A matrix as colours; hovering tells row, column and value.
 
@@ -235,7 +257,7 @@ class Bubbles:
         }
 
 
-Figure = Lines | Bars | HeatMap | Map | Network | Bubbles
+Figure = Lines | Bars | Columns | HeatMap | Map | Network | Bubbles
 
 
 # Small images inside the page, as PNG data URIs.

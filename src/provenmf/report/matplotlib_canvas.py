@@ -17,6 +17,7 @@ from provenmf.report.figures import (
     SCALE,
     Bars,
     Bubbles,
+    Columns,
     Figure,
     HeatMap,
     Lines,
@@ -76,6 +77,14 @@ class MatplotlibCanvas:
         axes.set_ylabel(figure.y_label, parse_math=False)
         if len(figure.series) > 1:
             axes.legend(fontsize="small")
+
+    @_draw.register
+    def _(self, figure: Columns, axes: Any) -> None:
+        known = list(dict.fromkeys(figure.kinds))
+        colours = [COLOURS[known.index(kind) % len(COLOURS)] for kind in figure.kinds]
+        axes.bar(range(len(figure.names)), figure.values, color=colours or COLOURS[0])
+        axes.set_xticks([])
+        axes.set_ylabel(figure.value_label, parse_math=False)
 
     @_draw.register
     def _(self, figure: Bars, axes: Any) -> None:

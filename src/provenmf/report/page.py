@@ -14,7 +14,7 @@ from provenmf.applications.parts import Parts
 from provenmf.applications.unmixing import Unmixing
 from provenmf.errors import MissingExtra
 from provenmf.io import write_aside
-from provenmf.report import communities, parts, topics, unmixing  # noqa: F401
+from provenmf.report import communities, parts, signatures, topics, unmixing  # noqa: F401
 from provenmf.report.certificate import certificate_elements, other_parts
 from provenmf.report.elements import (
     Chart,

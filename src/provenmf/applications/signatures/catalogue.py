@@ -45,6 +45,8 @@ def labelled(table: Any, row: str) -> Labelled:
     row : str
         What a row is, for names that are missing.
     """
+    if isinstance(table, Labelled):
+        return table
     if isinstance(table, (str, Path)):
         from provenmf.io.matrices import read_table
 

@@ -41,6 +41,7 @@ class Settings:
     stable: float = 0.8  # share of components that must come back to go on with more
     alike: float = 0.12  # 1 − cosine within a cluster of the consensus (average linkage)
     support: float = 0.4  # share of the fits that show a candidate
+    tried: int = 3  # signatures whose removal is tried at a time
     rounds: int = 4  # of sparse exposures and signatures in turn
     em_steps: int = 60  # for signatures in a round
     exposure_steps: tuple[int, int] = (40, 15)  # EM steps at first, after dropping a signature
@@ -124,14 +125,29 @@ def refine(counts: Floats, signatures: Floats, phi: float) -> Extracted:
 
 
 def prune(counts: Floats, found: Extracted, phi: float, n_signatures: int | None) -> Extracted:
-    """Remove signatures, the least needed first, as long as the penalized likelihood gains."""
+    """Remove signatures, the least needed first, as long as the penalized likelihood gains.
+
+    The few that look least needed are removed in turn and everything else is fitted again.
+    """
     while len(found.signatures) > (n_signatures or 1):
         costs = [_cost_without(counts, found, j, phi) for j in range(len(found.signatures))]
-        least = int(np.argmin(costs))
-        if n_signatures is None and costs[least] > 0:
+        for j in np.argsort(costs)[: SETTINGS.tried]:
+            fewer = refine(counts, np.delete(found.signatures, j, axis=0), phi)
+            if n_signatures is not None or cost(counts, fewer, phi) < cost(counts, found, phi):
+                found = fewer
+                break
+        else:
             break
-        found = refine(counts, np.delete(found.signatures, least, axis=0), phi)
     return found
+
+
+def cost(counts: Floats, found: Extracted, phi: float) -> float:
+    """Return minus the log-likelihood with penalties for exposures and signatures."""
+    used = np.count_nonzero(found.exposures, axis=1)
+    users = np.maximum(np.count_nonzero(found.exposures, axis=0), 2)
+    prices = used * penalties(counts, len(found.signatures), phi)
+    fits = _likelihoods(counts, found.exposures @ found.signatures)
+    return float((prices - fits).sum() / phi + 0.5 * counts.shape[1] * np.log(users).sum())
 
 
 def exposures_of(counts: Floats, signatures: Floats, phi: float) -> Floats:
@@ -182,7 +198,7 @@ def _poisson_fit(counts: Floats, k: int) -> Extracted:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a fit of the consensus need not converge
-        model = PoissonNMF(k, max_iter=SETTINGS.iterations, certify=False, random_state=0)
+        model = PoissonNMF(k, max_iter=SETTINGS.iterations, certify=False, random_state=0, n_init=1)
         exposures = np.asarray(model.fit_transform(counts), dtype=np.float64)
     sums = np.maximum(model.components_.sum(axis=1), 1e-300)
     return Extracted(model.components_ / sums[:, None], exposures * sums)

@@ -142,6 +142,37 @@ const charts = (function (d) {
     }, tip.hide);
   }
 
+  // Upright bars; the names of their kinds stand below, each under its middle.
+  function columns(plot, spec, height, look) {
+    const sheet = d.sheet(plot, height);
+    const range = d.range(spec.values, false, true);
+    const bottom = height - 24;
+    const y = d.scale(range[0], range[1], bottom, 8, false);
+    const ticks = labelled(y.ticks(3));
+    const left = 12 + d.widest(ticks.map(function (t) { return t.text; }));
+    const frame = { left: left, right: sheet.width - 8, top: 8, bottom: bottom };
+    grid(sheet, frame, null, y, [], ticks);
+    const step = (frame.right - frame.left) / Math.max(spec.names.length, 1);
+    spec.values.forEach(function (value, i) {
+      const top = Math.min(y(value || 0), y(0));
+      d.make(sheet.svg, "rect", { x: frame.left + (i + 0.1) * step, y: top, width: Math.max(0.8 * step, 1), height: Math.max(Math.abs(y(value || 0) - y(0)), 0.5), fill: look.colours[(spec.kindOf[i] || 0) % look.colours.length] });
+    });
+    let end = -Infinity;
+    spec.kinds.forEach(function (kind, number) {
+      const first = spec.kindOf.indexOf(number), last = spec.kindOf.lastIndexOf(number);
+      const x = frame.left + (first + last + 1) * step / 2, width = d.widthOf(kind) + 6;
+      if (x - width / 2 < end) { return; }
+      d.text(sheet.svg, x, bottom + 17, kind, { "text-anchor": "middle", fill: d.colour("faint"), class: "xtick" });
+      end = x + width / 2;
+    });
+    const tip = d.tip(sheet);
+    d.follow(sheet, function (px, py) {
+      const i = Math.floor((px - frame.left) / step);
+      if (i < 0 || i >= spec.names.length) { tip.hide(); return; }
+      tip.show(px, py, [spec.names[i] + ": " + d.words(spec.values[i])]);
+    }, tip.hide);
+  }
+
   function heatMap(plot, spec, height, look) {
     const sheet = d.sheet(plot, height);
     const rows = spec.shape[0], columns = spec.shape[1], data = d.decoded(spec);
@@ -277,5 +308,5 @@ const charts = (function (d) {
     });
   }
 
-  return { lines: lines, bars: bars, heat_map: heatMap, map: map, network: network, bubbles: bubbles };
+  return { lines: lines, bars: bars, columns: columns, heat_map: heatMap, map: map, network: network, bubbles: bubbles };
 })(drawing);

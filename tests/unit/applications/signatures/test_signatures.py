@@ -1,0 +1,164 @@
+"""Signatures from counts: recovery, number, exposures, tables, catalogue, bad input."""
+
+import numpy as np
+import pytest
+
+import provenmf
+from provenmf import find_signatures
+from provenmf.applications.signatures.catalogue import compare, labelled
+from provenmf.applications.signatures.extraction import exposures_of, weigh
+from provenmf.applications.signatures.kernels import em_in_place, likelihood, sparse_exposures
+from provenmf.errors import InvalidInput
+
+BASES = "ACGT"
+SBS = [
+    f"{a}[{c}]{b}" for c in ("C>A", "C>G", "C>T", "T>A", "T>C", "T>G") for a in BASES for b in BASES
+]
+
+
+def drawn(seed=0, n=150, k=4, overdispersed=False):
+    rng = np.random.default_rng(seed)
+    signatures = rng.dirichlet(np.full(96, 0.1), k)
+    used = rng.random((n, k)) < 0.5
+    used[np.arange(n), rng.integers(0, k, n)] = True
+    exposures = used * rng.lognormal(6, 1, (n, k))
+    means = exposures @ signatures
+    noise = rng.gamma(20, 1 / 20, means.shape) if overdispersed else 1.0
+    return rng.poisson(means * noise).astype(float), signatures, exposures
+
+
+def cosines(found, true):
+    unit = [m / np.linalg.norm(m, axis=1, keepdims=True) for m in (found, true)]
+    return (unit[0] @ unit[1].T).max(axis=0)
+
+
+@pytest.fixture(scope="module")
+def answer():
+    counts, signatures, exposures = drawn()
+    return find_signatures(counts, 4), counts, signatures, exposures
+
+
+def test_number_signatures_and_exposures_are_found(answer):
+    found, _, signatures, exposures = answer
+    assert cosines(found.signatures, signatures).min() > 0.97
+    assert np.allclose(found.signatures.sum(axis=1), 1)
+    unit = found.signatures / np.linalg.norm(found.signatures, axis=1, keepdims=True)
+    order = [int(np.argmax(unit @ signature)) for signature in signatures]
+    lower, upper = found.exposure_intervals()
+    assert np.corrcoef(found.exposures[:, order].ravel(), exposures.ravel())[0, 1] > 0.98
+    assert (lower <= found.exposures).all() and (found.exposures <= upper).all()
+    assert "All 4 signatures are confirmed" in found.certificate.verdict
+
+
+def test_no_signature_is_missed_without_a_number():
+    counts, signatures, _ = drawn(5, n=100, k=3)
+    found = find_signatures(counts, evidence=False)
+    assert cosines(found.signatures, signatures).min() > 0.97
+    assert 3 <= len(found.signatures) <= 5
+
+
+def test_intervals_cover_true_exposures(answer):
+    found, _, signatures, exposures = answer
+    order = [int(np.argmax(cosines(found.signatures[[j]], signatures))) for j in range(4)]
+    lower, upper = found.exposure_intervals(0.95)
+    used = found.exposures > 0
+    inside = (lower <= exposures[:, order]) & (exposures[:, order] <= upper)
+    assert inside[used].mean() > 0.8
+
+
+def test_hypermutated_and_overdispersed_tumors_do_not_decide():
+    counts, signatures, _ = drawn(1, overdispersed=True)
+    counts[0] *= 300
+    found = find_signatures(counts, 4, evidence=False)
+    assert np.median(cosines(found.signatures, signatures)) > 0.9
+    assert any("20 times the median" in note for note in found.notes)
+    assert found.overdispersion > 0
+
+
+def test_transform_refits_tumors_in_any_order_of_channels(answer):
+    pandas = pytest.importorskip("pandas")
+    counts, _, _ = drawn()
+    found = find_signatures(pandas.DataFrame(counts, columns=SBS), 4, evidence=False)
+    turned = pandas.DataFrame(counts, columns=SBS)[SBS[::-1]]
+    assert np.allclose(found.transform(turned), found.transform(counts))
+    with pytest.raises(InvalidInput, match="95 channels"):
+        found.transform(counts[:, 1:])
+
+
+def test_tables_with_mutation_types_as_rows_are_turned(tmp_path):
+    counts = drawn()[0][:30]
+    path = tmp_path / "counts.csv"
+    lines = ["MutationType," + ",".join(f"T{i}" for i in range(30))]
+    lines += [f"{name}," + ",".join(map(str, column)) for name, column in zip(SBS, counts.T)]
+    path.write_text("\n".join(lines))
+    table = labelled(path, "Tumor")
+    assert table.channels == tuple(SBS)
+    assert table.names[:2] == ("T0", "T1")
+    assert np.array_equal(table.values, counts)
+
+
+def test_catalogue_is_matched_by_names_and_new_signatures_are_decomposed():
+    pandas = pytest.importorskip("pandas")
+    known = drawn(3)[1]
+    mixture = 0.6 * known[0] + 0.4 * known[1]
+    file = pandas.DataFrame(known.T, index=SBS, columns=["A", "B", "C", "D"]).iloc[::-1]
+    nearest, mixed = compare(np.array([known[2], mixture]), tuple(SBS), file)
+    assert (nearest.name, round(nearest.cosine, 6)) == ("C", 1.0)
+    assert {name for name, _ in mixed.parts} == {"A", "B"}
+    assert mixed.parts_cosine > 0.999
+    assert dict(mixed.parts)["A"] == pytest.approx(0.6, abs=0.02)
+    with pytest.raises(InvalidInput, match="lacks 96 of 96 channels"):
+        compare(known, tuple(f"1:Del:C:{i}" for i in range(96)), file)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda X: X - 1, "negative"),
+        (lambda X: X * np.nan, "missing"),
+        (lambda X: X * 0, "no mutation"),
+        (lambda X: X[0], "axes"),
+    ],
+)
+def test_bad_counts_are_named(change, message):
+    with pytest.raises(InvalidInput, match=message):
+        find_signatures(change(drawn()[0]))
+
+
+def test_empty_tumors_channels_and_fractions_are_noted():
+    counts = drawn()[0] + 0.0
+    counts[3] = 0
+    counts[:, 5] = 0
+    counts[0, 0] = 2.5
+    found = find_signatures(counts, 3, evidence=False)
+    text = " ".join(found.notes)
+    assert "1 tumors have no mutations" in text
+    assert "1 channels never occur" in text
+    assert "whole numbers" in text
+    assert not found.exposures[3].any()
+
+
+def test_the_answer_is_saved_and_reported(answer, tmp_path):
+    found = answer[0]
+    found.save(tmp_path / "s.npz")
+    assert provenmf.load(tmp_path / "s.npz") == found
+    found.report(tmp_path / "s.html")
+    assert "Exposures of the tumors" in (tmp_path / "s.html").read_text()
+
+
+def test_sparse_exposures_are_those_of_a_plain_loop():
+    counts, signatures, _ = drawn(2, n=6)
+    price = np.full(6, 8.0)
+    found = sparse_exposures(counts, signatures, price, 40, 15)
+    for row, weights in zip(counts, found):
+        w = np.full(4, row.sum() / 4)
+        em_in_place(row, signatures, w, 40)
+        plain = np.full(4, row.sum() / 4)
+        for _ in range(40):
+            plain = plain * ((row / (plain @ signatures)) @ signatures.T)
+        assert np.allclose(w, plain)
+        full = likelihood(row, signatures, w)
+        assert full == pytest.approx((row * np.log(w @ signatures) - w @ signatures).sum())
+        assert full - likelihood(row, signatures, weights) < 3 * 8.0
+    scaled = weigh(counts)
+    assert exposures_of(scaled.counts, signatures, 1.0).shape == (6, 4)
