@@ -23,7 +23,7 @@ def drawn(seed=0, n=150, k=4, overdispersed=False):
     used[np.arange(n), rng.integers(0, k, n)] = True
     exposures = used * rng.lognormal(6, 1, (n, k))
     means = exposures @ signatures
-    noise = rng.gamma(20, 1 / 20, means.shape) if overdispersed else 1.0
+    noise = rng.gamma(4, 1 / 4, means.shape) if overdispersed else 1.0
     return rng.poisson(means * noise).astype(float), signatures, exposures
 
 
@@ -133,7 +133,7 @@ def test_empty_tumors_channels_and_fractions_are_noted():
     found = find_signatures(counts, 3, evidence=False)
     text = " ".join(found.notes)
     assert "1 tumors have no mutations" in text
-    assert "1 channels never occur" in text
+    assert "channels never occur" in text
     assert "whole numbers" in text
     assert not found.exposures[3].any()
 
