@@ -49,7 +49,8 @@ def test_certify_agrees_with_the_stored_certificate(run, separable, tmp_path):
     again = json.loads(ran.out)
     for name, value in stored["measures"].items():
         assert again["measures"][name] == pytest.approx(value, nan_ok=True), name
-    assert again["checks"][:-1] == stored["checks"]
+    decided = [check for check in stored["checks"] if check["status"] != "unknown"]
+    assert decided and all(check in again["checks"] for check in decided)
     assert again["checks"][-1]["name"] == "data that the result names"
     assert again["checks"][-1]["status"] == "holds"
 
