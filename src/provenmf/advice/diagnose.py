@@ -80,10 +80,10 @@ class Diagnosis:
         Whether the weights of HALS are no more correlated than independent ones would be.
     resembles : str or None
         Whose model the data resemble. The first method that explains the data nearly as well as
-        any product of this rank can: its error is at most 1.5 times the floor, and at most 0.3.
-        Or, where only HALS and AND do, "purification" if the weights of HALS are uncorrelated,
-        otherwise "and_descent", whose theory allows for correlated weights. This is measured; it
-        does not prove any condition.
+        any product of this rank can: its error is at most 1.5 times the floor plus 0.001, and at
+        most 0.3. Or, where only HALS and AND do, "purification" if the weights of HALS are
+        uncorrelated, otherwise "and_descent", whose theory allows for correlated weights. This is
+        measured; it does not prove any condition.
 
     See Also
     --------
@@ -203,7 +203,8 @@ class Diagnosis:
         if self.resembles == self._near:
             return (
                 f"{unproved} {name} fits the data by its error alone, which is at most "
-                f"{SETTINGS.nearly:g} times the least error of any factorization of this rank."
+                f"{SETTINGS.nearly:g} times the least error of any factorization of this rank, "
+                f"plus {SETTINGS.exactly:g}."
             )
         how = "uncorrelated" if self.uncorrelated else "correlated"
         return (

@@ -28,7 +28,7 @@ def test_everything_agrees_with_its_definition(storage, dtype, block_rows):
     np.testing.assert_allclose(fit.lengths, np.linalg.norm(X, axis=1), **close)
     np.testing.assert_allclose(fit.sums, X.sum(axis=1), **close)
     np.testing.assert_allclose(fit.residuals, np.linalg.norm(X - W @ C, axis=1), **close)
-    np.testing.assert_allclose(fit.cross, X @ C.T, **close)
+    np.testing.assert_allclose(fit.cross.array(), X @ C.T, **close)
     np.testing.assert_allclose(fit.weights_data, W.T @ X, **close)
     np.testing.assert_allclose(fit.gram, X.T @ X, **close)
     assert fit.largest_residual_entry == pytest.approx(np.abs(X - W @ C).max(), rel=1e-12)
