@@ -93,7 +93,7 @@ def test_script_name_stays_text_inside_charts(open_report, results):
 @pytest.mark.parametrize(
     ("kind", "chart", "mark"),
     [("topics", 0, "rect"), ("communities", 0, "circle"), ("unmixing", 1, "image")]
-    + [("unmixing", 0, "path"), ("matrix", 1, "image")],
+    + [("unmixing", 0, "path"), ("matrix", 0, "rect"), ("matrix", 3, "image")],
 )
 def test_hovering_a_chart_tells_its_values(open_report, results, kind, chart, mark):
     page = open_report(results[kind]).page
@@ -109,7 +109,7 @@ def test_theme_follows_the_system_and_the_button(open_report, results):
     page = open_report(results["matrix"], scheme="dark").page
     background = "getComputedStyle(document.body).backgroundColor"
     dark = page.evaluate(background)
-    text = "getComputedStyle(document.querySelector('text.ytick')).fill"
+    text = "getComputedStyle(document.querySelector('text.xtick')).fill"
     light_text = page.evaluate(text)
     page.click("#theme")
     assert page.evaluate(background) != dark
@@ -196,10 +196,18 @@ def test_a_new_name_is_shown_everywhere_and_can_be_kept(open_report, results):
     opened = open_report(results["topics"])
     page = opened.page
     card = page.locator(".card", has=page.locator('[data-component="2"]'))
+    line = page.locator('.overview tr[data-component="2"]')
+    rest = line.locator("td").all_text_contents()
+    main = page.locator('.rows tr[data-of="2"] td:nth-child(2)')
+    assert set(main.all_text_contents()) == {"Topic 2"}
     card.locator(".rename").click()
     page.keyboard.type("<i>sea & sky")
     page.keyboard.press("Enter")
     assert card.locator(".name").text_content() == "<i>sea & sky"
+    assert line.locator(".name").text_content() == "<i>sea & sky"
+    assert line.locator("td").all_text_contents() == rest  # mark, share and words stay
+    assert set(main.all_text_contents()) == {"<i>sea & sky"}
+    assert page.text_content(".of-component option[value='2']") == "<i>sea & sky"
     assert "<i>sea & sky: word" in page.text_content('.plot[data-chart="0"]')
     command = page.text_content("#renamed code")
     assert command == "provenmf label report.npz '2=<i>sea & sky'"
@@ -208,6 +216,29 @@ def test_a_new_name_is_shown_everywhere_and_can_be_kept(open_report, results):
     page.keyboard.press("Delete")
     page.keyboard.press("Enter")
     assert card.locator(".name").text_content() == "Topic 2" and page.is_hidden("#renamed")
+    assert set(main.all_text_contents()) == {"Topic 2"}
+    assert opened.problems == []
+
+
+@pytest.mark.parametrize("by", ["click", "keyboard", "list"])
+def test_rows_are_filtered_by_component(open_report, results, by):
+    opened = open_report(results["topics"])
+    page = opened.page
+    page.click("#tab-certificate")
+    line = page.locator('.overview tr[data-component="2"]')
+    if by == "click":
+        line.click()
+    elif by == "keyboard":
+        line.focus()
+        page.keyboard.press("Enter")
+    else:
+        page.click("#tab-found")
+        page.select_option(".of-component", "2")
+    of_second = page.locator('.rows tr[data-of="2"]').count()
+    assert 0 < of_second < page.locator(".rows tr[data-of]").count()
+    assert page.locator(".rows tr[data-of]:visible").count() == of_second
+    assert page.locator('.rows tr[data-of="2"]:visible').count() == of_second
+    assert page.text_content(".filter [role=status]") == f"{of_second} rows"
     assert opened.problems == []
 
 

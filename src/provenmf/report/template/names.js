@@ -18,7 +18,10 @@
   const shown = JSON.parse(document.getElementById("figures").textContent);
   const original = {};
   const given = {};
-  document.querySelectorAll("[data-component]").forEach(function (place) { original[place.dataset.component] = place.textContent; });
+  document.querySelectorAll(".name[data-component]").forEach(function (place) { original[place.dataset.component] = place.textContent; });
+  // The main and the next component of each row, and the choice among them.
+  const inRows = Array.from(document.querySelectorAll(".rows td:nth-child(2), .rows td:nth-child(4), .of-component option:not([value=''])"))
+    .map(function (place) { return { place: place, text: place.textContent }; });
 
   // A name where it stands alone or at the start of a label: "Topic 1", "Topic 1: game".
   function renamed(text) {
@@ -46,7 +49,8 @@
 
   function rename(number, name) {
     if (name && name !== original[number]) { given[number] = name; } else { delete given[number]; }
-    document.querySelectorAll('[data-component="' + number + '"]').forEach(function (place) { place.textContent = given[number] || original[number]; });
+    document.querySelectorAll('.name[data-component="' + number + '"]').forEach(function (place) { place.textContent = given[number] || original[number]; });
+    inRows.forEach(function (one) { one.place.textContent = renamed(one.text); });
     bar.hidden = !Object.keys(given).length;
     code.textContent = command + " " + Object.keys(given).map(function (n) { return quoted(n + "=" + given[n]); }).join(" ");
     document.dispatchEvent(new CustomEvent("renamed", { detail: renamedAll(shown.figures) }));
