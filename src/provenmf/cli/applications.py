@@ -173,7 +173,9 @@ def signatures(
     \b
     Examples:
       provenmf signatures counts.csv
-      provenmf signatures SBS96.all -k 10 --reference COSMIC_v3.3_SBS_GRCh37.txt
+      provenmf signatures counts.csv -k 10
+      provenmf signatures SBS96.all \\
+        --reference COSMIC.txt
     """
     analysis = Analysis("signatures", locals(), reference)
     from provenmf.applications.signatures import find_signatures

@@ -78,7 +78,7 @@ class ChecksData:
             return matrix
         except InvalidInput:
             raise
-        except (ValueError, TypeError) as error:  # scikit-learn's words for data without use
+        except ValueError as error:  # scikit-learn's words for data without use
             raise InvalidInput(str(error)) from error
 
     def _checked(self, X: Any) -> Any:

@@ -34,7 +34,7 @@ TINY = 1e-300
 
 @dataclass(frozen=True)
 class Settings:
-    """Choices of the search; none was tuned beyond what the comments say."""
+    """Choices of the search, made on drawn networks with hubs and unequal degrees."""
 
     held_out: float = 0.15  # share of the links, large enough for a standard error
     links_wanted: int = 3000  # hidden links; several draws where one has fewer

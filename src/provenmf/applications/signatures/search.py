@@ -55,6 +55,17 @@ class Signatures(Answer):
     See Also
     --------
     find_signatures : Makes one from counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from provenmf import find_signatures
+    >>> rng = np.random.default_rng(0)
+    >>> exposures = 500 * rng.dirichlet([0.2] * 3, 120)
+    >>> counts = rng.poisson(exposures @ rng.dirichlet([0.2] * 40, 3))
+    >>> found = find_signatures(counts, 3, evidence=False)
+    >>> found.exposures.shape, found.exposure_errors.shape
+    ((120, 3), (120, 3))
     """
 
     kind: ClassVar[str] = "signatures"

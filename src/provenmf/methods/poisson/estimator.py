@@ -35,7 +35,7 @@ class PoissonNMF(Factorizer):
     init : str, array (k, d) or pair of arrays (n, k), (k, d), default="cones"
         Initialization: "cones", "spa", "merit", "random-rows", "random", "nndsvd",
         "nndsvda", "nndsvdar", given components, or given weights and components.
-    n_init : int, default=4
+    n_init : int, default=1
         Number of starts. The divergence has local minima: `init` and random starts are tried for
         100 iterations each, and the one with the smallest divergence is continued. One start if
         `init` is an array, or if the data are neither in memory nor small.
@@ -86,7 +86,7 @@ class PoissonNMF(Factorizer):
         n_components: int | str | None = None,
         *,
         init: Init = "cones",
-        n_init: int = 4,
+        n_init: int = 1,
         max_iter: int = 2000,
         tol: float = 1e-6,
         random_state: int | np.random.RandomState | None = None,

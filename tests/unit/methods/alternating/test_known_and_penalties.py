@@ -64,7 +64,7 @@ def test_factorize_does_not_lose_known_parts():
     X, components = planted()
     found = factorize(X, 4, known_components=components[:2], random_state=0)
     np.testing.assert_array_equal(found.components[:2], components[:2])
-    with pytest.raises(InvalidInput, match="known_components.* is not an option of SPA"):
+    with pytest.raises(InvalidInput, match="known_components.* is not an option of factorize"):
         factorize(X, 4, method="spa", known_components=components[:2])
 
 
