@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 from provenmf import Checkpoint, certify, find_topics
 from provenmf.certificate.uniqueness import ELSEWHERE, EVERYWHERE, NEARBY
-from provenmf.data import as_blocks
+from provenmf.data import Blocks, as_blocks
 from provenmf.data import dask as adapter
-from provenmf.data.dask import DaskBlocks, WorkerRows, chunks_of_a_task
+from provenmf.data.dask import WorkerRows, chunks_of_a_task
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.errors import ClusterLost, InvalidInput
@@ -350,8 +350,8 @@ def test_topics_on_a_cluster_are_topics_in_memory(client, monkeypatch):
     rows = rows.map_blocks(sp.csr_array, meta=sp.csr_array((0, 0)))
     monkeypatch.setattr("provenmf.methods.memory.MOST_GATHERED", 0.0)
     kept = []
-    keep = DaskBlocks.keep
-    monkeypatch.setattr(DaskBlocks, "keep", lambda *given: kept.append(keep(*given)) or kept[-1])
+    keep = Blocks.keep  # of chunks, or of the words of them that are used
+    monkeypatch.setattr(Blocks, "keep", lambda *given: kept.append(keep(*given)) or kept[-1])
     near = find_topics(corpus.counts, random_state=0)
     far = find_topics(rows, random_state=0)
     assert any(isinstance(parts, WorkerRows) for parts in kept)  # the weights of the folds

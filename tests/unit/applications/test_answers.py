@@ -77,9 +77,9 @@ def test_topics_by_every_method_can_be_certified_again(method):
     counts = sp.csr_array(np.array([rng.multinomial(60, row) for row in mixtures @ topics]))
     result = find_topics(counts, 3, method=method, random_state=0)
     again = certify(counts, result)
-    assert again.measures.keys() == result.certificate.measures.keys()
-    for name, value in result.certificate.measures.items():
-        np.testing.assert_allclose(again.measures[name], value, rtol=1e-6, atol=1e-9)
+    assert again.measures.keys() >= result.certificate.measures.keys()  # a fit leaves out the dear
+    for name, value in result.certificate.measures.items():  # a residual is a root of rounding
+        np.testing.assert_allclose(again.measures[name], value, rtol=1e-6, atol=3e-8, err_msg=name)
 
 
 def test_communities():
