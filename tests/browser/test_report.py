@@ -33,6 +33,19 @@ def test_opens_without_error_request_or_horizontal_scroll(open_report, result):
     assert [url for url in opened.requests if not url.startswith(("file:", "data:"))] == []
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_long_names_stay_inside_the_page(open_report, results, width):
+    from dataclasses import replace
+
+    long = replace(
+        results["matrix"],
+        component_names=np.array(["A" * 70, "a name of many words " * 4, "c"]),
+        column_names=np.array(["x" * 80] + [f"c{i}" for i in range(11)]),
+    )
+    page = open_report(long, width=width).page
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_opens_on_a_phone(open_report, results):
     opened = open_report(results["topics"], **PHONE, scheme="dark")
     for name in each_tab(opened):
