@@ -86,8 +86,7 @@ def test_tables_of_topics_and_communities(run, corpus, graph, tmp_path):
     assert table.columns.tolist() == topics.vocabulary.tolist()
     assert run("communities", graph, "-k", 2, "--tables", "c", "--no-report").code == 0
     names = sorted(path.name for path in (tmp_path / "c").iterdir())
-    bars = ["lower.csv", "standard_errors.csv", "upper.csv"]
-    assert names == sorted(["memberships.csv", "overview.csv", *bars])
+    assert {"memberships.csv", "overview.csv"} <= set(names)
 
 
 def test_generated_data_are_not_overwritten_silently(run, tmp_path):

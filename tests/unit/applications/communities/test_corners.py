@@ -114,7 +114,7 @@ def test_sides_of_a_bipartite_graph_are_two_communities():
 
 
 def test_unknown_choice_of_vertices():
-    with pytest.raises(InvalidInput, match="vertices='yes' is unknown"):
+    with pytest.raises(InvalidInput, match="vertices='yes' must be True or False or 'auto'"):
         find_communities(TWO, 1, vertices="yes")
 
 
