@@ -141,7 +141,14 @@ METHODS = (*methods(anchors=True, negative_data=True), "geo_nmf", "spoc")
 DRAWN_NODES = 500
 
 
-@checked(options_of=options_of_method)
+def community_options(given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of options that the method has; GeoNMF has no estimator."""
+    if given.get("method") == "geo_nmf":
+        return ("spread", "callback", "certify", "on_interrupt")
+    return options_of_method(given)
+
+
+@checked(options_of=community_options)
 def find_communities(
     graph: object,
     n_communities: int | None = None,

@@ -82,7 +82,8 @@ def as_word_counts(
     if isinstance(documents, Path):
         found = counts_at(documents)
         return found if vocabulary is None else named_counts(found.matrix, vocabulary)
-    if outside and getattr(documents, "ndim", 2) != 2:
+    axes = getattr(documents, "ndim", 2)
+    if outside and isinstance(axes, int) and axes != 2:  # a delayed object answers to any name
         raise InvalidInput(
             f"documents is an array with {documents.ndim} axes that is not in memory: give "
             "counts (documents, words), or texts in memory"
