@@ -119,7 +119,7 @@ def left_to_rounding(found: Any, matrix: np.ndarray) -> bool:
     if found.n_components_ > rank:
         return True
     if isinstance(found, AND):
-        given_step = found.steps == "paper" and found.step_size is not None
+        given_step = found.schedule == "paper" and found.step_size is not None
         return given_step or bool(found.trace_["restarts"][-1] > 0)
     if isinstance(found, Purification):
         inverse_norms = found.trace_.columns.get("inverse_norm", np.array([np.inf]))

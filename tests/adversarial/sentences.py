@@ -322,3 +322,25 @@ def vacuous(case, noise, scaled, also, least):
 def one_by_one(case, count, k, radius, near, scaled):
     case = statements.with_scaled_rows(case, scaled is not None)
     return int(k) == len(case.record.anchors) and statements.beyond_own_noise(case, int(count))
+
+
+@sentence(r"The factors explain (-?[0-9.]+)% of the deviance from independent rows and columns\.")
+def deviance(case, percent):
+    """Recompute the deviance of the factors and that of independent rows and columns."""
+    rows = case.rows.astype(np.longdouble)
+    product = case.weights.astype(np.longdouble) @ case.components.astype(np.longdouble)
+    independent = np.outer(rows.sum(axis=1), rows.sum(axis=0)) / max(rows.sum(), 1e-300)
+    worst = statements.divergence(rows, independent)
+    reached = statements.divergence(rows, product)
+    if not np.isfinite(reached) or worst <= 1e-9 * rows.sum():
+        return None
+    return bool(abs(100 * (1 - reached / worst) - float(percent)) <= 0.06)
+
+
+@sentence(r"With either factor kept, the other could lower the divergence by at most {N} %\.")
+def kept_factor(case, percent):
+    """No step of expectation-maximization gains more than the percentage of the divergence."""
+    bounds, divergence = case.certificate.bounds, case.certificate.measures["divergence"]
+    gap = max(bounds["weights_divergence_gap"], bounds["components_divergence_gap"])
+    enough = divergence <= 0 or float(percent) >= 100 * gap / divergence * (1 - 1e-12)
+    return enough and statements.divergence_gap(case, gap)

@@ -14,7 +14,9 @@ from provenmf.certificate.evidence import (
     confirm_components,
     log_evalues,
     split_units,
+    without_judgement,
 )
+from provenmf.data.memory import ObservedBlocks
 from provenmf.results import Answer, Certificate, Factorization
 from provenmf.results.evidence import Evidence
 
@@ -88,6 +90,11 @@ def _rows(X: Any, result: Any, groups: Any, seed: int) -> Evidence:
         X, result = result.matrix_of(X), result.factorization
     estimator = estimator_of(result)
     blocks = estimator._blocks(X, reset=True)
+    if isinstance(blocks, ObservedBlocks):
+        named = {"noun": words.component, "row": words.row}
+        return without_judgement(
+            result.n_components, blocks.n_rows, "the data have missing entries", named
+        )
     chosen = np.arange(blocks.n_rows)
     if blocks.n_rows > MOST_ROWS:
         chosen = np.sort(
@@ -224,9 +231,7 @@ def _nodes(graph: Any, result: Any, groups: Any, seed: int) -> Evidence:
     words = {"measure": "% of the memberships", "noun": "community", "row": "node"}
     if n < 20 * k:
         reason = f"{n} nodes are too few to find {k} communities in half of them"
-        return Evidence(
-            ("cannot be judged",) * k, (1.0,) * k, (None,) * k, n_units=n, reason=reason, **words
-        )
+        return without_judgement(k, n, reason, words)
     rng = np.random.default_rng(seed)
     halves = split_units(units, rng)
     versions, log_e = [], []

@@ -120,7 +120,7 @@ def confirm_components(
     units = _units(groups, data.shape[0])
     reason = _reason(data, units, len(whole))
     if reason:
-        return _without_judgement(len(whole), int(units.max(initial=-1)) + 1, reason, words)
+        return without_judgement(len(whole), int(units.max(initial=-1)) + 1, reason, words)
     rng = np.random.default_rng(random_state)
     halves = split_units(units, rng)
     try:
@@ -129,7 +129,7 @@ def confirm_components(
             found = [np.asarray(find(half), dtype=np.float64) for half in halves]
     except InvalidInput as error:
         reason = f"nothing was found in half of the {row}s ({error})"
-        return _without_judgement(len(whole), int(units.max()) + 1, reason, words)
+        return without_judgement(len(whole), int(units.max()) + 1, reason, words)
     is_counts = _are_counts(data) if counts is None else counts
     log_e = [
         log_evalues(data, found[0], halves[0], halves[1], units, is_counts, rng),
@@ -182,7 +182,8 @@ def combine(
     return Evidence(*found, n_units=n_units, **words)  # type: ignore[arg-type]
 
 
-def _without_judgement(k: int, n_units: int, reason: str, words: dict[str, str]) -> Evidence:
+def without_judgement(k: int, n_units: int, reason: str, words: dict[str, str]) -> Evidence:
+    """Return evidence that says why no component can be judged."""
     words_for_all = ("cannot be judged",) * k
     return Evidence(words_for_all, (1.0,) * k, (None,) * k, n_units=n_units, reason=reason, **words)
 

@@ -35,6 +35,8 @@ def headline(certificate: Certificate) -> list[str]:
     """Return the verdict point by point: the evidence, or all statements where there is none."""
     if certificate.evidence is None:
         return statements(certificate)
+    if certificate.evidence.reason:  # nothing could be judged: the theory says more
+        return [*statements(certificate), *certificate.evidence.sentences()]
     return [*certificate.evidence.sentences(), *fit_sentences(certificate)[:1]]
 
 

@@ -108,7 +108,7 @@ def best_start(
         return tried[0], ()
     note = (
         f"{len(starts)} starts: after {iterations} iterations the divergence from init={name!r} "
-        f"is {ends[0] / ends[best] - 1:.1%} larger than from a random start, which is continued"
+        f"is {ends[0]:.4g}, that from a random start {ends[best]:.4g}, which is continued"
     )
     return tried[best], (note,)
 
