@@ -75,9 +75,14 @@ def weigh(counts: Floats) -> Weighted:
     large = means > 1.0
     ratios = [e[m].sum() / s[m].sum() for e, s, m in zip(excess, squares, large) if m.any()]
     inverse_size = max(float(np.median(ratios)), 0.0) if ratios else 0.0
-    totals = np.maximum(counts.sum(axis=1), 1.0)
-    scales = 1.0 / (1.0 + inverse_size * (counts**2).sum(axis=1) / totals)
+    scales = scales_of(counts, inverse_size)
     return Weighted(counts * scales[:, None], scales, inverse_size)
+
+
+def scales_of(counts: Floats, overdispersion: float) -> Floats:
+    """Return 1 / (1 + μ/r) of each tumor, μ being the mean count that its mutations meet."""
+    totals = np.maximum(counts.sum(axis=1), 1.0)
+    return np.asarray(1.0 / (1.0 + overdispersion * (counts**2).sum(axis=1) / totals))
 
 
 def extract(

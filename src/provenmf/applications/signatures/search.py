@@ -13,7 +13,7 @@ from scipy.stats import norm
 from provenmf.applications.confirm import confirm
 from provenmf.applications.fitting import check_number
 from provenmf.applications.signatures.catalogue import Match, compare, labelled
-from provenmf.applications.signatures.extraction import exposures_of, extract, weigh
+from provenmf.applications.signatures.extraction import exposures_of, extract, scales_of, weigh
 from provenmf.budget import generator
 from provenmf.errors import InvalidInput
 from provenmf.methods.certify import certify
@@ -162,7 +162,7 @@ class Signatures(Answer):
     def transform(self, data: object) -> Floats:
         """Return exposures of new tumors to these signatures."""
         counts = _checked(_in_order(data, self.column_names))
-        scales = _scales(counts, self.overdispersion)
+        scales = scales_of(counts, self.overdispersion)
         scaled = exposures_of(counts * scales[:, None], self.signatures, self.dispersion)
         return np.asarray(scaled / scales[:, None])
 
@@ -275,11 +275,6 @@ def _in_order(data: object, channels: tuple[str, ...]) -> Floats:
         f"counts has {len(table.channels)} channels, such as {table.channels[0]!r}; the signatures "
         f"have {len(channels)}, such as {channels[0]!r}: give the same mutation types"
     )
-
-
-def _scales(counts: Floats, overdispersion: float) -> Floats:
-    totals = np.maximum(counts.sum(axis=1), 1.0)
-    return np.asarray(1.0 / (1.0 + overdispersion * (counts**2).sum(axis=1) / totals))
 
 
 def _errors(exposures: Floats, signatures: Floats, variances: Floats) -> Floats:
