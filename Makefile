@@ -8,6 +8,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed-
 LOWEST := $(VENV)-lowest
 WHEEL  := $(VENV)-wheel
+PLUGS  := $(VENV)-plugs
 FUZZ_SECONDS ?= 1800
 FUZZ_FIRST ?= 100000
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1
@@ -16,7 +17,7 @@ PYTEST := $(THREADS) $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile
 SHORT  := tests/unit/linalg tests/unit/io tests/unit/methods/separable tests/unit/methods/poisson \
 	tests/unit/cli/test_commands.py tests/unit/test_records.py tests/unit/test_storage.py tests/unit/test_imports.py
 
-.PHONY: demo test lint types unit fuzz bench docs wheel lowest coverage clean help
+.PHONY: demo test lint types unit fuzz bench docs wheel lowest plugs coverage clean help
 
 help:
 	@echo "make demo      own environment; topics, communities and parts without a download"
@@ -24,6 +25,7 @@ help:
 	@echo "make lint | types | unit     one of the three"
 	@echo "make lowest    a short run of the tests with the lowest stated versions"
 	@echo "make wheel     build the wheel, install it elsewhere, try it from outside the tree"
+	@echo "make plugs     results in HyperSpy, cdlib and BERTopic, installed for this"
 	@echo "make coverage  all tests, and the lines that none of them reaches"
 	@echo "make fuzz      hostile input for some minutes"
 	@echo "make bench     side-by-side tables at small sizes"
@@ -70,6 +72,13 @@ wheel: | $(BIN)/python
 	$(WHEEL)/bin/python -m pip install --quiet dist/*.whl
 	cd $(WHEEL) && bin/python -P $(CURDIR)/.ci/smoke.py
 
+# BERTopic's embeddings are not needed here, so it comes without their packages.
+plugs:
+	test -x $(PLUGS)/bin/python || $(PYTHON) -m venv $(PLUGS)
+	$(PLUGS)/bin/python -m pip install --quiet --editable ".[export,files]" pytest polars hyperspy cdlib hdbscan umap-learn plotly
+	$(PLUGS)/bin/python -m pip install --quiet --no-deps bertopic
+	$(THREADS) $(PLUGS)/bin/python -m pytest -q tests/plugs
+
 fuzz: $(STAMP)test
 	$(THREADS) $(BIN)/python tests/adversarial/fuzz.py --seconds $(FUZZ_SECONDS) --first $(FUZZ_FIRST)
 
@@ -81,5 +90,5 @@ docs: $(STAMP)docs
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(WHEEL) build dist site demo-result \
+	rm -rf $(VENV) $(LOWEST) $(WHEEL) $(PLUGS) build dist site demo-result \
 		.pytest_cache .mypy_cache .ruff_cache .coverage coverage.xml

@@ -162,6 +162,8 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name in _PUBLIC:
         return getattr(import_module(f"provenmf.{_PUBLIC[name]}"), name)
+    if name == "tl":
+        return import_module("provenmf.tl")
     raise AttributeError(f"module 'provenmf' has no attribute {name!r}")
 
 

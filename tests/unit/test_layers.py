@@ -17,7 +17,7 @@ LAYERS = [
     {"datasets", "metrics"},
     {"methods", "certificate"},
     {"applications", "report", "advice"},
-    {"cli", "reproduce"},
+    {"cli", "reproduce", "tl"},
     {"__main__"},
 ]
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.applications.communities.embedding import embed, node_plane, node_points
-from provenmf.errors import InvalidInput
+from provenmf.errors import InvalidInput, MissingExtra
 from provenmf.io.graphs import as_graph, read_graph
 from provenmf.metrics.matching import averaged_spearman
 from provenmf.results.answers import Answer, ReadOptions, Words, names_of_largest, shares
@@ -133,6 +133,32 @@ class Communities(Answer):
             )
         score = averaged_spearman(self.memberships, np.asarray(memberships))
         return replace(self, rank_correlation=float(score))
+
+    def to_cdlib(self, graph: Any) -> Any:
+        """Return the memberships as a `cdlib.FuzzyNodeClustering` of the graph; needs cdlib.
+
+        Parameters
+        ----------
+        graph : networkx.Graph
+            The graph that the communities were found in.
+        """
+        try:
+            from cdlib import FuzzyNodeClustering
+        except ImportError as error:
+            raise MissingExtra("to_cdlib needs cdlib: pip install cdlib") from error
+        nodes = list(graph)
+        if [str(node) for node in nodes] != self.row_names:
+            raise InvalidInput("the graph has other nodes: give the one of find_communities")
+        main = self.memberships.argmax(axis=1)
+        members = [
+            [nodes[i] for i in np.flatnonzero(main == number)]
+            for number in range(self.n_components)
+        ]
+        allocation = {
+            node: {number: float(share) for number, share in enumerate(row) if share > 0}
+            for node, row in zip(nodes, self.memberships)
+        }
+        return FuzzyNodeClustering(members, allocation, graph, "provenmf", overlap=True)
 
     def factorized(self) -> str:
         """Describe the factorized matrix: nodes as points."""
