@@ -600,16 +600,6 @@ def difference(left, right):
     return sum((abs(a - b) for a, b in zip(left, right, strict=True)), Fraction(0)) / 2
 
 
-@statement(CHECKS, "zeros that scattering needs")
-def zeros_of_parts(case, check):
-    k = len(case.components)
-    counts = []
-    for j in range(k):
-        counts.append(sum(1 for w in case.weights if w.any() and w[j] == 0))
-        counts.append(sum(1 for c in case.components.T if c.any() and c[j] == 0))
-    return check.value == min(counts) and (min(counts) >= k - 1) == (check.status == "holds")
-
-
 # Cones --------------------------------------------------------------------------------------------
 
 

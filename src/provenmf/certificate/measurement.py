@@ -424,30 +424,30 @@ class Fit:
     @computed_once
     def weights_gram(self) -> Floats:
         """WᵀW (k, k)."""
-        found: Floats = self.weight_rows.sum(_gram)
+        found: Floats = self.weight_rows.sum(lambda weights: weights.T @ weights)
         return found
 
     @computed_once
     def weights_norm(self) -> float:
         """‖W‖_F."""
-        return math.sqrt(self.weight_rows.sum(_squared_norm))
+        return math.sqrt(self.weight_rows.sum(lambda weights: float(np.linalg.norm(weights)) ** 2))
 
     @computed_once
     def weights_sums(self) -> Floats:
         """Sum of each column of W (k,)."""
-        found: Floats = self.weight_rows.sum(_column_sums)
+        found: Floats = self.weight_rows.sum(lambda weights: weights.sum(axis=0))
         return found
 
     @computed_once
     def weights_peaks(self) -> Floats:
         """The largest entry of each column of W (k,); zero where none is positive."""
-        found: Floats = np.max(list(self.weight_rows.each(_column_peaks)), axis=0)
-        return found
+        peaks = self.weight_rows.each(lambda weights: weights.max(axis=0, initial=0.0))
+        return np.asarray(np.max(list(peaks), axis=0))
 
     @computed_once
     def lowest_weight(self) -> float:
         """The smallest entry of W; zero where none is negative."""
-        return float(min(self.weight_rows.each(_lowest)))
+        return float(min(self.weight_rows.each(lambda weights: weights.min(initial=0.0))))
 
     @property
     def fingerprint(self) -> str:
@@ -495,7 +495,7 @@ class Fit:
 
         sums = (self.sums,) if scale_rows else ()
         found = self.blocks.keep(distances_and_weights, *sums)
-        return found.array(_first_column), found.map(_other_columns)
+        return found.array(lambda rows: rows[:, 0]), found.map(lambda rows: rows[:, 1:])
 
     def _weights_are_of(self, model: Model) -> bool:
         """Return whether the weights are those of the nearest points of the model."""
@@ -530,32 +530,3 @@ def _on_simplex(weights: NDArray[np.floating]) -> bool:
 def _off_simplex(weights: NDArray[np.floating]) -> float:
     """Return the largest difference of the sum of a row from one."""
     return float(np.abs(weights.sum(axis=1, dtype=np.float64) - 1).max(initial=0.0))
-
-
-def _gram(weights: Floats) -> Floats:
-    return weights.T @ weights
-
-
-def _squared_norm(weights: Floats) -> float:
-    flat = weights.ravel(order="K")
-    return float(flat @ flat)
-
-
-def _column_sums(weights: Floats) -> Floats:
-    return np.asarray(weights.sum(axis=0))
-
-
-def _column_peaks(weights: Floats) -> Floats:
-    return np.asarray(weights.max(axis=0, initial=0.0))
-
-
-def _lowest(weights: Floats) -> float:
-    return float(weights.min(initial=0.0))
-
-
-def _first_column(rows: Floats) -> Floats:
-    return rows[:, 0]
-
-
-def _other_columns(rows: Floats) -> Floats:
-    return rows[:, 1:]

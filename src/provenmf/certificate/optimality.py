@@ -99,26 +99,36 @@ def nonnegativity(fit: Fit) -> tuple[Check, ...]:
 
 
 def weights_residual(fit: Fit) -> float:
-    """Measure how far the weights are from the best ones, in the units of ‖X‖_F.
+    """Measure how far the weights are from the best ones, in the units of ‖X‖_F."""
+    return float(np.linalg.norm(weight_residuals(fit)))
+
+
+def weight_residuals(fit: Fit) -> Floats:
+    """Measure how far the weights of each row are from the best ones, in the units of the rows.
 
     nonnegative: see `projected_residual`, zero exactly at the least-squares weights.
-    simplex: sqrt of the sum of the rows' Frank-Wolfe gaps ⟨g, w⟩ − min_j g_j, which bounds
-    ½‖X − WC‖² − min over the simplex.
+    simplex: the root of the Frank-Wolfe gap ⟨g, w⟩ − min_j g_j, which bounds ½‖x − wC‖² minus its
+    minimum over the simplex.
     """
-    if fit.constraint != "simplex":
-        return projected_residual(fit.weight_rows, fit.components_gram, fit.cross)
     gram = fit.components_gram
+    if fit.constraint != "simplex":
+        return projected_residuals(fit.weight_rows, gram, fit.cross)
 
-    def gaps(weights: Floats, cross: Floats) -> float:
+    def gaps(weights: Floats, cross: Floats) -> Floats:
         gradient = weights @ gram - cross
-        gap = np.einsum("ij,ij->i", gradient, weights) - gradient.min(axis=1)
-        return float(np.maximum(gap, 0.0).sum())
+        gap = np.einsum("ij,ij->i", gradient, weights) - gradient.min(axis=1, initial=np.inf)
+        return np.asarray(np.sqrt(np.maximum(gap, 0.0)))
 
-    return math.sqrt(fit.weight_rows.sum(gaps, fit.cross))
+    return np.concatenate(list(fit.weight_rows.each(gaps, fit.cross)))
 
 
 def projected_residual(factor: Rows, gram: Floats, cross: Rows) -> float:
-    """Measure how far a factor F ≥ 0 (m, k) is from minimising ½‖Y − FA‖², in the units of Y.
+    """Measure how far a factor F ≥ 0 (m, k) is from minimising ½‖Y − FA‖², in the units of Y."""
+    return float(np.linalg.norm(projected_residuals(factor, gram, cross)))
+
+
+def projected_residuals(factor: Rows, gram: Floats, cross: Rows) -> Floats:
+    """Measure how far each row of F ≥ 0 (m, k) is from minimising ½‖Y − FA‖².
 
     `gram` is AAᵀ, `cross` is YAᵀ. The rows of A are brought to unit length first, so that a
     component that is long in one factor and short in the other counts like any other. One step
@@ -128,14 +138,12 @@ def projected_residual(factor: Rows, gram: Floats, cross: Rows) -> float:
     sizes = np.sqrt(np.maximum(np.diag(gram), 0.0))
     inverse = inverse_where_positive(sizes)
     unit_gram = gram * np.outer(inverse, inverse)
-    largest = float(np.linalg.eigvalsh(unit_gram)[-1])
-    if largest <= 0:
-        return 0.0
+    largest = max(float(np.linalg.eigvalsh(unit_gram)[-1]), np.finfo(np.float64).tiny)
 
-    def squared_move(factor: Floats, cross: Floats) -> float:
+    def moves(factor: Floats, cross: Floats) -> Floats:
         scaled = factor * sizes
         gradient = scaled @ unit_gram - cross * inverse
-        moved = (scaled - np.maximum(scaled - gradient / largest, 0.0)).ravel(order="K")
-        return float(moved @ moved)
+        moved = scaled - np.maximum(scaled - gradient / largest, 0.0)
+        return math.sqrt(largest) * np.asarray(np.linalg.norm(moved, axis=1))
 
-    return math.sqrt(largest) * math.sqrt(factor.sum(squared_move, cross))
+    return np.concatenate(list(factor.each(moves, cross)))

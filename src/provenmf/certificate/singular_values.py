@@ -68,16 +68,26 @@ def leading_sum_at_most(gram: Floats, k: int) -> float | None:
         return trace * (1 + size * EPS) + size * float(np.abs(gram).max()) * size * EPS
     unit = float(power_of_two(np.abs(gram).max()))
     values, vectors, residual = _leading_pairs(gram / unit, k)
-    raised = np.maximum(values - values[-1], 0.0)
+    proved = _next_value_at_most(gram / unit, vectors, values, float(values[-1]), residual)
+    return None if proved is None else (k * proved[0] + proved[1]) * (1 + 4 * EPS) * unit
+
+
+def _next_value_at_most(
+    gram: Floats, vectors: Floats, values: Floats, next_value: float, residual: float
+) -> tuple[float, float] | None:
+    """Return a proved τ near `next_value` and tr Z for Z of these leading pairs; None if it fails.
+
+    τI − G + Z ⪰ 0 is tried with more and more slack.
+    """
+    size, k = vectors.shape
+    raised = np.maximum(values - next_value, 0.0)
     lift = (vectors * raised) @ vectors.T
     lifted = float(raised @ np.einsum("ij,ij->j", vectors, vectors)) * (1 + 2 * size * EPS)
-    slack = 4 * size * EPS * (values[0] + (size + 2) * values[-1]) + 2 * residual
-    for _ in range(ATTEMPTS):
-        tau = float(values[-1] + slack)
-        proved = _least_shift(lift - gram / unit, tau, k, lifted)
+    slack = 4 * size * EPS * (values[0] + (size + 2) * next_value) + 2 * residual
+    for attempt in range(ATTEMPTS):
+        proved = _least_shift(lift - gram, float(next_value + slack * 100.0**attempt), k, lifted)
         if proved is not None:
-            return (k * proved + lifted) * (1 + 4 * EPS) * unit
-        slack *= 100
+            return proved, lifted
     return None
 
 
@@ -279,18 +289,10 @@ def gap_at_least(gram: Floats, k: int, squared_norm: float, inner_length: int) -
     unit = float(power_of_two(np.abs(gram).max()))
     scaled = gram / unit
     values, vectors, residual = _leading_pairs(scaled, k + 1)
-    leading, next_value = vectors[:, :k], max(float(values[k]), 0.0)
-    raised = np.maximum(values[:k] - next_value, 0.0)
-    lift = (leading * raised) @ leading.T
-    lifted = float(raised @ np.einsum("ij,ij->j", leading, leading)) * (1 + 2 * size * EPS)
-    slack = 4 * size * EPS * (values[0] + (size + 2) * next_value) + 2 * residual
-    upper = None
-    for attempt in range(ATTEMPTS):
-        shift = next_value + slack * 100.0**attempt
-        upper = _least_shift(lift - scaled, float(shift), k, lifted)
-        if upper is not None:
-            break
-    if upper is None:
+    leading = vectors[:, :k]
+    next_value = max(float(values[k]), 0.0)
+    proved = _next_value_at_most(scaled, leading, values[:k], next_value, residual)
+    if proved is None:
         return 0.0
     trace = float(np.trace(scaled))
     rounding = 4 * (size + 4) * EPS * k
@@ -300,7 +302,7 @@ def gap_at_least(gram: Floats, k: int, squared_norm: float, inner_length: int) -
     lower /= 1 + float(np.linalg.norm(leading.T @ leading - np.eye(k))) + rounding
     # the Gram matrix as computed is within γ of that of the data, and so are its eigenvalues
     lost = 2 * (inner_length + 2) * EPS * squared_norm
-    return max((lower - upper) * unit * (1 - 4 * EPS) - 2 * lost, 0.0)
+    return max((lower - proved[0]) * unit * (1 - 4 * EPS) - 2 * lost, 0.0)
 
 
 def tails_of_parts(block: Block, k: int) -> float:

@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.certificate.measurement import Fit
+from provenmf.certificate.optimality import weight_residuals
 from provenmf.certificate.singular_values import Amplification, amplification_of
 from provenmf.linalg.norms import power_of_two
-from provenmf.linalg.scaling import inverse_where_positive, unit_rows
+from provenmf.linalg.scaling import unit_rows
 from provenmf.results import Certificate, Check
 from provenmf.results.certificate import rounded_up
 
@@ -99,33 +100,15 @@ def relative_movements(fit: Fit, factor: float) -> Floats:
     A row of zeros cannot change by a share of itself and counts as zero. Weights are the best ones
     if a step of projected gradient descent moves them by less than a small share of the row.
     """
-    gram, simplex = fit.components_gram, fit.constraint == "simplex"
-    sizes = np.sqrt(np.maximum(np.diag(gram), 0.0))
-    inverse = inverse_where_positive(sizes)
-    largest = float(np.linalg.eigvalsh(gram * np.outer(inverse, inverse))[-1])
-
-    def of_rows(weights: Floats, cross: Floats) -> Floats:
-        gradient = weights @ gram - cross
-        if simplex:
-            gap = np.einsum("ij,ij->i", gradient, weights) - gradient.min(axis=1, initial=np.inf)
-            residual = np.sqrt(np.maximum(gap, 0.0))
-        else:
-            scaled = weights * sizes
-            moved = scaled - np.maximum(scaled - gradient * inverse / largest, 0.0)
-            residual = np.sqrt(largest) * np.linalg.norm(moved, axis=1)
-        return np.asarray(residual)
-
-    residuals = np.concatenate(list(fit.weight_rows.each(of_rows, fit.cross)))
-    rows, lengths = fit.lengths, fit.given_rows.array(_lengths)
+    rows = fit.lengths
+    lengths = fit.given_rows.array(
+        lambda weights: np.linalg.norm(weights.astype(np.float64, copy=False), axis=1)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         moved = factor * rows / lengths
-    moved[residuals > LEAST_SQUARES * rows] = np.inf
+    moved[weight_residuals(fit) > LEAST_SQUARES * rows] = np.inf
     moved[rows == 0] = 0.0
     return np.asarray(moved)
-
-
-def _lengths(weights: NDArray[np.floating]) -> Floats:
-    return np.asarray(np.linalg.norm(weights.astype(np.float64, copy=False), axis=1))
 
 
 def amplification(fit: Fit) -> Amplification | None:
@@ -148,8 +131,6 @@ def amplification(fit: Fit) -> Amplification | None:
         return None
     unit = float(power_of_two(size))
     found = amplification_of(components / unit, of_differences=differences)
-    return (
-        None
-        if found is None
-        else Amplification(found.all_weights / unit, found.by_component / unit)
-    )
+    if found is None:
+        return None
+    return Amplification(found.all_weights / unit, found.by_component / unit)

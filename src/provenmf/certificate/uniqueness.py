@@ -4,41 +4,38 @@ All statements are about the factors W (n, k) and H (k, d) as computed and about
 The product is the fit, not the data: where the fit has an error, another product may fit as well.
 Zeros are entries that are exactly zero. Up to order and scale of the parts,
 
-- *unique*: WH has no other factorization into k nonnegative parts (scattered.py);
-- *component j unique*: every such factorization contains it (`components_in_all`);
+- *component j unique*: every factorization into k nonnegative parts contains it
+  (`components_in_all`); *unique*: all components are;
 - *locally unique*: none is near (rigidity.py), with the distance that is proved;
 - where that fails another factorization was computed (ambiguity.py);
-- *change*: the share of a component that another factorization can replace (bands.py).
+- *change*: the share of a component that another factorization can replace (ambiguity.py).
 
 A quick certificate leaves out what takes longer than the fit; `_seconds_of` estimates it.
 
 Krone21  Krone & Kubjas 2021, Uniqueness of nonnegative matrix factorizations by rigidity theory
-Huang14  Huang, Sidiropoulos & Swami 2014, Non-negative matrix factorization revisited
 Gillis23 Gillis & Rajkó 2023, Partial identifiability for nonnegative matrix factorization
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.certificate.ambiguity import Ambiguity, explore
-from provenmf.certificate.bands import change_at_most
+from provenmf.certificate.ambiguity import Ambiguity, change_at_most, explore
 from provenmf.certificate.measurement import Fit
 from provenmf.certificate.rigidity import Array, Entries, Isolation, search
-from provenmf.certificate.scattered import fewest_zeros, scattered_scaling
 from provenmf.certificate.singular_values import has_independent_rows
 from provenmf.data import Rows
-from provenmf.results import Certificate, Check, Measure
+from provenmf.linalg.scaling import unit_rows
+from provenmf.results import Certificate, Check, Measure, in_digits
 from provenmf.results.certificate import rounded_down, rounded_up
 
 # The checks here, which are about the parts and are no condition of any method.
 EVERYWHERE, NEARBY = "no other parts, same product", "no other parts nearby"
-ZEROS = "zeros that scattering needs"
-ABOUT_PARTS = (EVERYWHERE, NEARBY, ZEROS)
+ABOUT_PARTS = (EVERYWHERE, NEARBY)
 MOST_COMPONENTS = 30
 MOST_ENTRIES = 5_000_000
 SMALLEST = 1e-290  # entries below this, next to others of size one, would not be exact
@@ -85,14 +82,12 @@ def certify(fit: Fit) -> Certificate:
     if found.change is not None:
         bounds["largest_component_change"] = float(found.change.max())
         measures["component_change"] = tuple(found.change.tolist())
-    checks: tuple[Check, ...] = (_check_everywhere(found, fit.n_components), _check_nearby(found))
-    if fit.n_components > 1:
-        checks = (*checks, _check_zeros(weights, components))
+    checks = (_check_everywhere(found, fit.n_components), _check_nearby(found))
     return Certificate(fit.method, checks=checks, bounds=bounds, measures=measures)
 
 
 def _check_everywhere(found: Uniqueness, k: int) -> Check:
-    name, theorem = EVERYWHERE, "Huang14"
+    name, theorem = EVERYWHERE, "Gillis23"
     if found.everywhere:
         words = f"The parts are unique: no other {k} nonnegative parts have the same product."
         if k == 1:
@@ -104,22 +99,8 @@ def _check_everywhere(found: Uniqueness, k: int) -> Check:
     if found.ambiguity is not None:
         note = "another factorization was computed"
         return Check(name, theorem, "fails", note=note, in_words=words)
-    note = found.reason or "factors are not seen to be sufficiently scattered"
+    note = found.reason or "not every component is seen to be in all factorizations"
     return Check(name, theorem, "unknown", note=note, in_words=words)
-
-
-def _check_zeros(weights: Rows, components: NDArray[np.floating]) -> Check:
-    fewest, where = fewest_zeros(weights, components)
-    return Check(
-        ZEROS,
-        "Huang14",
-        "holds" if fewest >= len(components) - 1 else "fails",
-        value=fewest,
-        threshold=len(components) - 1,
-        note=f"fewest zeros of a component: {where}; necessary for factors to be sufficiently "
-        "scattered, which is sufficient for the parts to be unique",
-        direction=">=",
-    )
 
 
 def _check_nearby(found: Uniqueness) -> Check:
@@ -205,9 +186,7 @@ def examine(
         return Uniqueness(reason="entries differ by more than 290 orders of magnitude")
     if not all(has_independent_rows(f, entries.k) for f in (entries.weights.T, entries.components)):
         return Uniqueness(reason="weights or components are not seen to be independent")
-    found = _settled(
-        entries, sharpen=affords(seconds["farkas"]), moves=affords(seconds["ambiguity"])
-    )
+    found = _settled(entries, moves=affords(seconds["ambiguity"]))
     wanted = affords(seconds["bands"]) and not found.everywhere
     change = change_at_most(entries) if wanted else None
     return found if change is None or change.max() >= 1 else replace(found, change=change)
@@ -221,24 +200,21 @@ def _seconds_of(n: int, k: int, d: int) -> dict[str, float]:
     programs = 2 * k * (k - 1)
     return {
         "rigidity": 5e-3 + 1e-6 * (n + d) * k + 3e-4 * k**2,
-        "farkas": 5e-3 * programs,
         "ambiguity": 0.05 + 1.5e-4 * d + 3e-6 * n,
         "bands": programs * (2.5e-3 + 1e-5 * min(d, 400)),
     }
 
 
-def _settled(entries: Entries, *, sharpen: bool, moves: bool) -> Uniqueness:
+def _settled(entries: Entries, *, moves: bool) -> Uniqueness:
     """Decide between unique, locally unique and neither, for factors of full rank."""
     in_all = components_in_all(entries)
-    everywhere = in_all == entries.k
-    everywhere = everywhere or scattered_scaling(entries.factors) is not None
-    found = search(entries, entries.zeros, sharpen=sharpen)
-    if found.isolation is not None or everywhere:
-        return Uniqueness(everywhere, entries.k if everywhere else in_all, found.isolation)
+    found = search(entries, entries.zeros)
+    if found.isolation is not None or in_all == entries.k:
+        return Uniqueness(in_all == entries.k, in_all, found.isolation)
     ambiguity = explore(entries) if moves and found.direction is not None else None
     if ambiguity is not None and ambiguity.degrees.max() >= NOTICEABLE:
         return Uniqueness(in_all=in_all, ambiguity=ambiguity)
-    almost = search(entries, entries.up_to(RESOLUTION), sharpen=sharpen).isolation
+    almost = search(entries, entries.up_to(RESOLUTION)).isolation
     if almost is not None and almost.freedom <= RESOLUTION:
         return Uniqueness(in_all=in_all, isolation=almost)
     how = "not seen how" if moves else f"how far is {LEFT_OUT}"
@@ -282,3 +258,68 @@ def components_in_all(entries: Entries) -> int:
         zero = entries.components[:, entries.plain[component] == 0]
         count += has_independent_rows(np.delete(zero, component, axis=0), entries.k - 1)
     return count
+
+
+# Other fits of the same data: how well they fit, and how different their parts are. That parts
+# cannot move without changing the product says nothing of other products. Another fit with nearly
+# the same error and other parts shows, without any assumption, how little the data tell the parts
+# apart. Where it comes from does not matter: it is measured here.
+
+OTHERS, EXHIBITION = "other fits have these parts", "exhibition"
+TURNED = 5.0  # degrees of a part from all parts of another fit
+CLOSE = 0.01  # share by which the error of another fit may be larger and still count as close
+
+
+def compare(fit: Fit, others: Sequence[Fit]) -> Certificate:
+    """Compare the parts of a fit with those of others whose error is at most 1 % larger.
+
+    Parameters
+    ----------
+    fit : Fit
+        The fit that is certified.
+    others : sequence of Fit
+        Other fits of the same data, of any method, with as many components.
+    """
+    seen = [(excess(fit, other), turned(fit, other)) for other in others]
+    near = [(more, degrees) for more, degrees in seen if more <= CLOSE]
+    if not near or fit.norm == 0:
+        note = "none of the other fits has an error that is at most 1 % larger"
+        return Certificate(fit.method, (Check(OTHERS, EXHIBITION, "unknown", note=note),))
+    more, degrees = max(near, key=lambda one: float(one[1].max()))
+    largest, part = float(degrees.max()), int(degrees.argmax()) + 1
+    measures: dict[str, Measure] = {
+        "other_fit_excess": more,
+        "other_fit_turn_degrees": tuple(degrees.tolist()),
+    }
+    if largest < TURNED:
+        words = (
+            f"Each part is within {rounded_up(largest)} degrees of a part of every other fit that "
+            f"was compared ({len(near)})."
+        )
+        check = Check(OTHERS, EXHIBITION, "holds", largest, TURNED, in_words=words)
+        return Certificate(fit.method, (check,), measures=measures)
+    error = f"{rounded_up(100 * more)} % larger" if more > 0 else "no larger"
+    words = (
+        f"Another fit has an error that is {error}, and none of its parts is within "
+        f"{rounded_down(largest, 2)} degrees of part {part}: the data alone do not fix it."
+    )
+    note = f"angle of a part to the nearest one of another fit; {in_digits(more)} more error"
+    check = Check(OTHERS, EXHIBITION, "fails", largest, TURNED, note, in_words=words)
+    return Certificate(fit.method, (check,), measures=measures)
+
+
+def excess(fit: Fit, other: Fit) -> float:
+    """Return by which share the error of another fit is larger at most, with rounding."""
+    most = other.relative_error + other.error_rounding
+    least = max(fit.relative_error - fit.error_rounding, np.finfo(np.float64).tiny)
+    return float(most / least - 1)
+
+
+def turned(fit: Fit, other: Fit) -> Array:
+    """Return the angle of each part to the nearest part of another fit, in degrees.
+
+    By half the chord, which is accurate for small angles too.
+    """
+    own, theirs = unit_rows(fit.given_components), unit_rows(other.given_components)
+    chords = np.linalg.norm(own[:, None] - theirs[None], axis=2).min(axis=1)
+    return np.asarray(np.degrees(2 * np.arcsin(np.minimum(chords / 2, 1.0))))

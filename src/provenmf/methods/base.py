@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, check_non_negative, validate_data
 
 from provenmf.budget import blas_threads_for
-from provenmf.certificate import any_method
+from provenmf.certificate import optimality, stability, uniqueness
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks, Rows, as_blocks, at_safe_scale, is_outside_memory
 from provenmf.data.door import check_unchanged, examine_entries
@@ -428,7 +428,8 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     def _statements(self, fit: Fit) -> Certificate:
         """Certify what the method's theory says, and what needs none."""
-        return self._certify(fit).join(any_method.certify(fit))
+        own = self._certify(fit).join(optimality.certify(fit))
+        return own.join(uniqueness.certify(fit)).join(stability.certify(fit))
 
     def _warn_if_cut_short(self) -> None:
         """Warn, as scikit-learn does, if convergence was asked for and not reached."""

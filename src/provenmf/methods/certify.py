@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.certificate import witness
+from provenmf.certificate import uniqueness
 from provenmf.certificate.measurement import Fit
 from provenmf.errors import InvalidInput
 from provenmf.linalg.fingerprint import same_values
@@ -83,7 +83,7 @@ def certify(
                 f"{factorization.n_components}: compare fits with as many"
             )
     return certificate.join(
-        witness.certify(fit, [Fit(blocks, other, products=False) for other in others])
+        uniqueness.compare(fit, [Fit(blocks, other, products=False) for other in others])
     )
 
 

@@ -5,7 +5,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from provenmf.certificate.ambiguity import angles, explore, nested_supports, other_factors
+from provenmf.certificate.ambiguity import (
+    angles,
+    change_at_most,
+    explore,
+    nested_supports,
+    other_factors,
+)
 from provenmf.certificate.rigidity import Entries
 
 
@@ -99,11 +105,6 @@ def test_nested_supports_can_always_be_mixed():
     assert found.degrees[1] == 0 and found.degrees[0] > 1 and found.degrees[2] > 1
 
 
-def test_rigid_factors_have_no_other():
-    entries = Entries(np.vstack([np.eye(3), np.ones(3)]), np.hstack([np.eye(3), np.ones((3, 1))]))
-    assert explore(entries) is None
-
-
 @pytest.mark.parametrize("sizes", [(1.0, 1.0, 1.0), (1e8, 1.0, 1e-8)])
 def test_other_factors_have_the_same_product(sizes):
     rng = np.random.default_rng(0)
@@ -116,3 +117,62 @@ def test_other_factors_have_the_same_product(sizes):
     turned = parts / np.linalg.norm(parts, axis=1, keepdims=True)
     before = components / np.linalg.norm(components, axis=1, keepdims=True)
     assert np.abs(turned - before).max() > 1e-3
+
+
+# The most that components can change: bands hold every other factorization.
+
+
+def sums_of_one(rows):
+    return rows / rows.sum(axis=1, keepdims=True)
+
+
+def changes(components, others):
+    """Half the sum of absolute differences of each component to each of the others."""
+    left, right = sums_of_one(components), sums_of_one(others)
+    return np.abs(left[:, None] - right[None]).sum(axis=2) / 2
+
+
+def two_parts(seed):
+    rng = np.random.default_rng(seed)
+    return rng.random((20, 2)) + 0.05, rng.random((2, 9)) + 0.05
+
+
+def closed_form(weights, components):
+    """The largest change of each of two components, from the ratios that stay nonnegative."""
+    found = []
+    for i in (0, 1):
+        here, other = components[i], components[1 - i]
+        away = here - (here / other).min() * other
+        towards = here + (weights[:, 1 - i] / weights[:, i]).min() * other
+        found.append(changes(here[None], np.vstack([away, towards])).max())
+    return np.array(found)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_components_have_their_feasible_bands(seed):
+    weights, components = two_parts(seed)
+    bound = change_at_most(Entries(weights, components))
+    exact = closed_form(weights, components)
+    assert (bound >= exact * (1 - 1e-12)).all()
+    np.testing.assert_allclose(bound, exact, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("k", [3, 4])
+def test_other_factorizations_stay_inside(seed, k):
+    rng = np.random.default_rng(seed)
+    weights = np.vstack([np.eye(k) + 0.05, rng.dirichlet(np.full(k, 0.3), 40) + 0.01])
+    components = rng.random((k, 12)) * (rng.random((k, 12)) > 0.3) + 0.02
+    bound = change_at_most(Entries(weights, components))
+    others = other_factors(weights, components)
+    if bound is None or others is None:
+        pytest.skip("no bands or no other parts")
+    moved = np.diag(changes(components, others[1]))
+    assert (moved <= bound).all() and moved.max() > 0
+
+
+def test_components_that_cannot_be_told_apart_have_no_bands():
+    """No row says which new component belongs to which old one."""
+    weights = np.tile([[1.0, 1.0, 1.0]], (5, 1)) + 0.01 * np.random.default_rng(0).random((5, 3))
+    components = np.random.default_rng(1).random((3, 8)) + 0.5
+    assert change_at_most(Entries(weights, components)) is None

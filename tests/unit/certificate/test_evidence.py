@@ -7,8 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf import HALS, PoissonNMF
-from provenmf.certificate.evidence import _log_evalue, confirm_components
-from provenmf.certificate.evidence_kernels import posterior_weights
+from provenmf.certificate.evidence import _log_evalue, confirm_components, posterior_weights
 from provenmf.errors import InvalidInput
 from provenmf.results.evidence import Evidence
 

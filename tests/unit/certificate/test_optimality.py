@@ -59,13 +59,6 @@ def test_large_data_are_bounded_by_parts(storage, k, tmp_path, monkeypatch):
     assert 0.8 * best <= lower <= best
 
 
-def test_parts_that_a_product_explains_bound_nothing(monkeypatch):
-    monkeypatch.setattr(rank_bound, "GRAM_COLUMNS", 3)
-    monkeypatch.setattr(rank_bound, "PART_ROWS", 3)
-    matrix = np.random.default_rng(0).random((12, 10))
-    assert any_fit(as_blocks(matrix), 3).rank_bound.relative_error == 0
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_measures(dtype):
     rng = np.random.default_rng(1)
@@ -129,15 +122,6 @@ def test_repeated_singular_values_leave_the_bound_below_an_achieved_error():
     assert bounds["relative_error_lower_bound"] == pytest.approx(best, abs=1e-6)
     again = ConeNMF(8, random_state=0, certify="full").fit(rows).certificate_
     assert again.bounds == bounds
-
-
-def test_a_spectrum_that_killed_arpack():
-    counts = np.r_[np.full(14, 100), np.ones(1100, dtype=int)]
-    owner = np.repeat(np.arange(len(counts)), counts)
-    rows = sp.csr_array((np.ones(len(owner)), (np.arange(len(owner)), owner)))
-    assert any_fit(as_blocks(rows), 14).rank_bound.relative_error == pytest.approx(
-        np.sqrt(1100 / counts.sum()), abs=1e-6
-    )
 
 
 def test_spaces_of_equally_good_products_are_within_the_angle():
