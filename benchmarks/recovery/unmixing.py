@@ -22,7 +22,7 @@ from provenmf.applications import unmix
 from provenmf.datasets.cubes import mixed_cube
 from provenmf.io import read_cube
 from provenmf.io.arrays import read_npz
-from provenmf.io.cubes import as_cube
+from provenmf.io.images import as_cube
 from provenmf.linalg.nnls import simplex_least_squares
 from provenmf.metrics.recovery import compare_endmembers
 

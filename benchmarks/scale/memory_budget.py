@@ -22,7 +22,7 @@ import numpy as np
 
 from provenmf.budget import bytes_of
 from provenmf.datasets.corpora import more_documents, topic_corpus
-from provenmf.io.sparse_rows import write_sparse_rows
+from provenmf.io.rows import write_sparse_rows
 
 METHODS = ["spa", "xray", "fast_anchor", "cones", "merit", "hals", "anls", "and_descent"]
 METHODS += ["purification", "poisson", "fast_gradient", "topics"]

@@ -33,7 +33,7 @@ import scipy.sparse as sp
 
 from provenmf import load
 from provenmf.datasets.corpora import TopicCorpus, more_documents, topic_corpus
-from provenmf.io.sparse_rows import write_sparse_rows
+from provenmf.io.rows import write_sparse_rows
 from provenmf.metrics.topics import match_topics
 
 BLOCK = 20_000

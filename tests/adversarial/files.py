@@ -32,11 +32,10 @@ from provenmf.cli.applications import read_truth
 from provenmf.cli.topics import read_stop_words
 from provenmf.data import as_blocks
 from provenmf.io import child
-from provenmf.io.convert import convert
 from provenmf.io.graphs import read_memberships
 from provenmf.io.rasters import write_maps
 from provenmf.io.records import load_snapshot, save_snapshot
-from provenmf.io.sparse_rows import write_sparse_rows
+from provenmf.io.rows import convert, write_sparse_rows
 from provenmf.io.texts import read_column
 from provenmf.methods.checkpoint import Keeper
 

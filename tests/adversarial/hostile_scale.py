@@ -51,8 +51,8 @@ from provenmf import Checkpoint, ProvenmfError, factorize, find_topics, load, re
 from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.io import convert as converting
-from provenmf.io.convert import convert
 from provenmf.io.records import load_snapshot
+from provenmf.io.rows import convert
 from provenmf.methods import make_estimator
 
 SECONDS = 60.0

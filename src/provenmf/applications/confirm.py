@@ -157,7 +157,7 @@ def _topics(documents: Any, result: Any, groups: Any, seed: int) -> Evidence:
 def _pixels(cube: Any, result: Any, groups: Any, seed: int) -> Evidence:
     """Judge materials by pixels of other tiles of the image."""
     from provenmf.applications.unmixing import unmix
-    from provenmf.io.cubes import as_cube
+    from provenmf.io.images import as_cube
 
     pixels = as_cube(cube, shape=result.image_shape).pixels
     if groups is None:

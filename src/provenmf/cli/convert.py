@@ -75,7 +75,7 @@ def convert(
                 progress=progress.documents,
             )
         else:
-            from provenmf.io.convert import convert as convert_matrix
+            from provenmf.io.rows import convert as convert_matrix
 
             n_rows, stored = convert_matrix(data, output, key=key)
     say(f"{n_rows:,} rows with {stored:,} entries written to {output}")

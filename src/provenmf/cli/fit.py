@@ -99,7 +99,7 @@ def read_data(
     """
     from provenmf.data import as_blocks
     from provenmf.io import Table, read_table
-    from provenmf.io.sparse_rows import open_sparse_rows
+    from provenmf.io.rows import open_sparse_rows
 
     with naming(path):
         ending = path.suffix.lower() if path.is_file() and not transpose else ""

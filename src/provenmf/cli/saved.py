@@ -12,8 +12,7 @@ from provenmf.cli.messages import say
 from provenmf.cli.outcome import write_report
 from provenmf.cli.target import is_report, refuse_overwriting
 from provenmf.errors import InvalidInput, printable
-from provenmf.io.files import existing
-from provenmf.io.output import check_writable
+from provenmf.io.files import check_writable, existing
 from provenmf.progress import Progress
 
 LONGEST_NUMBER = 9  # digits

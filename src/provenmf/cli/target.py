@@ -8,7 +8,7 @@ from pathlib import Path
 
 from provenmf.cli.options import shared
 from provenmf.errors import InvalidInput, MissingExtra
-from provenmf.io.output import check_writable
+from provenmf.io.files import check_writable
 
 # Every report contains this, so that a report can be told from a page of the user's own.
 GENERATOR = b'<meta name="generator" content="provenmf'

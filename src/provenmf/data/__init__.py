@@ -89,7 +89,7 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
     ----------
     X : numpy array, scipy sparse matrix or array, pandas frame, memory map, path of an `.npy`
         file, of a `.parquet` file of numbers or of sparse rows (`.npz`, see
-        `provenmf.io.sparse_rows`), HDF5, zarr or Dask array.
+        `provenmf.io.rows`), HDF5, zarr or Dask array.
     block_rows : rows in a block; chosen from the size of a row if None. Results do not depend
         on it beyond rounding.
     progress : called as progress(rows done, all rows) after each block.

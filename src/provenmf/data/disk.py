@@ -1,7 +1,7 @@
 """A matrix on disk, read block by block.
 
 Dense rows come from `.npy` files, memory maps, HDF5 and zarr arrays and Parquet files, sparse rows
-from `.npz` files (see `provenmf.io.sparse_rows`). The next block is read while one is worked on.
+from `.npz` files (see `provenmf.io.rows`). The next block is read while one is worked on.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from provenmf.data.base import Block, Blocks, Progress
 from provenmf.errors import InvalidInput, ProvenmfError, UnreadableFile
 from provenmf.io.arrays import ArrayFile, FileState
 from provenmf.io.files import check_format, check_unfolded, existing, optional, parsing
-from provenmf.io.sparse_rows import SparseRows, open_sparse_rows
+from provenmf.io.rows import SparseRows, open_sparse_rows
 from provenmf.linalg.storage import float_type, own_rows
 
 BLOCK_BYTES = 64 * 2**20
@@ -155,8 +155,12 @@ def from_memmap(mapped: np.memmap[Any, Any], **options: Any) -> ArrayBlocks:
         return ArrayBlocks(mapped, **options)
     whole = not isinstance(mapped.base, np.memmap) and mapped.flags.forc
     shared = mapped.mode != "c"  # changes of a private map are in this process only
-    source = ArrayFile if mapped.ndim == 2 and whole and shared else _Mapped
-    return ArrayBlocks(source(Path(str(mapped.filename)), mapped), **options)
+    path = Path(str(mapped.filename))
+    if mapped.ndim != 2 or not (whole and shared):
+        return ArrayBlocks(_Mapped(path, mapped), **options)
+    by_row = mapped.flags.c_contiguous
+    file = ArrayFile(path, mapped.dtype, mapped.shape, mapped.offset, by_row=by_row)
+    return ArrayBlocks(file, **options)
 
 
 class SparseFileBlocks(Blocks):
@@ -228,15 +232,12 @@ def _equal_entries(rows: SparseRows, entries: int) -> list[int]:
 
     A row takes room of its own too, so it counts as one entry more.
     """
-    bounds, room, start = [0], 0, 0
-    for pointers in rows.pointers():
-        ends = pointers[1:] + np.arange(start + 1, start + len(pointers))
-        while len(ends) and ends[-1] > room + entries:
-            stop = max(start + int(np.searchsorted(ends, room + entries, "right")), bounds[-1] + 1)
-            bounds.append(stop)
-            room = int(ends[stop - start - 1])
-        start += len(ends)
-    return [*bounds, rows.shape[0]] if bounds[-1] < rows.shape[0] else bounds
+    ends = rows.pointers + np.arange(len(rows.pointers))
+    bounds = [0]
+    while bounds[-1] < rows.shape[0]:
+        stop = int(np.searchsorted(ends, ends[bounds[-1]] + entries, "right")) - 1
+        bounds.append(max(stop, bounds[-1] + 1))
+    return bounds
 
 
 class _ParquetRows:

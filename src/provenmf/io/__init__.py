@@ -9,22 +9,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from provenmf.io.cubes import Cube, as_cube, read_cube
-    from provenmf.io.files import unlimited
+    from provenmf.io.files import unlimited, write_aside
     from provenmf.io.graphs import Graph, as_graph, read_graph
-    from provenmf.io.images import Images, read_images
+    from provenmf.io.images import Cube, Images, as_cube, read_cube, read_images
     from provenmf.io.matrices import Table, read_matrix, read_table
-    from provenmf.io.output import write_aside
     from provenmf.io.records import load, save
     from provenmf.io.texts import Corpus, Counts, TextFile, read_counts, read_texts
 
 _HOMES = {
-    "cubes": ("Cube", "as_cube", "read_cube"),
-    "files": ("unlimited",),
+    "files": ("unlimited", "write_aside"),
     "graphs": ("Graph", "as_graph", "read_graph"),
-    "images": ("Images", "read_images"),
+    "images": ("Cube", "Images", "as_cube", "read_cube", "read_images"),
     "matrices": ("Table", "read_matrix", "read_table"),
-    "output": ("write_aside",),
     "records": ("load", "save"),
     "texts": ("Corpus", "Counts", "TextFile", "read_counts", "read_texts"),
 }

@@ -5,6 +5,7 @@ Headers of files are checked against what is stored, and pickles are refused.
 
 from __future__ import annotations
 
+import math
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -97,33 +98,41 @@ def write_npz(
     """Write arrays as np.savez does, whatever their names are."""
     kind = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
     with zipfile.ZipFile(file, "w", kind) as archive:
-        for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+        write_arrays(archive, arrays)
 
 
-def npy_header(path: Path, file: IO[bytes], stored: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Return shape and type; refuse objects, and a shape that does not fit the bytes there are."""
+def write_arrays(archive: zipfile.ZipFile, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Add arrays to an archive."""
+    for name, array in arrays.items():
+        with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+            np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+
+
+def npy_header(
+    path: Path, file: IO[bytes], stored: int
+) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
+    """Return shape, type and whether it is in column order; the numbers follow in the file.
+
+    Objects are refused, and a shape that does not fit the bytes that are stored.
+    """
     version = np.lib.format.read_magic(file)
     read = {1: np.lib.format.read_array_header_1_0}.get(
         version[0], np.lib.format.read_array_header_2_0
     )
-    shape, _, dtype = read(file, max_header_size=LONGEST_HEADER)
+    shape, by_column, dtype = read(file, max_header_size=LONGEST_HEADER)
     if dtype.hasobject:
         raise UnreadableFile(
             f"{path} holds pickled Python objects, which could run code, and is refused: "
             "save plain number or text arrays instead"
         )
-    size = dtype.itemsize
-    for length in shape:
-        if not isinstance(length, int) or length < 0:
-            raise UnreadableFile(f"{path} is damaged (shape {shape}): save it again")
-        size *= length
+    if any(not isinstance(length, int) or length < 0 for length in shape):
+        raise UnreadableFile(f"{path} is damaged (shape {shape}): save it again")
+    size = math.prod(shape) * dtype.itemsize
     if size > stored:
         raise UnreadableFile(
             f"{path} is damaged: it declares {size} bytes and holds {stored}; save it again"
         )
-    return shape, dtype
+    return shape, dtype, by_column
 
 
 def _read(path: Path, file: IO[bytes], stored: int) -> NDArray[Any]:
@@ -179,34 +188,42 @@ class FileState:
 
 
 class ArrayFile:
-    """A matrix in a binary file, read without mapping it.
+    """An array in a binary file, read without mapping it.
 
     Pages of a memory map count as this process's memory and are given back late; plain reads
     keep the peak at the size of a block. Reading a map of a file that was shortened ends the
     process.
     """
 
-    def __init__(self, path: Path, mapped: np.memmap[Any, Any]) -> None:
-        """Remember where the numbers are; the map of the whole file is not kept."""
-        self.path, self.dtype, self.shape = path, mapped.dtype, mapped.shape
-        self._offset, self._by_row = mapped.offset, mapped.flags.c_contiguous
+    def __init__(
+        self,
+        path: Path,
+        dtype: np.dtype[Any],
+        shape: tuple[int, ...],
+        offset: int,
+        *,
+        by_row: bool = True,
+    ) -> None:
+        self.path, self.dtype, self.shape = path, dtype, shape
+        self._offset, self._by_row = offset, by_row
         self._state = FileState(path)
 
     def __getitem__(self, rows: slice) -> NDArray[Any]:
+        """Return some rows of a matrix."""
         start, stop, _ = rows.indices(self.shape[0])
-        self._state.check()
-        with open(self.path, "rb") as file:
-            if self._by_row:
-                numbers = self._read(file, start * self.shape[1], (stop - start) * self.shape[1])
-                return numbers.reshape(stop - start, self.shape[1])
-            block = np.empty((stop - start, self.shape[1]), self.dtype)
-            for column in range(self.shape[1]):
-                block[:, column] = self._read(file, column * self.shape[0] + start, stop - start)
+        height, width = stop - start, self.shape[1]
+        if self._by_row:
+            return self.numbers(start * width, height * width).reshape(height, width)
+        block = np.empty((height, width), self.dtype)
+        for column in range(width):
+            block[:, column] = self.numbers(column * self.shape[0] + start, height)
         return block
 
-    def _read(self, file: IO[bytes], first: int, count: int) -> NDArray[Any]:
-        file.seek(self._offset + first * self.dtype.itemsize)
-        numbers = np.fromfile(file, dtype=self.dtype, count=count)
-        if numbers.size != count:
+    def numbers(self, first: int, count: int) -> NDArray[Any]:
+        """Return some numbers in the order of the file."""
+        self._state.check()
+        start = self._offset + first * self.dtype.itemsize
+        found = np.fromfile(self.path, dtype=self.dtype, count=count, offset=start)
+        if found.size != count:
             raise UnreadableFile(f"{self.path} is truncated: write it again")
-        return numbers
+        return found

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import json
 import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,13 +24,23 @@ import numpy as np
 import scipy.sparse as sp
 
 from provenmf.errors import InvalidInput, MissingExtra, TooLarge, UnreadableFile
-from provenmf.io.files import allowed_bytes, unlimited
-from provenmf.linalg.storage import NUMBERS
+from provenmf.io.files import (
+    allowed_bytes,
+    check_sparse_shape,
+    check_unfolded,
+    optional,
+    read_bytes,
+    too_large,
+    unlimited,
+)
+from provenmf.linalg.storage import NUMBERS, own_rows
 
 BASE_SECONDS, BYTES_PER_SECOND = 60.0, 5e6
 # The interpreter and the libraries themselves, as a process counts its addresses.
 BASE_BYTES = 3 * 2**30
 CHILD = "from provenmf.io.child import main; main()"
+PIECE_ENTRIES = 2**24  # of rows that are converted at a time
+Found = list[tuple[str, Any]]
 ERRORS: dict[str, Any] = {e.__name__: e for e in (UnreadableFile, TooLarge, MissingExtra)}
 WORDS = {"c": "complex numbers", "U": "text", "S": "text", "O": "cells", "V": "a struct"}
 
@@ -161,3 +173,138 @@ def _sent(value: Any, folder: Path, name: str) -> Any:
     for file, array in zip(files, arrays):
         np.save(folder / file, array, allow_pickle=False)
     return {"files": files, **more}
+
+
+# Readers that run in the child. A link or storage that leads out of an HDF5 file is refused: a
+# crafted file could otherwise copy any readable file of the machine into the result.
+
+
+def read_mat(path: Path) -> Found:
+    """Return all variables of a MATLAB file; what is not numbers arrives as NotNumbers."""
+    import scipy.io
+
+    try:
+        variables = scipy.io.loadmat(path, squeeze_me=False)
+    except NotImplementedError:  # version 7.3
+        return _read_new_mat(path)
+    found: Found = []
+    for name, value in variables.items():
+        if sp.issparse(value):
+            check_sparse_shape(path, value.shape, value.nnz)
+            value = own_rows(value, f"{path}:") if value.dtype.kind != "c" else value
+        if not name.startswith("__"):
+            found.append((name, value))
+    return found
+
+
+def _read_new_mat(path: Path) -> Found:
+    """Return the variables of a MATLAB 7.3 file; its axes are in reversed order."""
+    h5py = optional("h5py", "reading a MATLAB 7.3 file", "files")
+    with h5py.File(path, "r") as file:
+        check_self_contained(file, path)
+        found: Found = []
+        for name, node in file.items():
+            kind = getattr(node, "attrs", {}).get("MATLAB_class", b"")
+            if not isinstance(node, h5py.Dataset):
+                found += [(name, NotNumbers("a struct"))] if not name.startswith("#") else []
+            elif kind == b"char":
+                found.append((name, NotNumbers("text")))
+            elif node.dtype.names == ("real", "imag"):
+                found.append((name, NotNumbers("complex numbers")))
+            else:
+                found.append((name, node[()].T))
+        return found
+
+
+def read_mtx(path: Path) -> Found:
+    """Return the matrix of a Matrix Market file."""
+    import scipy.io
+
+    content = read_bytes(path)
+    rows, columns, stored, layout, field, _ = scipy.io.mminfo(io.BytesIO(content))
+    if layout == "coordinate":
+        check_sparse_shape(path, (rows, columns), stored)
+    else:
+        check_unfolded(path, 8 * rows * columns)
+    if field == "complex":
+        return [("matrix", NotNumbers("complex numbers"))]
+    matrix = scipy.io.mmread(io.BytesIO(content))
+    return [("matrix", own_rows(matrix, f"{path}:") if sp.issparse(matrix) else matrix)]
+
+
+def check_self_contained(file: Any, path: Path) -> None:
+    """Refuse links and data that lead out of an HDF5 file, and data too large for it."""
+    import h5py
+
+    def problem(name: str, link: Any) -> InvalidInput | None:
+        node = file.get(name) if isinstance(link, h5py.HardLink) else None
+        data = node if isinstance(node, h5py.Dataset) else None
+        outside = data is not None and (data.external or data.is_virtual)
+        if isinstance(link, h5py.ExternalLink) or outside:
+            return UnreadableFile(
+                f"{path} keeps {name} in other files, and is refused: "
+                "store the data in the file itself"
+            )
+        allowed = allowed_bytes(path)
+        if data is None or allowed is None:
+            return None
+        size = (data.size or 0) * data.dtype.itemsize
+        return too_large(path, f"declares {name} of {size} bytes") if size > allowed else None
+
+    found = file.visititems_links(problem)  # an error that is raised inside would be lost
+    if found is not None:
+        raise found
+
+
+def _open_h5ad(path: Path, **options: Any) -> Any:
+    anndata = optional("anndata", "reading an h5ad file", "files")
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        check_self_contained(file, path)
+        for group in (file, file.get("layers"), file.get("raw")):
+            for node in group.values() if isinstance(group, h5py.Group) else ():
+                if "shape" in getattr(node, "attrs", ()) and "data" in node:
+                    check_sparse_shape(path, tuple(node.attrs["shape"]), int(node["data"].size))
+    return anndata.read_h5ad(path, **options)
+
+
+def read_h5ad(path: Path, key: str | None) -> Found:
+    """Return a matrix of an AnnData file (X, raw or a layer), and the names of cells and genes."""
+    cells = _open_h5ad(path)
+    genes = cells.var_names
+    if key in (None, "X"):
+        matrix = cells.X
+    elif key in cells.layers:
+        matrix = cells.layers[key]
+    elif key == "raw" and cells.raw is not None:
+        matrix, genes = cells.raw.X, cells.raw.var_names
+    else:
+        known = ", ".join(["X", *cells.layers, *(["raw"] if cells.raw is not None else [])])
+        raise UnreadableFile(f"{path} has no layer {key!r}: it holds {known}")
+    if matrix is None:
+        raise UnreadableFile(f"{path} has no X: name a layer")
+    if sp.issparse(matrix):
+        matrix = own_rows(matrix, f"{path}:")
+    return [
+        ("matrix", matrix),
+        ("row_names", [str(name) for name in cells.obs_names]),
+        ("column_names", [str(name) for name in genes]),
+    ]
+
+
+def convert_h5ad(path: Path, target: str) -> Found:
+    """Write X of an AnnData file as rows on disk, a piece at a time; see `rows.convert`."""
+    from provenmf.io.rows import RowStream, write_rows
+
+    cells = _open_h5ad(path, backed="r")
+    if cells.X is None:
+        raise UnreadableFile(f"{path} has no X: name a layer")
+    if getattr(cells.X, "format", "csr") == "csr":
+        step = max(1, PIECE_ENTRIES // max(cells.n_vars, 1))
+        blocks: Iterator[Any] = (piece for piece, _, _ in cells.chunked_X(step))
+    else:  # rows of a matrix that is stored by columns
+        blocks = iter([cells.X[:]])
+    checked = (own_rows(b, f"{path}:") if sp.issparse(b) else b for b in blocks)
+    stream = RowStream(cells.n_vars, checked, list(cells.obs_names), list(cells.var_names))
+    return [("sizes", list(write_rows(stream, Path(target))))]

@@ -1,9 +1,9 @@
-"""The door for every file that is read.
+"""The door for every file that is read or written.
 
 A file must be a regular one, hold what its name says, and not unfold to far more than its size: a
 few kilobytes can declare or unpack to more than any machine has, while real data shrink by a factor
 of ten or so. Whatever a library's parser raises on foreign bytes becomes one error that names the
-file.
+file. A file is written completely or not at all, and only where a file of ours may stand.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ import gzip
 import importlib
 import io
 import lzma
+import os
+import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from provenmf.errors import MissingExtra, ProvenmfError, TooLarge, UnreadableFile
+from provenmf.errors import InvalidInput, MissingExtra, ProvenmfError, TooLarge, UnreadableFile
 
 # A file may unfold to this many bytes, or to LARGEST_RATIO times its size if that is more.
 FREE_BYTES = 256 * 2**20
@@ -31,24 +33,22 @@ FREE_LINES = 20_000_000
 STEP_BYTES = 2**24
 PACKED = {".gz": gzip.open, ".xz": lzma.open}
 
-# First bytes of the formats people mix up, and the endings under which they are expected.
-SIGNATURES: tuple[tuple[bytes, str, frozenset[str]], ...] = (
-    (b"PK\x03\x04", "a zip archive", frozenset({".npz", ".zip"})),
-    (b"\x93NUMPY", "a NumPy array", frozenset({".npy"})),
-    (b"\x89HDF\r\n\x1a\n", "an HDF5 file", frozenset({".h5ad", ".h5", ".hdf5", ".mat"})),
-    (b"PAR1", "a Parquet table", frozenset({".parquet"})),
-    (b"\x1f\x8b", "gzip data", frozenset({".gz"})),
-    (b"\xfd7zXZ\x00", "xz data", frozenset({".xz"})),
-    (b"%%MatrixMarket", "a Matrix Market file", frozenset({".mtx"})),
-    (b"MATLAB ", "a MATLAB file", frozenset({".mat"})),
-    (b"\x89PNG", "a PNG image", frozenset({".png"})),
-    (b"\xff\xd8\xff", "a JPEG image", frozenset({".jpg", ".jpeg"})),
-    (b"II*\x00", "a TIFF image", frozenset({".tif", ".tiff"})),
-    (b"MM\x00*", "a TIFF image", frozenset({".tif", ".tiff"})),
-    (b"%PDF", "a PDF document", frozenset({".pdf"})),
-    (b"\x7fELF", "a program", frozenset()),
-)
-SIGNED_ENDINGS = frozenset({".npz", ".npy", ".h5ad", ".parquet", ".gz", ".xz", ".mtx", ".mat"})
+# First bytes of formats, by the ending that files of them have.
+HDF5 = b"\x89HDF\r\n\x1a\n"
+TIFF = (b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+")
+SIGNATURES: dict[str, tuple[bytes, ...]] = {
+    ".npz": (b"PK\x03\x04",),
+    ".npy": (b"\x93NUMPY",),
+    ".h5ad": (HDF5,),
+    ".mat": (b"MATLAB ", HDF5),
+    ".parquet": (b"PAR1",),
+    ".gz": (b"\x1f\x8b",),
+    ".xz": (b"\xfd7zXZ\x00",),
+    ".mtx": (b"%%MatrixMarket",),
+    ".tif": TIFF,
+    ".tiff": TIFF,
+    ".pdf": (b"%PDF",),
+}
 
 _lifted: ContextVar[bool] = ContextVar("provenmf_unlimited", default=False)
 
@@ -156,15 +156,15 @@ def check_format(path: Path) -> None:
     if not start:
         raise UnreadableFile(f"{path} is empty: give a file with data")
     ending = path.suffix.lower()
-    for signature, meaning, endings in SIGNATURES:
-        if start.startswith(signature):
-            if ending not in endings:
-                raise UnreadableFile(
-                    f"{path} is named {ending or 'without an ending'} but holds {meaning}: "
-                    "give the right file or rename it"
-                )
-            return
-    if ending in SIGNED_ENDINGS:
+    if start.startswith(SIGNATURES.get(ending, ())):
+        return
+    for other, signatures in SIGNATURES.items():
+        if start.startswith(signatures):
+            raise UnreadableFile(
+                f"{path} is named {ending or 'without an ending'} but holds {other} data: "
+                "give the right file or rename it"
+            )
+    if ending in SIGNATURES:
         raise UnreadableFile(f"{path} is not a {ending} file although its name says so: check it")
 
 
@@ -257,4 +257,110 @@ def _other_encoding(path: Path, encoding: str, error: UnicodeDecodeError) -> Unr
         f"{path} is not {encoding} (it holds the byte {error.object[error.start]:#04x})",
         argument="encoding",
         remedy="give its encoding, for example {argument='latin-1'}",
+    )
+
+
+# Writing.
+
+
+def check_target(path: Path, *inputs: Path | None) -> None:
+    """Refuse to write over a folder, a device, a pipe or one of the files that are read."""
+    try:
+        nowhere = not path.resolve().parent.is_dir() and path.is_symlink()
+        path.exists()
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a name that is none
+        raise InvalidInput(f"cannot write {str(path)!r:.200} ({error!s:.100}): name a file") from (
+            error
+        )
+    if nowhere:
+        raise InvalidInput(f"cannot write {path}: it is a link to nowhere; name a file")
+    if path.is_dir():
+        raise InvalidInput(f"cannot write {path}: it is a folder; name a file")
+    if not path.parent.is_dir():
+        raise InvalidInput(
+            f"cannot write {path}: the folder {path.parent} does not exist; make it first"
+        )
+    if path.exists() and not path.is_file():
+        raise InvalidInput(f"cannot write {path}: it is a device or a pipe; name a file")
+    for source in inputs:
+        if source is not None and path.exists() and source.exists() and path.samefile(source):
+            raise InvalidInput(f"cannot write {path}: it is an input; name another file")
+
+
+def check_writable(path: Path, *inputs: Path | None) -> None:
+    """Refuse an output that cannot be written, before any time is spent."""
+    check_target(path, *inputs)
+    try:
+        descriptor, name = _open_neighbour(path.resolve())
+        os.close(descriptor)
+        os.unlink(name)
+    except OSError as error:
+        raise _cannot(path, error) from error
+
+
+def write_aside(
+    path: str | Path, write: Callable[[IO[bytes]], Any], *, durable: bool = False
+) -> None:
+    """Write a file completely or not at all: to a neighbour first, then rename.
+
+    A symbolic link is followed, an existing file keeps its mode, and a new one gets what the
+    process's umask leaves. With `durable` the bytes are on the disk before the name is, so that
+    not even a power failure leaves half a file.
+    """
+    path = Path(path)
+    check_target(path)
+    target = path.resolve()
+    _remove_leftovers(target)
+    try:
+        descriptor, name = _open_neighbour(target)
+    except OSError as error:
+        raise _cannot(path, error) from error
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            write(file)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        if target.exists():
+            os.chmod(name, target.stat().st_mode & 0o7777)
+        os.replace(name, target)
+    except OSError as error:
+        raise _cannot(path, error) from error
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _open_neighbour(target: Path) -> tuple[int, str]:
+    """Open a new file beside the target; its name tells which process writes it."""
+    name = target.parent / f".{target.name[:100]}.{os.getpid()}.{secrets.token_hex(4)}.part"
+    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
+    return os.open(name, flags, 0o666), str(name)
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove what a process that was killed while it wrote the same file has left behind."""
+    start = f".{target.name[:100]}."
+    for file in target.parent.iterdir():
+        number = file.name.removeprefix(start).partition(".")[0]
+        ours = file.name.startswith(start) and file.name.endswith(".part") and number.isdecimal()
+        if ours and not _is_running(int(number)):
+            file.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    if os.name != "posix":  # elsewhere a signal of number 0 would end the process
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _cannot(path: Path, error: OSError) -> InvalidInput:
+    return InvalidInput(
+        f"cannot write {path} ({error.strerror or error}): choose a folder with room that can be "
+        "written to"
     )

@@ -1,19 +1,269 @@
-"""Read images of one size: a folder of pictures, or arrays."""
+"""Read images: hyperspectral cubes, and sets of pictures of one size."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.errors import InvalidInput
+from provenmf.errors import InvalidInput, counted
 from provenmf.io.arrays import numbers
 from provenmf.io.files import check_unfolded, existing, optional, parsing
 from provenmf.io.matrices import choose_array, read_arrays
+from provenmf.io.rasters import ENDINGS, read_raster
 from provenmf.linalg.storage import check_scale, largest_of
+
+# Names under which the files in circulation keep the cube and the size of its image.
+CUBE_KEYS = ("Y", "V", "cube", "X", "data")
+ROW_KEYS = ("nrow", "nRow", "lines", "H")
+COLUMN_KEYS = ("ncol", "nCol", "cols", "W")
+WAVELENGTH_KEYS = ("wavelengths", "wavelength", "bands_nm", "wvl")
+
+
+@dataclass(frozen=True, eq=False)
+class Cube:
+    """Pixels as rows of spectra.
+
+    pixels : (n_pixels, n_bands) of the usable pixels and bands, nonnegative.
+    shape : rows and columns of the image; pixels run row by row.
+    pixel_mask, band_mask : which pixels of the image and bands of the file are in `pixels`.
+    wavelengths : of the usable bands, if the file says.
+    map_info : where the image lies on the Earth, as an ENVI header says it.
+    """
+
+    pixels: NDArray[np.float64]
+    shape: tuple[int, int]
+    pixel_mask: NDArray[np.bool_]
+    band_mask: NDArray[np.bool_]
+    wavelengths: NDArray[np.float64] | None = None
+    notes: tuple[str, ...] = ()
+    map_info: str = ""
+
+
+def read_cube(
+    path: str | Path,
+    *,
+    key: str | None = None,
+    shape: tuple[int, int] | None = None,
+    mask: str | Path | None = None,
+) -> Cube:
+    """Read a cube.
+
+    Parameters
+    ----------
+    path : `.npy`, `.npz`, `.mat`, `.tif`, or the `.hdr` file of an ENVI cube. An array is
+        (rows, columns, bands), (bands, rows, columns), or a matrix of pixels and bands in either
+        order.
+    key : name of the array in a file that holds several.
+    shape : rows and columns of the image; needed where the array does not tell them.
+    mask : a file (npy, npz, mat, tif) with 1 for the pixels to use, 0 for others.
+    """
+    path = existing(path)
+    used = None if mask is None else _read_mask(existing(mask))
+    if path.suffix.lower() in ENDINGS:
+        raster = read_raster(path)
+        rows, columns = raster.values.shape[:2]
+        cube = as_cube(
+            raster.values,
+            shape=(rows, columns),
+            wavelengths=raster.wavelengths,
+            mask=used,
+            where=str(path),
+        )
+        return replace(cube, map_info=raster.map_info)
+    arrays = read_arrays(path, "cube")
+    array = _stack(arrays, CUBE_KEYS, key, path)
+    size = _size(arrays, ROW_KEYS), _size(arrays, COLUMN_KEYS)
+    if shape is None and size[0] and size[1]:
+        shape = size[0], size[1]
+    lengths = _wavelengths(arrays, array)
+    return as_cube(array, shape=shape, wavelengths=lengths, mask=used, where=str(path))
+
+
+def _stack(arrays: dict[str, Any], names: Sequence[str], key: str | None, path: Path) -> Any:
+    """Return the array named by the key or by one of the usual names, or the only one."""
+    if key is None:
+        known = (name for name in ("", *names) if isinstance(arrays.get(name), np.ndarray))
+        key = next(known, None)
+    return choose_array(arrays, key, path, dimensions=(2, 3))
+
+
+def _read_mask(path: Path) -> Any:
+    if path.suffix.lower() in ENDINGS:
+        return read_raster(path).values[:, :, 0]
+    return choose_array(read_arrays(path, "mask"), None, path)
+
+
+def _wavelengths(arrays: dict[str, Any], cube: Any) -> NDArray[np.float64] | None:
+    """Return one number for each band, where the file holds them under one of the names."""
+    for name in WAVELENGTH_KEYS:
+        values = np.asarray(arrays.get(name, ()))
+        if values.dtype.kind in "fiu" and values.size == max(values.shape) in cube.shape:
+            return np.asarray(values, dtype=np.float64).ravel()
+    return None
+
+
+def _size(arrays: dict[str, Any], names: tuple[str, ...]) -> int | None:
+    """Return a number that the file may hold under one of the names."""
+    for name in names:
+        value = arrays.get(name)
+        if isinstance(value, np.ndarray) and value.size == 1 and np.isfinite(value).all():
+            return int(value.item())
+    return None
+
+
+def as_cube(
+    array: object,
+    *,
+    shape: tuple[int, int] | None = None,
+    wavelengths: object = None,
+    mask: object = None,
+    where: str = "cube",
+) -> Cube:
+    """See an array as a cube; bad bands and pixels are masked, and `notes` say so.
+
+    Parameters
+    ----------
+    array : as `read_cube` finds it in a file; masked entries count as missing.
+    shape : rows and columns of the image.
+    wavelengths : of the bands.
+    mask : (rows, columns), True or 1 for the pixels to use.
+    where : the name of the array in messages.
+    """
+    if isinstance(array, Cube):
+        return array
+    values = numbers(array, where)
+    notes: list[str] = []
+    if values.size == 0:
+        raise InvalidInput(f"{where} has shape {values.shape} and no pixel: check the file")
+    if values.ndim == 3:
+        n_bands = None if wavelengths is None else np.size(np.asarray(wavelengths))
+        values = _bands_last(values, shape, n_bands, where, notes)
+        shape = values.shape[0], values.shape[1]
+        values = values.reshape(-1, values.shape[2])
+    elif values.ndim == 2:
+        values, shape = _pixels_first(values, shape, where, notes)
+    else:
+        raise InvalidInput(f"{where} has shape {values.shape}: rows x columns x bands are needed")
+    values = values.astype(np.float64)
+    if mask is not None:
+        values[~_used(mask, shape, where)] = np.nan
+    band_mask, pixel_mask = _usable(values, where, notes)
+    pixels = values[pixel_mask][:, band_mask]
+    check_scale(largest_of(pixels), where)
+    negative = int(np.count_nonzero(pixels < 0))
+    if negative:
+        notes.append(f"negative entries set to zero: {negative}")
+        pixels = np.maximum(pixels, 0.0)
+    if wavelengths is not None:
+        lengths = np.asarray(wavelengths, dtype=np.float64)
+        wavelengths = lengths[band_mask] if lengths.size == band_mask.size else None
+    return Cube(pixels, shape, pixel_mask, band_mask, wavelengths, tuple(notes))
+
+
+def _bands_last(
+    values: NDArray[Any],
+    shape: tuple[int, int] | None,
+    n_bands: int | None,
+    where: str,
+    notes: list[str],
+) -> NDArray[Any]:
+    """Return (rows, columns, bands): as given, unless shape or wavelengths say otherwise."""
+    turned = np.moveaxis(values, 0, 2)
+    fitting = [cube for cube in (values, turned) if shape in (None, cube.shape[:2])]
+    if not fitting:
+        raise _other_shape(values, shape, where)
+    fitting = [cube for cube in fitting if n_bands in (None, cube.shape[2])] or fitting[:1]
+    square = values.shape[1] == values.shape[2] != values.shape[0]
+    if len(fitting) == 2 and shape is None and square:
+        raise InvalidInput(
+            f"{where} has shape {values.shape}, whose bands may come first or last",
+            argument="shape",
+            remedy="give {argument}: rows and columns of the image",
+        )
+    if fitting[0] is turned:
+        notes.append("the first axis holds the bands")
+    return fitting[0]
+
+
+def _other_shape(values: NDArray[Any], shape: tuple[int, int] | None, where: str) -> InvalidInput:
+    size = " x ".join(map(str, shape or ()))
+    return InvalidInput(
+        f"{where} has shape {values.shape}, which does not fit an image of {size} pixels",
+        argument="shape",
+        remedy="give the right {argument}: rows and columns",
+    )
+
+
+def _used(mask: object, shape: tuple[int, int], where: str) -> NDArray[np.bool_]:
+    """Return which pixels a mask lets through."""
+    values = np.asarray(mask)
+    if values.dtype.kind not in "biuf" or np.squeeze(values).shape != shape:
+        raise InvalidInput(
+            f"the mask of {where} has shape {values.shape} and {values.dtype} entries: "
+            f"give {shape[0]} x {shape[1]} numbers, 1 for pixels to use"
+        )
+    used: NDArray[np.bool_] = np.nan_to_num(values.ravel()) != 0
+    return used
+
+
+def _pixels_first(
+    values: NDArray[Any], shape: tuple[int, int] | None, where: str, notes: list[str]
+) -> tuple[NDArray[Any], tuple[int, int]]:
+    """Turn the matrix so that pixels are rows, and settle the size of the image."""
+    if shape is None:
+        n_pixels = max(values.shape)
+        side = round(n_pixels**0.5)
+        if side * side != n_pixels:
+            raise InvalidInput(
+                f"{where} is a matrix of {values.shape} and does not say the size of its image",
+                argument="shape",
+                remedy="give {argument}: rows and columns",
+            )
+        shape = side, side
+        notes.append(f"the image was taken to be {side} x {side}; give its shape if it is not")
+    n_pixels = shape[0] * shape[1]
+    if values.shape[0] == n_pixels:
+        return values, shape
+    if values.shape[1] == n_pixels:
+        return values.T, shape
+    raise _other_shape(values, shape, where)
+
+
+def _usable(
+    values: NDArray[np.float64], where: str, notes: list[str]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Mask bands that are dead (constant or mostly missing), then pixels with missing values.
+
+    Pixels without any value lie outside the image and say nothing about a band.
+    """
+    finite = np.isfinite(values)
+    inside = finite.any(axis=1)
+    low = np.min(values, axis=0, where=finite, initial=np.inf)
+    high = np.max(values, axis=0, where=finite, initial=-np.inf)
+    band_mask = (high > low) & (finite.sum(axis=0) > 0.5 * inside.sum())
+    if not band_mask.any():
+        raise InvalidInput(
+            f"{where} has no band with a signal: each is constant or missing; check the file"
+        )
+    pixel_mask = np.asarray(finite[:, band_mask].all(axis=1))
+    if not pixel_mask.any():
+        raise InvalidInput(f"{where} has no pixel without missing values: fill them first")
+    if not band_mask.all():
+        dead = np.flatnonzero(~band_mask)
+        shown = ", ".join(map(str, dead[:8])) + (", …" if len(dead) > 8 else "")
+        notes.append(f"{counted(len(dead), 'dead band')} masked: {shown}")
+    if not pixel_mask.all():
+        masked = int(np.count_nonzero(~pixel_mask))
+        notes.append(f"{counted(masked, 'pixel')} with missing values masked")
+    return band_mask, pixel_mask
+
+
+# Pictures.
 
 PICTURE_ENDINGS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".pgm"})
 IMAGE_KEYS = ("X", "images", "data")
@@ -48,11 +298,7 @@ def read_images(
     path = existing(path)
     if path.is_dir():
         return _from_folder(path)
-    arrays = read_arrays(path, "images")
-    if key is None:
-        known = (name for name in ("", *IMAGE_KEYS) if isinstance(arrays.get(name), np.ndarray))
-        key = next(known, None)
-    array = choose_array(arrays, key, path, dimensions=(2, 3))
+    array = _stack(read_arrays(path, "images"), IMAGE_KEYS, key, path)
     return as_images(array, shape=shape, where=str(path))
 
 

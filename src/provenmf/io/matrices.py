@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,13 @@ from provenmf.io.arrays import read_npy, read_npz, read_sparse_npz
 from provenmf.io.child import NotNumbers, read_in_child
 from provenmf.io.files import (
     check_format,
-    check_sparse_shape,
     check_unfolded,
     existing,
-    open_safely,
     optional,
     parsing,
     stream_lines,
     without_compression,
 )
-from provenmf.io.matrix_market import parse_matrix_market
-from provenmf.io.sparse_rows import stored_names
 from provenmf.linalg.storage import NUMBERS
 
 # What people write where there is no value.
@@ -92,22 +88,21 @@ def read_table(path: str | Path, key: str | None = None, *, missing: bool = Fals
             remedy=f"leave out {{argument={key!r}}}",
         )
     if ending in (".csv", ".tsv", ".txt"):
-        [table] = text_tables(path, missing=missing)
+        table = _from_text(path, missing)
     elif ending == ".npy":
         table = Table(read_npy(path))
     elif ending == ".npz":
         table = _from_npz(path, key)
     elif ending == ".mtx":
-        table = Table(_from_mtx(path))
+        check_format(path)
+        table = Table(read_in_child("child:read_mtx", path)["matrix"])
     elif ending == ".mat":
         table = Table(choose_array(read_mat(path), key, path))
     elif ending == ".parquet":
         table = _from_parquet(path)
     else:
-        from provenmf.io.hdf5 import place_of
-
         check_format(path)
-        table = Table(**read_in_child("hdf5:read_h5ad", path, place_of(key)))
+        table = Table(**read_in_child("child:read_h5ad", path, key))
     return replace(table, matrix=_numeric(table.matrix, path))
 
 
@@ -124,7 +119,7 @@ def read_arrays(path: Path, what: str) -> dict[str, Any]:
 def read_mat(path: Path) -> dict[str, Any]:
     """Return the variables of a MATLAB file, NotNumbers where they are text, structs or cells."""
     check_format(path)
-    return read_in_child("hdf5:read_mat", path)
+    return read_in_child("child:read_mat", path)
 
 
 def choose_array(
@@ -181,6 +176,22 @@ def _numeric(matrix: object, path: Path) -> Any:
     return matrix
 
 
+def stored_names(
+    path: Path, content: NDArray[np.uint8], shape: tuple[int, int]
+) -> tuple[list[str] | None, list[str] | None]:
+    """Return the names of rows and columns from the bytes of their JSON text."""
+    with parsing(path, "list of names"):
+        lists = json.loads(content.tobytes().decode())
+        found = [lists.get(axis) for axis in ("rows", "columns")]
+    for names, length in zip(found, shape):
+        known = isinstance(names, list) and all(isinstance(name, str) for name in names)
+        if names is not None and not (known and len(names) == length):
+            raise UnreadableFile(
+                f"{path} is damaged: its names do not fit its shape; write it again"
+            )
+    return found[0], found[1]
+
+
 def _from_npz(path: Path, key: str | None) -> Table:
     arrays = read_npz(path)
     matrix = read_sparse_npz(path, arrays)
@@ -189,14 +200,6 @@ def _from_npz(path: Path, key: str | None) -> Table:
     names = arrays.get("names", np.zeros(0))
     is_text = names.dtype == np.uint8 and names.ndim == 1
     return Table(matrix, *stored_names(path, names, matrix.shape)) if is_text else Table(matrix)
-
-
-def _from_mtx(path: Path) -> Any:
-    with open_safely(path) as file, parsing(path, "Matrix Market file"):
-        matrix = parse_matrix_market(file)
-    if not isinstance(matrix, np.ndarray):
-        check_sparse_shape(path, matrix.shape, matrix.nnz)
-    return matrix
 
 
 def read_parquet(path: Path) -> Any:
@@ -216,125 +219,62 @@ def read_parquet(path: Path) -> Any:
 
 def _from_parquet(path: Path) -> Table:
     """Return the numeric columns of a table; its first column names the rows if it is text."""
-    table = read_parquet(path)
-    names = [str(name) for name in table.column_names]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise UnreadableFile(f"{path} has several columns of the same name: {', '.join(repeated)}")
-    types = optional("pyarrow.types", "reading a Parquet file", "files")
-    kinds = [table[name].type for name in names]
-    numeric = [
-        name
-        for name, kind in zip(names, kinds)
-        if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
-    ]
-    if not numeric:
-        raise UnreadableFile(f"{path} has no numeric column: it has {', '.join(names)}")
-    named = types.is_string(kinds[0]) or types.is_large_string(kinds[0])
-    return Table(
-        np.column_stack([table[name].to_numpy() for name in numeric]),
-        table[names[0]].to_pylist() if named else None,
-        numeric,
-    )
+    frame = read_parquet(path).to_pandas(ignore_metadata=True)
+    if not frame.columns.is_unique:
+        raise UnreadableFile(f"{path} has several columns of the same name: rename them")
+    numeric = frame.select_dtypes(["number", "bool"])
+    if not numeric.shape[1]:
+        raise UnreadableFile(f"{path} has no numeric column: it has {', '.join(frame.columns)}")
+    first = frame.iloc[:, 0]
+    named = first.dtype == object and first.map(lambda cell: isinstance(cell, str)).all()
+    return Table(numeric.to_numpy(), list(first) if named else None, list(numeric.columns))
 
 
 # Tables of numbers written as text: csv, tsv, or columns between spaces.
 
 
-def text_tables(
-    path: Path, *, missing: bool = False, characters: float = math.inf
-) -> Iterator[Table]:
-    """Yield the rows of a table in pieces of about `characters` characters, with their names."""
-    lines = (
+def _from_text(path: Path, missing: bool) -> Table:
+    lines = [
         line
         for line in stream_lines(path, "utf-8-sig")
         if line.strip() and not line.startswith("#")
-    )
-    start = list(islice(lines, 2))
-    layout = _layout_of(path, start)
-    row = 1
-    for piece in _pieces(chain(start[int(layout.header is not None) :], lines), characters):
-        yield _parsed(path, piece, layout, row, missing)
-        row += len(piece)
-
-
-def _pieces(lines: Iterable[str], characters: float) -> Iterator[list[str]]:
-    piece: list[str] = []
-    size = 0
-    for line in lines:
-        piece.append(line)
-        size += len(line)
-        if size >= characters:
-            yield piece
-            piece, size = [], 0
-    if piece:
-        yield piece
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """How a table is written: its columns' names if it has a header, and those of its rows."""
-
-    delimiter: str | None
-    header: list[str] | None
-    names: bool
-    width: int
-
-
-def _layout_of(path: Path, lines: list[str]) -> _Layout:
-    """Tell the layout from the first two lines."""
+    ]
     if not lines:
         raise UnreadableFile(f"{path} has no rows: give a file with data")
     delimiter = next((mark for mark in ("\t", ",", ";") if mark in lines[0]), None)
     with parsing(path, "table"):
-        cells = [_cells(line, delimiter) for line in lines]
+        cells = [_cells(line, delimiter) for line in lines[:2]]
     header = any(not _is_value(cell) for cell in cells[0][1:] or cells[0])
     if header and len(lines) == 1:
         raise UnreadableFile(f"{path} has a header but no rows: give a file with data")
-    first = cells[1 if header else 0]
-    names = len(first) > 1 and not _is_value(first[0])
-    width = len(first) - int(names)
-    # the corner above a column of names may be left out
-    return _Layout(delimiter, cells[0][-width:] if header else None, names, width)
-
-
-def _parsed(path: Path, lines: list[str], layout: _Layout, row: int, missing: bool) -> Table:
-    """Parse some lines of a table, the first of which is the given row."""
-    delimiter, names = layout.delimiter, layout.names
+    first, lines = cells[int(header)], lines[int(header) :]
+    named = len(first) > 1 and not _is_value(first[0])
+    width = len(first) - int(named)
     with parsing(path, "table of numbers"):
         try:
-            matrix = np.loadtxt(
-                lines,
-                delimiter=delimiter,
-                usecols=range(1, layout.width + 1) if names else None,
-                quotechar='"',
-                ndmin=2,
-            )
+            columns = range(1, width + 1) if named else None
+            matrix = np.loadtxt(lines, delimiter=delimiter, usecols=columns, quotechar='"', ndmin=2)
         except ValueError:
-            _check_cells(path, lines, layout, row, missing=missing)
+            rows = [_cells(line, delimiter)[int(named) :] for line in lines]
+            _check_cells(path, rows, 1 + int(named), missing=missing)
             if not missing:
                 raise
-            rows = (_cells(line, delimiter)[int(names) :] for line in lines)
             matrix = np.array([[_value(cell) for cell in row] for row in rows])
-        if matrix.shape[1] != layout.width:
-            raise ValueError(f"row {row} has {matrix.shape[1]} columns, row 1 {layout.width}")
-        row_names = [_cells(line, delimiter)[0] for line in lines] if names else None
-    return Table(matrix, row_names, layout.header)
+        names = [_cells(line, delimiter)[0] for line in lines] if named else None
+    # the corner above a column of names may be left out
+    return Table(matrix, names, cells[0][-width:] if header else None)
 
 
-def _check_cells(
-    path: Path, lines: list[str], layout: _Layout, first: int, *, missing: bool
-) -> None:
-    """Name the first cell that is empty or no number, rows of data and columns counted from 1."""
-    start = int(layout.names)
-    for row, line in enumerate(lines, first):
-        for column, cell in enumerate(_cells(line, layout.delimiter)[start:], 1 + start):
+def _check_cells(path: Path, rows: list[list[str]], start: int, *, missing: bool) -> None:
+    """Name the first cell that is empty or no number; rows and columns are counted from 1."""
+    for row, cells in enumerate(rows, 1):
+        for column, cell in enumerate(cells, start):
             if _is_numeral(cell) or (missing and _is_value(cell)):
                 continue
-            gone = "the value is missing"
-            what = gone if _is_value(cell) else f"{cell!r:.80} is not a number"
+            gone = _is_value(cell)
+            what = "the value is missing" if gone else f"{cell!r:.80} is not a number"
             remedy = "fill in a number, or leave the row or column out"
-            remedy += "; hals and anls work with missing values" if what == gone else ""
+            remedy += "; hals and anls work with missing values" if gone else ""
             raise UnreadableFile(f"{path}, row {row}, column {column}: {what}; {remedy}")
 
 

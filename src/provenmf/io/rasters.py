@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io.child import NotNumbers, read_in_child
-from provenmf.io.files import check_format, check_unfolded, existing, optional, parsing
-from provenmf.io.output import write_aside
+from provenmf.io.files import check_format, check_unfolded, existing, optional, parsing, write_aside
 
 TIFF_ENDINGS = (".tif", ".tiff")
 ENDINGS = (".hdr", *TIFF_ENDINGS)

@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io.arrays import read_npz, write_npz
-from provenmf.io.files import existing, parsing
-from provenmf.io.output import write_aside
+from provenmf.io.files import existing, parsing, write_aside
 from provenmf.results import Certificate, Factorization, MethodState
 from provenmf.results.answers import ANSWERS, Answer
 from provenmf.results.shapes import Shape

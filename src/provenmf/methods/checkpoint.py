@@ -25,8 +25,7 @@ import provenmf
 from provenmf.data import Blocks
 from provenmf.data.door import fingerprint_of
 from provenmf.errors import InvalidInput, UnreadableFile, warn_user
-from provenmf.io.files import existing, parsing
-from provenmf.io.output import write_aside
+from provenmf.io.files import existing, parsing, write_aside
 from provenmf.io.records import load_snapshot, save_snapshot
 
 IDENTITY = "fit.json"

@@ -16,7 +16,7 @@ from provenmf.applications import count_words, find_communities, find_parts, fin
 from provenmf.cli.outcome import as_dict
 from provenmf.errors import InvalidInput, MissingExtra
 from provenmf.io import Corpus
-from provenmf.io.cubes import as_cube
+from provenmf.io.images import as_cube
 from provenmf.methods import methods
 from provenmf.methods.certify import certify
 from provenmf.report import render

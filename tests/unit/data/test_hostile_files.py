@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from provenmf import InvalidInput, UnreadableFile
 from provenmf.data import as_blocks
-from provenmf.io.convert import convert
+from provenmf.io.rows import convert
 
 X = np.random.default_rng(0).integers(1, 100, (40, 8)).astype(float)
 

@@ -11,7 +11,7 @@ from provenmf import factorize
 from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput, ProvenmfError, TooLarge, UnreadableFile
 from provenmf.io import read_table
-from provenmf.io.sparse_rows import open_sparse_rows, write_sparse_rows
+from provenmf.io.rows import open_sparse_rows, write_sparse_rows
 
 
 @pytest.fixture
@@ -206,7 +206,7 @@ def test_a_full_disk_leaves_the_file_that_was_there(path, rows, monkeypatch):
     def full(*arguments, **more):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("provenmf.io.sparse_rows.shutil.copyfileobj", full)
+    monkeypatch.setattr("provenmf.io.rows.shutil.copyfileobj", full)
     with pytest.raises(InvalidInput, match=r"cannot write .*No space left"):
         write_sparse_rows(path, [rows], 30)
     assert path.read_bytes() == before and len(list(path.parent.iterdir())) == 1

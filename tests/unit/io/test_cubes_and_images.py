@@ -4,8 +4,7 @@ import scipy.io
 
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io import read_cube, read_images
-from provenmf.io.cubes import as_cube
-from provenmf.io.images import as_images
+from provenmf.io.images import as_cube, as_images
 
 
 @pytest.fixture
@@ -82,7 +81,7 @@ def test_foreign_cube_files(tmp_path):
     with pytest.raises(UnreadableFile, match="ENVI"):
         read_cube(tmp_path / "c.hdr")
     (tmp_path / "c.tif").write_text("hello")
-    with pytest.raises(UnreadableFile, match=r"c\.tif is damaged"):
+    with pytest.raises(UnreadableFile, match=r"c\.tif is not a .tif file"):
         read_cube(tmp_path / "c.tif")
     (tmp_path / "c.doc").write_text("hello")
     with pytest.raises(UnreadableFile, match="holds no cube"):

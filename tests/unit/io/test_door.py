@@ -1,12 +1,11 @@
 """The door for files: whatever they hold, the outcome is data or one error that names the file."""
 
 import gzip
-import io
 import lzma
 import os
 import zipfile
-from pathlib import Path
 
+import anndata
 import h5py
 import numpy as np
 import pytest
@@ -20,30 +19,19 @@ from provenmf.io import files as limits_of_files
 from provenmf.io import read_cube, read_graph, read_images, read_matrix, read_texts, unlimited
 from provenmf.io.child import read_in_child
 from provenmf.io.files import stream_lines
-from provenmf.io.matrix_market import parse_matrix_market
+from provenmf.io.rows import convert
 
 X = sp.random(12, 7, 0.4, random_state=0, format="csr")
 
 
-def h5ad(path: Path, **parts: np.ndarray) -> Path:
-    with h5py.File(path, "w") as file:
-        group = file.create_group("X")
-        group.attrs["shape"] = X.shape
-        for name in ("data", "indices", "indptr"):
-            group.create_dataset(name, data=parts.get(name, getattr(X, name)))
-    return path
-
-
 def test_indices_out_of_range_in_h5ad(tmp_path):
-    indices = X.indices.copy()
-    indices[3] = 10**8
-    with pytest.raises(UnreadableFile, match=r"bad\.h5ad.*not a valid sparse matrix"):
-        read_matrix(h5ad(tmp_path / "bad.h5ad", indices=indices))
-
-
-def test_a_good_h5ad_is_read(tmp_path):
-    found = read_matrix(h5ad(tmp_path / "good.h5ad"))
-    np.testing.assert_array_equal(found.toarray(), X.toarray())
+    path = tmp_path / "bad.h5ad"
+    anndata.AnnData(X).write_h5ad(path)
+    with h5py.File(path, "r+") as file:
+        file["X/indices"][3] = 10**8
+    for read in (read_matrix, lambda bad: convert(bad, tmp_path / "rows.npz")):
+        with pytest.raises(UnreadableFile, match=r"bad\.h5ad"):
+            read(path)
 
 
 @pytest.mark.parametrize("kind", ["link", "soft", "storage", "virtual"])
@@ -80,7 +68,7 @@ def test_a_crash_of_the_reader_is_an_error(tmp_path, monkeypatch):
     path = tmp_path / "some.mat"
     path.write_bytes(b"anything")
     with pytest.raises(UnreadableFile, match="the reader of such files crashed"):
-        read_in_child("hdf5:read_mat", path)
+        read_in_child("child:read_mat", path)
 
 
 def test_a_reader_that_never_ends_is_stopped(tmp_path, monkeypatch):
@@ -100,36 +88,6 @@ def test_matlab_files_are_read_as_before(tmp_path):
         read_matrix(path, "cell")
 
 
-def written(matrix, **options) -> bytes:
-    file = io.BytesIO()
-    scipy.io.mmwrite(file, matrix, **options)
-    return file.getvalue()
-
-
-SQUARE = sp.random(9, 9, 0.3, random_state=1)
-DENSE = np.random.default_rng(2).normal(size=(6, 4))
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        written(SQUARE),
-        written(SQUARE + SQUARE.T, symmetry="symmetric"),
-        written(SQUARE - SQUARE.T, symmetry="skew-symmetric"),
-        written(SQUARE, field="pattern"),
-        written((SQUARE * 10).astype(int), field="integer"),
-        written(sp.coo_array((3, 4))),
-        written(DENSE),
-        written(DENSE.T @ DENSE, symmetry="symmetric"),
-        written(DENSE[:4] - DENSE[:4].T, symmetry="skew-symmetric"),
-    ],
-)
-def test_matrix_market_agrees_with_scipy(content):
-    ours, theirs = parse_matrix_market(io.BytesIO(content)), scipy.io.mmread(io.BytesIO(content))
-    as_array = [m.toarray() if sp.issparse(m) else m for m in (ours, theirs)]
-    np.testing.assert_array_equal(*as_array)
-
-
 HEAD = b"%%MatrixMarket matrix coordinate real general\n"
 
 
@@ -140,7 +98,6 @@ HEAD = b"%%MatrixMarket matrix coordinate real general\n"
         b"2 2 2\n1 1 1.5\n",
         b"2 2 1\n1 3 1.5\n",
         b"2 2 1\n0 1 1.5\n",
-        b"2 2 1\n1 1 1.5-1\n",
         b"2 2 1\n1 1\n",
         b"2 2 99999999999\n1 1 2\n",
         b"2 2\n",

@@ -72,7 +72,7 @@ def test_results_conversions_and_temporary_files(tmp_path):
     code = """
 from provenmf import ProvenmfError, factorize
 from provenmf.data import LocalRows
-from provenmf.io.convert import convert
+from provenmf.io.rows import convert
 result = factorize(folder / "X.npy", 3, method="spa", certify=False)
 fill_the_disk(2000)
 for write in (

@@ -1,6 +1,7 @@
 import gzip
 import pickle
 
+import anndata
 import h5py
 import numpy as np
 import pytest
@@ -74,16 +75,10 @@ def write_parquet(path):
 
 
 def write_h5ad(path):
-    matrix = sp.csr_array(MATRIX)
-    with h5py.File(path, "w") as file:
-        group = file.create_group("X")
-        group.attrs["shape"] = matrix.shape
-        group.attrs["encoding-type"] = "csr_matrix"
-        for name in ("data", "indices", "indptr"):
-            group[name] = getattr(matrix, name)
-        file.create_group("obs").attrs["_index"] = "cell"
-        file["obs"]["cell"] = ["one", "two"]
-        file.create_group("var")["_index"] = list("abc")
+    cells = anndata.AnnData(sp.csr_matrix(MATRIX), layers={"twice": 2 * MATRIX})
+    cells.obs_names, cells.var_names = ["one", "two"], list("abc")
+    cells.raw = cells[:, :2].copy()
+    cells.write_h5ad(path)
 
 
 @pytest.mark.parametrize(
@@ -127,18 +122,15 @@ def test_names_of_rows_and_columns(tmp_path, name, write, rows, columns):
     assert table.transposed.matrix.shape == (3, 2)
 
 
-@pytest.mark.parametrize("index", [np.array([1, 2]), np.zeros(2, dtype=[("index", "S4")])])
-def test_h5ad_with_another_kind_of_names(tmp_path, index):
-    write_h5ad(tmp_path / "m.h5ad")
-    with h5py.File(tmp_path / "m.h5ad", "r+") as file:
-        del file["obs"]
-        if index.dtype.names:
-            file["obs"] = index
-        else:
-            file.create_group("obs")["_index"] = index
-    table = read_table(tmp_path / "m.h5ad")
-    assert table.row_names is None
-    assert table.column_names == ["a", "b", "c"]
+def test_layers_and_raw_counts_of_h5ad(tmp_path):
+    path = tmp_path / "m.h5ad"
+    write_h5ad(path)
+    np.testing.assert_array_equal(read_matrix(path, "twice"), 2 * MATRIX)
+    raw = read_table(path, "raw")
+    np.testing.assert_array_equal(raw.matrix.toarray(), MATRIX[:, :2])
+    assert raw.column_names == ["a", "b"]
+    with pytest.raises(UnreadableFile, match="no layer 'x': it holds X, twice, raw"):
+        read_matrix(path, "x")
 
 
 def test_the_corner_above_the_names_may_be_left_out(tmp_path):
@@ -180,8 +172,8 @@ def test_a_bare_pickle_is_not_a_matrix(tmp_path):
 
 @pytest.mark.parametrize("name", ["m.npy", "m.npz", "m.mtx", "m.mat", "m.parquet", "m.csv.gz"])
 def test_a_file_that_lies_about_its_format(tmp_path, name):
-    (tmp_path / name).write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
-    with pytest.raises(UnreadableFile, match="holds a PNG image: give the right file or rename"):
+    (tmp_path / name).write_bytes(b"%PDF-1.7" + bytes(100))
+    with pytest.raises(UnreadableFile, match="holds .pdf data: give the right file or rename"):
         read_matrix(tmp_path / name)
 
 
@@ -231,5 +223,5 @@ def test_columns_of_the_same_name_are_refused(tmp_path):
     pyarrow = pytest.importorskip("pyarrow")
     table = pyarrow.table([[1.0], [2.0]], names=["a", "a"])
     parquet.write_table(table, tmp_path / "m.parquet")
-    with pytest.raises(UnreadableFile, match="several columns of the same name: a"):
+    with pytest.raises(UnreadableFile, match="several columns of the same name"):
         read_matrix(tmp_path / "m.parquet")

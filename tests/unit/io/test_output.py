@@ -10,7 +10,7 @@ import pytest
 
 from provenmf.errors import InvalidInput
 from provenmf.io import load, write_aside
-from provenmf.io.output import check_writable
+from provenmf.io.files import check_writable
 from provenmf.io.records import load_snapshot, save_snapshot, strict_json
 from provenmf.results import Factorization
 

@@ -5,7 +5,7 @@ import pytest
 
 from provenmf.applications import unmix
 from provenmf.errors import InvalidInput, UnreadableFile
-from provenmf.io.cubes import read_cube
+from provenmf.io.images import read_cube
 from provenmf.io.rasters import envi_header, geographic_tags, write_maps
 
 UTM = "UTM, 1, 1, 500000, 4600000, 30, 30, 33, South, WGS-84"

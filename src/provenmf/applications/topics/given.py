@@ -25,7 +25,7 @@ from provenmf.data import Blocks, as_blocks, is_outside_memory
 from provenmf.data.door import examine_entries
 from provenmf.errors import InvalidInput, counted
 from provenmf.io.files import existing
-from provenmf.io.sparse_rows import open_sparse_rows
+from provenmf.io.rows import open_sparse_rows
 from provenmf.io.texts import (
     Corpus,
     Counts,

@@ -37,8 +37,8 @@ from provenmf.applications.topics.languages import (
 )
 from provenmf.arguments import checked
 from provenmf.errors import InvalidInput
-from provenmf.io.convert import RowStream, write_rows
 from provenmf.io.mail import body_of
+from provenmf.io.rows import RowStream, write_rows
 from provenmf.io.texts import (
     Corpus,
     Counts,

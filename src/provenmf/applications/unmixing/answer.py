@@ -18,7 +18,7 @@ from provenmf.applications.unmixing.points import (
 from provenmf.arguments import checked
 from provenmf.errors import InvalidInput
 from provenmf.io.arrays import numbers
-from provenmf.io.cubes import Cube, as_cube, read_cube
+from provenmf.io.images import Cube, as_cube, read_cube
 from provenmf.metrics.recovery import Agreement
 from provenmf.results.answers import Answer, ReadOptions, Words, shares
 from provenmf.results.shapes import Shape

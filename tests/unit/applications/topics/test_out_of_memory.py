@@ -10,7 +10,7 @@ from provenmf import InvalidInput, TooLarge, find_topics, load
 from provenmf.applications.topics.corpus import WordCounts
 from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus
-from provenmf.io.sparse_rows import write_sparse_rows
+from provenmf.io.rows import write_sparse_rows
 
 OPTIONS = {"random_state": 0, "certify": False}
 

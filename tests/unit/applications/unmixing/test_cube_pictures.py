@@ -5,7 +5,7 @@ from provenmf.applications.unmixing.search import (
     false_colours,
     relative_residuals,
 )
-from provenmf.io.cubes import as_cube
+from provenmf.io.images import as_cube
 
 
 def test_bands_of_light_are_shown_where_wavelengths_are_known():

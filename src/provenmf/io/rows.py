@@ -1,0 +1,319 @@
+"""Rows on disk: sparse rows that are read a range at a time, and files rewritten as such rows.
+
+A file of sparse rows is what `scipy.sparse.save_npz(path, csr, compressed=False)` writes: a zip
+archive whose members `indptr`, `indices` and `data` are plain NumPy arrays, so that rows start …
+stop−1 lie in one piece of each. A member `names` may follow: names of rows and columns as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from provenmf.errors import InvalidInput, UnreadableFile
+from provenmf.io.arrays import ArrayFile, npy_header, read_npy_member, write_arrays
+from provenmf.io.child import read_in_child
+from provenmf.io.files import (
+    check_format,
+    check_sparse_shape,
+    check_target,
+    existing,
+    parsing,
+    write_aside,
+)
+from provenmf.io.matrices import read_table, stored_names
+from provenmf.linalg.storage import NUMBERS, float_type, wide_type
+
+PARTS = ("indptr", "indices", "data")
+ZIP_MEMBER = struct.Struct("<4s22xHH")  # signature, lengths of the name and of what follows it
+NAMES = "names.npy"
+
+
+@dataclass(frozen=True, eq=False)
+class SparseRows:
+    """A sparse matrix in a file, as rows.
+
+    Attributes
+    ----------
+    path, shape
+        Of the file and the matrix in it.
+    pointers : array of (n_rows + 1,)
+        Where each row begins among the stored entries, and where the last one ends.
+    indices, data : ArrayFile
+        Columns and values of the stored entries, which stay on disk.
+    """
+
+    path: Path
+    shape: tuple[int, int]
+    pointers: NDArray[np.int64]
+    indices: ArrayFile
+    data: ArrayFile
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the stored entries."""
+        return self.data.dtype
+
+    @property
+    def stored(self) -> int:
+        """Number of stored entries."""
+        return self.data.shape[0]
+
+    def read(self, start: int, stop: int) -> sp.csr_array:
+        """Return rows start … stop−1."""
+        pointers = self.pointers[start : stop + 1]
+        first, count = int(pointers[0]), int(pointers[-1] - pointers[0])
+        indices = self.indices.numbers(first, count)
+        if len(indices) and not (0 <= indices.min() and indices.max() < self.shape[1]):
+            raise UnreadableFile(
+                f"{self.path} is damaged: rows {start} to {stop - 1} have an index outside the "
+                f"{self.shape[1]} columns; write it again"
+            )
+        values = self.data.numbers(first, count).astype(wide_type(self.dtype), copy=False)
+        indices = indices.astype(_index_type(self.shape[1]))
+        size = (stop - start, self.shape[1])
+        return sp.csr_array((values, indices, pointers - first), shape=size)
+
+    def take(self, rows: NDArray[np.integer]) -> sp.csr_array:
+        """Return the given rows in the given order."""
+        found = [self.read(row, row + 1) for row in rows.tolist()]
+        empty = sp.csr_array((0, self.shape[1]), dtype=wide_type(self.dtype))
+        return sp.csr_array(sp.vstack(found, format="csr")) if found else empty
+
+    def names(self) -> tuple[list[str] | None, list[str] | None]:
+        """Return the names of rows and columns, where the file has them."""
+        with parsing(self.path, "archive of arrays"), zipfile.ZipFile(self.path) as archive:
+            if NAMES not in archive.namelist():
+                return None, None
+            return stored_names(self.path, read_npy_member(self.path, archive, NAMES), self.shape)
+
+
+def open_sparse_rows(path: Path) -> SparseRows | None:
+    """Return the rows of a file, or None if it is another archive or compressed.
+
+    Shapes are checked against the size of the file, and all index pointers.
+    """
+    check_format(path)
+    with parsing(path, "archive of arrays"), zipfile.ZipFile(path) as archive:
+        members = {entry.filename: entry for entry in archive.infolist()}
+        wanted = [f"{name}.npy" for name in (*PARTS, "format", "shape")]
+        if not all(name in members for name in wanted):
+            return None
+        if any(members[f"{name}.npy"].compress_type != zipfile.ZIP_STORED for name in PARTS):
+            return None
+        if read_npy_member(path, archive, "format.npy").item() not in (b"csr", "csr"):
+            return None
+        sizes = read_npy_member(path, archive, "shape.npy")
+        shape = tuple(int(size) for size in sizes)
+        if len(shape) != 2 or min(shape) < 0 or not np.array_equal(sizes, shape):
+            raise UnreadableFile(f"{path} is damaged (shape {shape}): save it again")
+        ends, indices, data = (_part(path, archive, members[f"{name}.npy"]) for name in PARTS)
+        check_sparse_shape(path, (shape[0], shape[1]), data.shape[0])
+        if (
+            ends.shape[0] != shape[0] + 1
+            or indices.shape != data.shape
+            or not set(ends.dtype.kind + indices.dtype.kind) <= {"i", "u"}
+            or data.dtype.kind not in NUMBERS
+        ):
+            raise UnreadableFile(
+                f"{path} is damaged: its arrays are not those of a sparse matrix; save it again"
+            )
+        pointers = ends.numbers(0, ends.shape[0]).astype(np.int64)
+        if pointers[0] != 0 or (np.diff(pointers) < 0).any() or pointers[-1] != data.shape[0]:
+            raise UnreadableFile(
+                f"{path} is damaged: its index pointers do not increase from 0 to "
+                f"{data.shape[0]}, the number of entries; save it again"
+            )
+    return SparseRows(path, (shape[0], shape[1]), pointers, indices, data)
+
+
+def _part(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> ArrayFile:
+    """Return the array of a member, found by its place in the file."""
+    with archive.open(entry) as member:
+        shape, dtype, _ = npy_header(path, member, entry.file_size)
+        header = member.tell()
+    with open(path, "rb") as file:
+        file.seek(entry.header_offset)
+        signature, *lengths = ZIP_MEMBER.unpack(file.read(ZIP_MEMBER.size))
+    offset = entry.header_offset + ZIP_MEMBER.size + sum(lengths) + header
+    whole = len(shape) == 1 and offset + shape[0] * dtype.itemsize <= path.stat().st_size
+    if signature != b"PK\x03\x04" or not whole:
+        raise UnreadableFile(f"{path} is damaged: {entry.filename} is not whole; save it again")
+    return ArrayFile(path, dtype, shape, offset)
+
+
+def _index_type(n_columns: int) -> type[np.signedinteger[Any]]:
+    return np.int32 if n_columns <= np.iinfo(np.int32).max else np.int64
+
+
+def write_sparse_rows(
+    path: str | Path,
+    chunks: Iterable[sp.csr_array],
+    n_columns: int,
+    names: Mapping[str, Sequence[str] | None] | None = None,
+) -> tuple[int, int]:
+    """Write rows as they come, completely or not at all; return the number of rows and entries.
+
+    Parameters
+    ----------
+    path : file to write, usually `.npz`.
+    chunks : blocks of rows of one type, each with `n_columns` columns.
+    names : of "rows" and "columns", read after the last chunk.
+    """
+    counts = [0, 0]
+
+    def write(file: IO[bytes]) -> None:
+        folder = Path(path).resolve().parent
+        with TemporaryFile(dir=folder) as indices, TemporaryFile(dir=folder) as data:
+            spool: dict[str, IO[bytes]] = {"indices": indices, "data": data}
+            counts[:] = _write_archive(file, spool, chunks, n_columns, names or {})
+
+    write_aside(path, write)
+    return counts[0], counts[1]
+
+
+def _write_archive(
+    file: IO[bytes],
+    spool: dict[str, IO[bytes]],
+    chunks: Iterable[sp.csr_array],
+    n_columns: int,
+    names: Mapping[str, Sequence[str] | None],
+) -> tuple[int, int]:
+    """Spool indices and values to temporary files until their number is known."""
+    index_type, dtype = np.dtype(_index_type(n_columns)), np.dtype(np.float64)
+    lengths: list[NDArray[np.int64]] = [np.zeros(1, dtype=np.int64)]
+    for number, chunk in enumerate(chunks):
+        dtype = chunk.data.dtype if number == 0 else dtype
+        spool["indices"].write(np.ascontiguousarray(chunk.indices, dtype=index_type).data)
+        spool["data"].write(np.ascontiguousarray(chunk.data, dtype=dtype).data)
+        lengths.append(np.diff(chunk.indptr).astype(np.int64))
+    pointers = np.cumsum(np.concatenate(lengths))
+    n_rows, stored = len(pointers) - 1, int(pointers[-1])
+    small: dict[str, Any] = {
+        "indptr": pointers,
+        "format": np.array(b"csr"),
+        "shape": np.array([n_rows, n_columns]),
+    }
+    known = {axis: list(given) for axis, given in names.items() if given}
+    if known:
+        small["names"] = np.frombuffer(json.dumps(known).encode(), dtype=np.uint8)
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        write_arrays(archive, small)
+        for name, kind in (("indices", index_type), ("data", dtype)):
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                _write_header(member, kind, (stored,))
+                spool[name].seek(0)
+                shutil.copyfileobj(spool[name], member, 2**20)
+    return n_rows, stored
+
+
+def _write_header(file: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    descr = np.lib.format.dtype_to_descr(dtype)
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": descr, "fortran_order": False, "shape": shape}
+    )
+
+
+@dataclass(eq=False)
+class RowStream:
+    """Blocks of rows as they are read; names of rows are added meanwhile."""
+
+    n_columns: int
+    blocks: Iterator[Any]
+    row_names: list[str] = field(default_factory=list)
+    column_names: Sequence[str] | None = None
+
+
+def convert(source: str | Path, target: str | Path, *, key: str | None = None) -> tuple[int, int]:
+    """Write a matrix as sparse rows (`.npz`) or dense rows (`.npy`), which are read block by block.
+
+    Parameters
+    ----------
+    source : path of a matrix
+        As `read_matrix` takes it. X of an h5ad file is read a piece at a time, other files as a
+        whole.
+    target : path that ends in `.npz` or `.npy`
+        Written completely or not at all.
+    key : str, optional
+        Name of the matrix where a file can hold several.
+
+    Returns
+    -------
+    tuple of int
+        The number of rows, and of entries that are stored.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from provenmf.io.rows import convert
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = Path(folder, "table.csv")
+    ...     _ = table.write_text("0,1\\\\n2,0\\\\n")
+    ...     convert(table, Path(folder, "table.npz"))
+    (2, 2)
+    """
+    source, target = existing(source), Path(target)
+    if target.suffix.lower() not in (".npz", ".npy"):
+        raise InvalidInput(
+            f"cannot convert to {target}: end it in .npz for sparse rows or .npy for dense ones"
+        )
+    check_target(target, source)
+    if source.suffix.lower() == ".h5ad" and key in (None, "X"):
+        check_format(source)
+        done = read_in_child("child:convert_h5ad", source, str(target.resolve()))
+        n_rows, stored = done["sizes"]
+        return int(n_rows), int(stored)
+    table = read_table(source, key)
+    names = list(table.row_names or [])
+    stream = RowStream(table.matrix.shape[1], iter([table.matrix]), names, table.column_names)
+    return write_rows(stream, target)
+
+
+def write_rows(stream: RowStream, target: Path) -> tuple[int, int]:
+    """Write a stream of rows to a file of either kind; return the number of rows and entries."""
+    if target.suffix.lower() == ".npy":
+        return _write_dense(stream, target)
+    names = {"rows": stream.row_names, "columns": stream.column_names}
+    return write_sparse_rows(target, map(_sorted_rows, stream.blocks), stream.n_columns, names)
+
+
+def _sorted_rows(block: Any) -> sp.csr_array:
+    """Return sparse rows whose columns increase, each place once."""
+    rows = sp.csr_array(block.astype(wide_type(block.dtype), copy=False))
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def _write_dense(stream: RowStream, target: Path) -> tuple[int, int]:
+    """Write an array, and its header again when the number of rows is known."""
+    n_rows = 0
+
+    def write(file: IO[bytes]) -> None:
+        nonlocal n_rows
+        dtype = None
+        for block in stream.blocks:
+            rows = block.toarray() if sp.issparse(block) else np.asarray(block)
+            if dtype is None:
+                dtype = float_type(rows.dtype)
+                _write_header(file, dtype, (0, stream.n_columns))
+            file.write(np.ascontiguousarray(rows, dtype=dtype).data)
+            n_rows += len(rows)
+        file.seek(0)  # NumPy leaves room for longer numbers: the header keeps its length
+        _write_header(file, dtype or np.dtype(float), (n_rows, stream.n_columns))
+
+    write_aside(target, write)
+    return n_rows, n_rows * stream.n_columns
