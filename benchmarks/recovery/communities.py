@@ -26,6 +26,7 @@ from provenmf.applications import find_communities
 from provenmf.datasets.networks import large_mixed_membership_network
 from provenmf.io.arrays import read_npz
 from provenmf.metrics.matching import averaged_spearman, best_assignment
+from provenmf.reproduce.merit_real import geo_nmf, spoc
 
 LARGE = 8000
 KINDS = {
@@ -44,9 +45,9 @@ def ours(**options):
 
 METHODS = {
     "provenmf": ours(),
-    "vertices=False": ours(vertices=False),
-    "SPOC": ours(method="spoc"),
-    "GeoNMF": ours(method="geo_nmf"),
+    "eigenvectors": ours(refine=False),
+    "SPOC": spoc,
+    "GeoNMF": geo_nmf,
     "Mixed-SCORE": mixed_score,
     "SPACL": spacl,
 }

@@ -15,7 +15,7 @@ from provenmf.applications import find_communities, find_parts, find_topics, unm
 from provenmf.io import read_cube
 
 METHODS = ("spa", "merit", "fast_anchor", "xray", "hals", "cones", "and_descent", "purification")
-NETWORK_METHODS = ("spa", "merit", "fast_anchor", "fast_gradient", "geo_nmf", "spoc")
+NETWORK_METHODS = ("spa", "merit", "fast_anchor", "fast_gradient")
 ODD_NAMES = ("a", "Topic 2", "", "\x00", "<script>", "ä{b}, c\n=d", "x" * 3000, "\ud800", "&")
 ODD_NUMBERS = (None, True, 0, -1, 50, 2.0, "3")
 

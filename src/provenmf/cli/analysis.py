@@ -59,10 +59,8 @@ class Analysis:
         from provenmf.methods import estimator_class
 
         options = shared()
-        # The automatic choice begins with HALS, the only one of its methods that takes long. SPOC
-        # is SPA on other rows; GeoNMF, its like, has no estimator.
-        others = {"auto": "hals", "spoc": "spa", "geo_nmf": "spa"}
-        estimator = estimator_class(others.get(method, method))
+        # The automatic choice begins with HALS, the only one of its methods that takes long.
+        estimator = estimator_class("hals" if method == "auto" else method)
         known = estimator().get_params()
         if options.max_iter is not None and "max_iter" not in known:
             raise InvalidInput(

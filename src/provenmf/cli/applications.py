@@ -12,7 +12,7 @@ from provenmf.cli.analysis import Analysis
 from provenmf.cli.target import check_output
 from provenmf.errors import InvalidInput
 
-COMMUNITY_METHODS = "One of merit, spa, fast_anchor, fast_gradient, geo_nmf, spoc."
+COMMUNITY_METHODS = "One of merit, spa, fast_anchor, fast_gradient."
 
 
 def truth_option(what: str) -> typer.models.OptionInfo:

@@ -156,7 +156,7 @@ def number_of(what: str, *, chosen: bool = True) -> typer.models.OptionInfo:
 
 def known_method(name: str) -> str:
     """Refuse an unknown method before any library is loaded."""
-    if name not in (*CATALOGUE, "auto", "spoc", "geo_nmf"):
+    if name not in (*CATALOGUE, "auto"):
         known = ", ".join(CATALOGUE)
         raise InvalidInput(f"--method {name} is not known: choose one of {known}")
     return name

@@ -49,9 +49,8 @@ def estimator_class(method: str) -> type[Factorizer]:
 
 def options_of_method(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the options of the method that a call names; `checked` asks for them."""
-    others = {"auto": "hals", "spoc": "spa", "geo_nmf": "spa"}
     method = str(arguments["method"])
-    known = estimator_class(others.get(method.lower(), method))().get_params()
+    known = estimator_class("hals" if method.lower() == "auto" else method)().get_params()
     # The number and the seed are arguments of the function.
     return tuple(name for name in known if name not in ("n_components", "random_state"))
 

@@ -97,10 +97,6 @@ def inverses(covariances: Floats) -> Floats:
 
 LEAST_DENSITY = 1e-6  # smaller densities are raised to this share of the largest
 LEAST_LOAD = 1e-9  # nothing is known of a node whose p·v is below this share of the largest
-# Averaging assumes that the eigenvectors describe the graph, not a few dense corners of it.
-LEAST_SHARE = 0.5
-FEW = 8  # communities looked for first: the more eigenvalues, the longer they take
-COUNTED = 1e-4  # accuracy of the eigenvalues that are counted
 MOST_AVERAGED = 100_000  # nodes with a covariance each in memory
 
 

@@ -11,13 +11,10 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from provenmf.applications.fitting import check_whole
-from provenmf.data import Blocks, as_blocks
+from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
-from provenmf.linalg.norms import squared_row_norms
 from provenmf.linalg.spectral import value_of_largest_size, with_fixed_signs
-from provenmf.methods.separable.anchors import dense_rows
 from provenmf.methods.separable.spa import spa
-from provenmf.results import Solution, StopReason
 
 # Eigenvalues, and squared row lengths, that differ by less than this fraction are equal.
 TIE = 1e-9
@@ -146,39 +143,3 @@ def node_points(
     """Return the matrix in which pure nodes are sought, a row for each of the nodes."""
     rows = embedding.vectors[nodes]
     return rows / (rows @ plane)[:, None] if plane.any() else rows
-
-
-# GeoNMF: pure nodes of a network as far-apart ones among the longest degree-scaled rows.
-#
-# Mao, Sarkar & Chakrabarti, "On mixed memberships and symmetric nonnegative matrix factorizations",
-# 2017 (Mao17), Algorithms 1 and 2.
-#
-#     Mao17                                here
-#     X̂ = D^(-1/2) V E^(1/2)               data: eigenvectors scaled by eigenvalues and degrees
-#     ε₀                                   spread
-#     F = {i : ‖X̂_i‖ ≥ (1 − ε₀) max}       candidates
-#     S_p from PartitionPureNodes          anchors
-#
-# Differs: Mao17 splits the nodes at random and estimates each half from the other, which serves its
-# proof; here all nodes are used. It picks pure nodes at random, each time discarding those within a
-# radius τ; here the first is the longest candidate and each next one the farthest from those
-# chosen, which is the same partition wherever the pure nodes form k groups, needs no τ, and gives
-# the same answer twice.
-
-
-def geo_nmf(blocks: Blocks, n_components: int, *, spread: float) -> Solution:
-    """Return anchors among the rows whose length is at least (1 − spread) of the largest."""
-    lengths = np.sqrt(blocks.map_rows(squared_row_norms))
-    candidates = np.flatnonzero(lengths >= (1 - spread) * lengths.max())
-    if len(candidates) < n_components:
-        raise InvalidInput(
-            f"only {len(candidates)} rows are long enough to be pure: raise spread={spread} "
-            "towards 1"
-        )
-    rows = dense_rows(blocks, candidates)
-    chosen = [int(np.argmax(lengths[candidates]))]
-    distance = squared_row_norms(rows - rows[chosen[0]])
-    for _ in range(n_components - 1):
-        chosen.append(int(np.argmax(distance)))
-        distance = np.minimum(distance, squared_row_norms(rows - rows[chosen[-1]]))
-    return Solution(rows[chosen], anchors=candidates[chosen], stop_reason=StopReason.CONVERGED)

@@ -13,10 +13,6 @@ each corner is then the mean of all nodes that lie at it within their noise (`co
 where they describe a few dense regions only, the pure nodes themselves are the corners. Links that
 were held out judge between these memberships and those of largest likelihood (`likelihood.py`).
 
-Two methods for networks stand beside the general ones. "spoc" (Panov, Slavnov & Ushakov 2017) is
-SPA on all rows of V, memberships raised to at least the machine epsilon before they are scaled.
-"geo_nmf" (Mao, Sarkar & Chakrabarti 2017) seeks pure nodes among rows scaled by their degrees.
-
 The Factorization is that of the solver on the kept rows of V, scaled or not.
 """
 
@@ -24,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,19 +28,12 @@ from numpy.typing import NDArray
 
 from provenmf.applications.communities.answer import Communities, CommunitySettings
 from provenmf.applications.communities.corners import (
-    LEAST_SHARE,
     NodeModel,
     averaged_corners,
     membership_error_bars,
     memberships_in_plane,
 )
-from provenmf.applications.communities.embedding import (
-    Embedding,
-    embed,
-    geo_nmf,
-    node_plane,
-    node_points,
-)
+from provenmf.applications.communities.embedding import Embedding, embed, node_plane, node_points
 from provenmf.applications.communities.likelihood import (
     SETTINGS,
     judge,
@@ -54,101 +43,24 @@ from provenmf.applications.communities.likelihood import (
 from provenmf.applications.confirm import confirm
 from provenmf.applications.fitting import at_hand, fit_matrix, found_fewer, simplex_weights
 from provenmf.arguments import checked
-from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.io.graphs import as_graph
-from provenmf.linalg.nnls import simplex_least_squares
 from provenmf.linalg.scaling import rows_to_sum_one
 from provenmf.methods import methods, options_of_method
-from provenmf.methods.traits import versions
-from provenmf.methods.weights import encode
 from provenmf.metrics.matching import best_assignment
 from provenmf.results import Factorization
 from provenmf.results.error_bars import ErrorBars
 from provenmf.results.factorization import with_estimates
 
-# Memberships of all nodes, from single pure nodes or from corners averaged over many.
-
-HowMemberships = Literal["scaled", "simplex", "floored"]
-ROUNDING = 1e-12
-
-
-@dataclass(frozen=True, eq=False)
-class Members:
-    """Memberships (n, k), nodes that nothing is known of, and what averaging adds to them."""
-
-    memberships: NDArray[np.float64]
-    undetermined: NDArray[np.bool_]
-    n_averaged: NDArray[np.intp] | None = None
-    error_bars: ErrorBars | None = None
-
-
-def worth_averaging(embedding: Embedding) -> tuple[bool, list[str]]:
-    """Tell whether the eigenvectors describe enough nodes to average over, and a note if not."""
-    described = len(embedding.kept) / len(embedding.vectors)
-    if described >= LEAST_SHARE:
-        return True, []
-    return False, [
-        f"the leading eigenvectors describe {described:.0%} of the nodes: each community rests on "
-        "its pure node alone"
-    ]
-
-
-def averaged_members(
-    adjacency: sp.csr_array,
-    embedding: Embedding,
-    plane: NDArray[np.float64],
-    nodes: NDArray[np.intp],
-    anchors: NDArray[np.intp],
-    bars: bool,
-) -> Members:
-    """Return memberships on corners averaged over the nodes at them, with error bars if asked."""
-    parts = adjacency, embedding.vectors, embedding.eigenvalues[:-1]
-    corners, n_averaged, covariances = averaged_corners(*parts, nodes, anchors, plane)
-    found, undetermined = memberships_in_plane(*parts[1:], corners, plane)
-    if not bars:
-        return Members(found, undetermined, n_averaged)
-    model = NodeModel(*parts, plane, corners, covariances)
-    return Members(
-        found, undetermined, n_averaged, membership_error_bars(model, found, undetermined)
-    )
-
-
-def memberships_of(
-    vectors: NDArray[np.float64], pure: NDArray[np.intp], how: HowMemberships = "scaled"
-) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return memberships (n, k) of all nodes, and which nodes the eigenvectors do not reach."""
-    corners = vectors[pure]
-    found: NDArray[Any]
-    if how == "simplex":
-        found = simplex_least_squares(corners @ corners.T, vectors @ corners.T)
-        unknown = np.linalg.norm(vectors, axis=1) <= ROUNDING
-    else:
-        found = np.linalg.lstsq(corners.T, vectors.T, rcond=None)[0].T
-        if how == "scaled":
-            found[found < ROUNDING] = 0.0
-        else:
-            found = np.maximum(found, np.finfo(np.float64).eps)
-        unknown = found.sum(axis=1) == 0
-        found = rows_to_sum_one(found)
-    if unknown.any() and not unknown.all():
-        found[unknown] = found[~unknown].mean(axis=0)
-    return found, np.asarray(unknown)
-
-
 # Rows of an embedding may be negative, and pure nodes are rows.
-METHODS = (*methods(anchors=True, negative_data=True), "geo_nmf", "spoc")
+METHODS = methods(anchors=True, negative_data=True)
 DRAWN_NODES = 500
+ROUNDING = 1e-12
+# Averaging assumes that the eigenvectors describe the graph, not a few dense corners of it.
+LEAST_SHARE = 0.5
 
 
-def community_options(given: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of options that the method has; GeoNMF has no estimator."""
-    if given.get("method") == "geo_nmf":
-        return ("spread", "callback", "certify", "on_interrupt")
-    return options_of_method(given)
-
-
-@checked(options_of=community_options)
+@checked(options_of=options_of_method)
 def find_communities(
     graph: object,
     n_communities: int | None = None,
@@ -156,8 +68,6 @@ def find_communities(
     method: str = "spa",
     energy: float = 0.99,
     scale: bool = True,
-    vertices: bool | Literal["auto"] = "auto",
-    memberships: HowMemberships = "scaled",
     refine: bool | Literal["auto"] = "auto",
     evidence: bool = True,
     random_state: int | np.random.RandomState | None = None,
@@ -170,24 +80,18 @@ def find_communities(
     graph : from `read_graph`, an adjacency matrix, or a networkx graph.
     n_communities : number of communities; None takes the number that describes the links most
         briefly, at most 50.
-    method : "spa", "merit", "fast_anchor", "fast_gradient", "geo_nmf" or "spoc".
+    method : "spa", "merit", "fast_anchor" or "fast_gradient".
     energy : look for pure nodes among the nodes with this share of the squared row norms.
-    scale : whether to divide out the degrees before looking for pure nodes.
-    vertices : whether corners are means of all nodes that lie at them within their noise, which
-        is closer to the truth than one pure node each; memberships are then the nearest mixtures
-        of the corners. "auto" does this unless the nodes with the share `energy` are less than half
-        of all: the eigenvectors then describe only a few dense regions. Needs `scale`.
-    memberships : without vertices, "scaled" solves V = M V[pure], sets negative entries to zero
-        and scales rows to a sum of one; "floored" sets them to the machine epsilon instead of zero;
-        "simplex" takes the nearest point of the simplex spanned by V[pure].
+    scale : whether to divide out the degrees before looking for pure nodes. Corners are then means
+        of all nodes that lie at them within their noise, unless the nodes with the share `energy`
+        are less than half of all: the eigenvectors then describe only a few dense regions.
     refine : whether memberships are those of largest likelihood of the links, with degrees divided
         out. "auto" hides some of the links and takes the memberships that predict them better: the
         spectral ones, shares of links, or labels; it keeps the spectral ones where the eigenvectors
-        describe less than half of the nodes, and with other choices than the default ones.
+        describe less than half of the nodes, and with `scale=False`.
     evidence : whether to find the communities again in two halves of the nodes and judge each by
         the edges of the other half (see `provenmf.confirm`).
-    random_state, options : passed to the method's estimator. "geo_nmf" is deterministic and has the
-        option `spread`: pure nodes are at least 1 − spread times as long as the longest.
+    random_state, options : passed to the method's estimator.
 
     Returns
     -------
@@ -204,31 +108,30 @@ def find_communities(
     True
     """
     graph = as_graph(at_hand(graph, "find_communities"))
-    check_choices(method, options, vertices, scale, memberships, refine)
-    by_default = vertices == "auto" and memberships == "scaled" and scale
-    if method == "spoc":
-        method, energy, scale, memberships = "spa", 1.0, False, "floored"
-    scale = scale and method != "geo_nmf"
+    if method not in METHODS:
+        raise InvalidInput(
+            "does not find pure nodes",
+            argument="method",
+            value=method,
+            remedy=f"choose one of {', '.join(METHODS)}",
+        )
     notes = list(graph.notes)
     adjacency = graph.adjacency
     if n_communities is None:
         n_communities, note = number_of_communities(adjacency)
         notes.append(note)
-    search = _Search(n_communities, method, energy, scale, vertices, memberships)
-    given = dict(options)
-    if method != "geo_nmf":
-        given = {**simplex_weights(method), "random_state": random_state, **options}
+    search = _Search(n_communities, method, energy, scale)
+    given = {**simplex_weights(method), "random_state": random_state, **options}
     found = search.run(adjacency, given)
     notes += found.notes
-    by_links = found.members
+    members, pure = found.members, found.pure
     # Where eigenvectors describe a few dense regions of a graph with many more communities, links
     # favor another division than the one that was asked for (known memberships of co-authors).
-    compared = by_default and method != "geo_nmf" and worth_averaging(found.embedding)[0]
+    compared = scale and described(found.embedding) >= LEAST_SHARE
     if (refine is True or (refine and compared)) and n_communities > 1:
         quiet = {**given, "certify": False, "callback": None}
-        by_links, reasons = _by_links(adjacency, search, quiet, found.members, refine)
+        members, reasons = _by_links(adjacency, search, quiet, found.members, refine)
         notes += reasons
-    members, pure = by_links, found.pure
     if members is not found.members:
         pure = _representatives(adjacency, members.memberships)
     factorization = found.factorization
@@ -257,6 +160,16 @@ def find_communities(
 
 
 @dataclass(frozen=True, eq=False)
+class Members:
+    """Memberships of all nodes, which nodes nothing is known of, and what averaging adds."""
+
+    memberships: NDArray[np.float64]
+    undetermined: NDArray[np.bool_]
+    n_averaged: NDArray[np.intp] | None = None
+    error_bars: ErrorBars | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class _Spectral:
     """Everything that the spectral search finds."""
 
@@ -276,8 +189,6 @@ class _Search:
     method: str
     energy: float
     scale: bool
-    vertices: bool | Literal["auto"]
-    memberships: HowMemberships
 
     def run(
         self, adjacency: sp.csr_array, options: Mapping[str, Any], *, bars: bool = True
@@ -287,24 +198,60 @@ class _Search:
         embedding = embed(adjacency, k, energy=self.energy)
         notes = list(embedding.notes)
         plane, nodes = node_plane(embedding, scale=self.scale)
-        if self.method == "geo_nmf":
-            factorization = _geo_nmf(adjacency, embedding, options.get("spread", 0.75))
-        else:
-            points = node_points(embedding, plane, nodes)
-            factorization = fit_matrix(points, k, self.method, options, argument="n_communities")
-        assert factorization.anchors is not None  # every method here chooses rows
-        pure = nodes[factorization.anchors]
+        points = node_points(embedding, plane, nodes)
+        factorization = fit_matrix(points, k, self.method, options, argument="n_communities")
+        anchors = factorization.anchors
+        assert anchors is not None  # every method here chooses rows
         notes += found_fewer(factorization, k, "communities")
-        vertices = self.vertices
-        if vertices == "auto" and self.scale:
-            vertices, note = worth_averaging(embedding)
-            notes += note
-        if vertices is True and len(pure) == k:
-            anchors = factorization.anchors
+        share = described(embedding)
+        if self.scale and share < LEAST_SHARE:
+            notes.append(
+                f"the leading eigenvectors describe {share:.0%} of the nodes: each community rests "
+                "on its pure node alone"
+            )
+        if self.scale and share >= LEAST_SHARE and len(anchors) == k:
             found = averaged_members(adjacency, embedding, plane, nodes, anchors, bars)
         else:
-            found = Members(*memberships_of(embedding.vectors, pure, self.memberships))
-        return _Spectral(embedding, nodes, factorization, pure, found, notes)
+            found = Members(*memberships_of(embedding.vectors, nodes[anchors]))
+        return _Spectral(embedding, nodes, factorization, nodes[anchors], found, notes)
+
+
+def described(embedding: Embedding) -> float:
+    """Return the share of the nodes that the eigenvectors describe."""
+    return len(embedding.kept) / len(embedding.vectors)
+
+
+def averaged_members(
+    adjacency: sp.csr_array,
+    embedding: Embedding,
+    plane: NDArray[np.float64],
+    nodes: NDArray[np.intp],
+    anchors: NDArray[np.intp],
+    bars: bool,
+) -> Members:
+    """Return memberships on corners averaged over the nodes at them, with error bars if asked."""
+    parts = adjacency, embedding.vectors, embedding.eigenvalues[:-1]
+    corners, n_averaged, covariances = averaged_corners(*parts, nodes, anchors, plane)
+    found, undetermined = memberships_in_plane(*parts[1:], corners, plane)
+    if not bars:
+        return Members(found, undetermined, n_averaged)
+    model = NodeModel(*parts, plane, corners, covariances)
+    return Members(
+        found, undetermined, n_averaged, membership_error_bars(model, found, undetermined)
+    )
+
+
+def memberships_of(
+    vectors: NDArray[np.float64], pure: NDArray[np.intp]
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return memberships (n, k) that solve V = M V[pure], and the nodes V does not reach."""
+    found = np.linalg.lstsq(vectors[pure].T, vectors.T, rcond=None)[0].T
+    found[found < ROUNDING] = 0.0
+    unknown = found.sum(axis=1) == 0
+    found = rows_to_sum_one(found)
+    if unknown.any() and not unknown.all():
+        found[unknown] = found[~unknown].mean(axis=0)
+    return found, np.asarray(unknown)
 
 
 def _by_links(
@@ -357,68 +304,6 @@ def _representatives(adjacency: sp.csr_array, memberships: NDArray[np.float64]) 
     degrees = np.asarray(adjacency.sum(axis=1)).ravel()
     order = np.lexsort((degrees[:, None] + 0 * memberships, memberships.round(2)), axis=0)
     return np.asarray(order[-1], dtype=np.intp)
-
-
-def check_choices(
-    method: str,
-    options: Mapping[str, Any],
-    vertices: object,
-    scale: bool,
-    memberships: str,
-    refine: object,
-) -> None:
-    """Refuse what does not exist or does not go together."""
-    if method not in METHODS:
-        raise InvalidInput(
-            "does not find pure nodes",
-            argument="method",
-            value=method,
-            remedy=f"choose one of {', '.join(METHODS)}",
-        )
-    known = {"spread", "callback", "certify", "on_interrupt"}
-    refused = options.keys() - known if method == "geo_nmf" else set()
-    if refused:
-        raise InvalidInput(
-            "has only the option spread",
-            argument="method",
-            value=method,
-            remedy=f"leave out {', '.join(sorted(refused))}",
-        )
-    for name, value in (("vertices", vertices), ("refine", refine)):
-        if value not in (True, False, "auto"):
-            raise InvalidInput(
-                "is unknown", argument=name, value=value, remedy='choose True, False or "auto"'
-            )
-    if vertices is True and (not scale or method in ("geo_nmf", "spoc")):
-        raise InvalidInput(
-            "needs the degrees divided out",
-            argument="vertices",
-            value=vertices,
-            remedy="leave out {:scale=False}, and the methods spoc and geo_nmf",
-        )
-    if memberships not in get_args(HowMemberships):
-        raise InvalidInput(
-            "is unknown",
-            argument="memberships",
-            value=memberships,
-            remedy=f"choose one of {', '.join(get_args(HowMemberships))}",
-        )
-
-
-def _geo_nmf(adjacency: sp.csr_array, embedding: Embedding, spread: float) -> Factorization:
-    """Find pure nodes by GeoNMF; the factorization is that of the degree-scaled rows."""
-    degrees = np.asarray(adjacency.sum(axis=1))[embedding.kept]
-    scaled = embedding.vectors[embedding.kept] * np.sqrt(np.abs(embedding.eigenvalues[:-1]))
-    blocks = as_blocks(scaled / np.sqrt(degrees)[:, None])
-    solution = geo_nmf(blocks, scaled.shape[1], spread=spread)
-    return Factorization(
-        method="geo_nmf",
-        weights=encode(blocks, solution.components),
-        components=solution.components,
-        anchors=solution.anchors,
-        stop_reason=solution.stop_reason,
-        versions=versions(),
-    )
 
 
 def _edges(adjacency: sp.csr_array) -> NDArray[np.int64]:
