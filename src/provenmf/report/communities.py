@@ -37,7 +37,7 @@ def found(answer: Communities) -> list[Element]:
         ),
         *_network(answer, edges, degree),
         *_map(answer, edges, degree),
-        _heat_map(answer),
+        matrix.weights_map(answer, "Memberships", "membership"),
         *_spectrum(answer),
     ]
 
@@ -145,25 +145,6 @@ def _hover(answer: Communities, node: int) -> str:
         *(f"{answer.component_names[c]} {row[c]:.0%}" for c in largest),
     ]
     return "\n".join(map(str, lines))
-
-
-def _heat_map(answer: Communities) -> Chart:
-    """Draw memberships of nodes sorted by main community, a sample if there are many."""
-    memberships = answer.memberships
-    order = np.lexsort((-memberships.max(axis=1), memberships.argmax(axis=1)))
-    caption = "Each row is a node, each column a community; rows are sorted by main community."
-    if len(order) > NODES_DRAWN:
-        order = order[evenly(len(order), NODES_DRAWN)]
-        caption += f" Shown: {NODES_DRAWN} of {len(memberships):,} nodes, evenly spread."
-    figure = figures.HeatMap(
-        memberships[order],
-        [answer.node_names[i] for i in order],
-        list(answer.component_names),
-        value_label="membership",
-        largest=1.0,
-        show_rows=len(order) <= 30,
-    )
-    return Chart("Memberships", figure, caption, height=520)
 
 
 def _spectrum(answer: Communities) -> list[Element]:

@@ -1,10 +1,9 @@
-"""What a page is made of, as plain data; the template gives each element its looks."""
+"""Elements of a page as plain data; the template draws each by the name of its class."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from provenmf.report.figures import Figure
 
@@ -15,7 +14,6 @@ class Paragraph:
 
     text: str
     tone: str = ""
-    element: ClassVar[str] = "paragraph"
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,6 @@ class Chart:
     narrow: bool = False
     half: bool = False
     component: int = 0
-    element: ClassVar[str] = "chart"
 
 
 @dataclass(frozen=True)
@@ -43,8 +40,6 @@ class ChartGrid:
     title: str
     charts: Sequence[Chart]
     caption: str = ""
-    half: ClassVar[bool] = False
-    element: ClassVar[str] = "chart_grid"
 
 
 @dataclass(frozen=True)
@@ -56,8 +51,6 @@ class Table:
     rows: Sequence[Sequence[str]]
     caption: str = ""
     unbroken: bool = False
-    half: ClassVar[bool] = False
-    element: ClassVar[str] = "table"
 
 
 @dataclass(frozen=True)
@@ -105,8 +98,6 @@ class Cards:
     title: str
     cards: Sequence[Card]
     caption: str = ""
-    half: ClassVar[bool] = False
-    element: ClassVar[str] = "cards"
 
 
 @dataclass(frozen=True)
@@ -127,7 +118,6 @@ class Gallery:
     pictures: Sequence[Picture]
     caption: str = ""
     half: bool = False
-    element: ClassVar[str] = "gallery"
 
 
 @dataclass(frozen=True)
@@ -137,8 +127,6 @@ class TopicMap:
     title: str
     chart: Chart
     caption: str = ""
-    half: ClassVar[bool] = False
-    element: ClassVar[str] = "topic_map"
 
 
 @dataclass(frozen=True)
@@ -160,8 +148,6 @@ class RowTable:
     header: Sequence[str]
     rows: Sequence[tuple[int, Sequence[str]]]
     caption: str = ""
-    half: ClassVar[bool] = False
-    element: ClassVar[str] = "row_table"
 
 
 @dataclass(frozen=True)
@@ -194,8 +180,6 @@ class Statements:
     title: str
     statements: Sequence[Statement]
     caption: str = ""
-    half: ClassVar[bool] = False
-    element: ClassVar[str] = "statements"
 
 
 Element = Paragraph | Chart | ChartGrid | Table | RowTable | Cards | Gallery | TopicMap | Statements

@@ -67,7 +67,7 @@ def found(answer: Answer) -> list[Element]:
             f"The largest entries of each {words.component}; the largest {words.component} first.",
         ),
         _entries(answer),
-        _weights(answer),
+        weights_map(answer, "Weights"),
     ]
 
 
@@ -168,14 +168,16 @@ def _entries(answer: Answer) -> Chart | ChartGrid:
     return Chart(title, figures.Lines(series, words.column, "entry"))
 
 
-def _weights(answer: Answer) -> Chart:
-    order = np.argsort(answer.weights.argmax(axis=1), kind="stable")
+def weights_map(answer: Answer, title: str, value: str = "weight") -> Chart:
+    """Draw the weights as a map, rows sorted by their main component; a sample of many rows."""
+    weights = answer.weights
+    order = np.lexsort((-weights.max(axis=1), weights.argmax(axis=1)))
     rows = plural(answer.words.row)
     caption = f"{rows.capitalize()} are sorted by their main {answer.words.component}."
     if len(order) > ROWS_IN_MAP:
         order = order[evenly(len(order), ROWS_IN_MAP)]
-        caption += f" Shown: {ROWS_IN_MAP} of {len(answer.weights):,} {rows}, evenly spread."
-    shown = answer.weights[order]
+        caption += f" Shown: {ROWS_IN_MAP} of {len(weights):,} {rows}, evenly spread."
+    shown = weights[order]
     brightest = brightest_of(shown)
     if (shown > brightest).any():
         above = np.count_nonzero((shown > brightest).any(axis=1))
@@ -186,11 +188,11 @@ def _weights(answer: Answer) -> Chart:
         shown,
         [answer.row_names[i] for i in order],
         list(answer.component_names),
-        value_label="weight",
+        value_label=value,
         largest=brightest,
         show_rows=len(order) <= 30,
     )
-    return Chart("Weights", figure, caption, height=480)
+    return Chart(title, figure, caption, height=480)
 
 
 def brightest_of(weights: NDArray[np.floating]) -> float:

@@ -15,7 +15,7 @@ from provenmf.applications.unmixing import Unmixing
 from provenmf.errors import MissingExtra
 from provenmf.io import write_aside
 from provenmf.report import communities, parts, signatures, topics, unmixing  # noqa: F401
-from provenmf.report.certificate import certificate_elements, other_parts
+from provenmf.report.certificate import certificate_elements
 from provenmf.report.elements import (
     Chart,
     ChartGrid,
@@ -33,17 +33,10 @@ from provenmf.results.evidence import Evidence
 from provenmf.results.factorization import Origin
 from provenmf.results.verdict import headline, is_good_news
 
-# Scores that an answer has, and its notes.
-
-
-def score_rows(answer: Answer) -> list[tuple[str, str]]:
-    """Return what each score means, and its value."""
-    return [(meaning, f"{value:.4g}") for meaning, value in answer.scores().items()]
-
 
 def scores(answer: Answer) -> list[Element]:
     """Return a table of the scores, if there are any."""
-    rows = score_rows(answer)
+    rows = [(meaning, f"{value:.4g}") for meaning, value in answer.scores().items()]
     return [Table("Scores", ("score", "value"), rows)] if rows else []
 
 
@@ -90,7 +83,7 @@ def render(
         Tab(
             "certificate",
             "What is guaranteed",
-            certificate_elements(certificate, answer.factorized()) + other_parts(fit),
+            certificate_elements(certificate, answer.factorized()),
         ),
     ]
     lead = summary.text if isinstance(summary, Paragraph) else ""

@@ -1,20 +1,40 @@
-"""The charts of the report as figures for notebooks, drawn by matplotlib."""
+"""The charts of the report as matplotlib figures, which exported notebooks show without a network.
+
+Text is shown as text, never as mathematics. Matplotlib is loaded with the first figure.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import singledispatch
 from typing import Any
+
+import numpy as np
 
 from provenmf.applications.parts import Parts
 from provenmf.errors import InvalidInput, MissingExtra
 from provenmf.report.elements import Cards, Chart, ChartGrid, Element, TopicMap
-from provenmf.report.figures import Bars, Curve, Figure, Lines, Map
+from provenmf.report.figures import (
+    COLOURS,
+    SCALE,
+    Bars,
+    Bubbles,
+    Columns,
+    Curve,
+    Figure,
+    HeatMap,
+    Lines,
+    Map,
+    Network,
+    shortened,
+)
 from provenmf.report.matrix import convergence, found
 from provenmf.results import Answer, Factorization, as_answer
 
-ABREAST = 3  # panels in a row
-
 Panels = Sequence[tuple[str, Figure]]
+
+ABREAST = 3  # panels in a row
+WIDTH, HEIGHT = 4.2, 3.2  # inches of a panel
 
 
 def plot(result: Factorization | Answer, chart: str | None) -> Any:
@@ -31,7 +51,8 @@ def plot(result: Factorization | Answer, chart: str | None) -> Any:
                 remedy=f"choose one of {', '.join(map(repr, known))}",
             )
         title = fitting[0]
-    return drawn(known[title], title)
+    panels = known[title]
+    return drawn(panels, title, columns=min(ABREAST, len(panels)))
 
 
 def charts(answer: Answer) -> dict[str, Panels]:
@@ -66,34 +87,130 @@ def _panels(element: Element) -> Panels:
     return [("", element.figure)] if isinstance(element, Chart) else []
 
 
-def drawn(panels: Panels, title: str) -> Any:
-    """Draw panels side by side as one figure."""
-    canvas = _canvas([name for name, _ in panels], min(ABREAST, len(panels)), title)
-    for number, (_, figure) in enumerate(panels):
-        canvas.draw(number, figure)
-    return canvas.finished()
-
-
 def stacked(
-    panels: Mapping[str, Sequence[Curve]],
-    x_label: str,
-    title: str,
-    *,
-    mark: float | None = None,
+    panels: Mapping[str, Sequence[Curve]], x_label: str, title: str, *, mark: float | None = None
 ) -> Any:
     """Draw curves by the label of their axis, one panel above the other, with a line at `mark`."""
-    canvas = _canvas([""] * len(panels), 1, title)
-    for number, (label, curves) in enumerate(panels.items()):
-        canvas.draw(number, Lines(curves, x_label, label))
-        if mark is not None:
-            canvas.mark(number, mark)
-    return canvas.finished()
+    lines = [("", Lines(curves, x_label, label)) for label, curves in panels.items()]
+    return drawn(lines, title, columns=1, mark=mark)
 
 
-def _canvas(titles: Sequence[str], columns: int, title: str) -> Any:
-    """Return an empty grid of panels; matplotlib is loaded here."""
+def drawn(panels: Panels, title: str, *, columns: int, mark: float | None = None) -> Any:
+    """Draw panels as one figure; a notebook that shows open figures by itself shows it once."""
     try:
-        from provenmf.report.matplotlib_canvas import MatplotlibCanvas
+        import matplotlib.pyplot as plt
     except ImportError as error:
         raise MissingExtra("a figure", "plot") from error
-    return MatplotlibCanvas(titles, columns, title)
+    rows = -(-len(panels) // columns)
+    size = (max(WIDTH * columns, 7), max(HEIGHT * rows, 4))
+    figure, grid = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+    figure.suptitle(title, parse_math=False)
+    for axes in grid.ravel()[len(panels) :]:
+        axes.set_visible(False)
+    for axes, (name, chart) in zip(grid.ravel(), panels):
+        axes.set_title(name, parse_math=False, fontsize="medium")
+        _draw(chart, axes)
+        if mark is not None:
+            axes.axvline(mark, linestyle=":", color="0.4")
+    if "inline" in plt.get_backend():
+        plt.close(figure)
+    return figure
+
+
+@singledispatch
+def _draw(figure: object, axes: Any) -> None:
+    raise NotImplementedError(type(figure).__name__)
+
+
+@_draw.register
+def _(figure: Lines, axes: Any) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    for number, (name, x, y) in enumerate(figure.series):
+        colour = COLOURS[(figure.colours[number] if figure.colours else number) % len(COLOURS)]
+        style = ":" if name in figure.dotted else "-"
+        axes.plot(list(x), list(y), style, color=colour, label=as_text(name))
+    axes.set_xscale("log" if figure.log_x else axes.get_xscale())
+    axes.set_yscale("log" if figure.log_y else axes.get_yscale())
+    if not figure.log_x and all(np.asarray(x).dtype.kind in "iu" for _, x, _ in figure.series):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))  # 2.5 components are none
+    axes.set_xlabel(figure.x_label, parse_math=False)
+    axes.set_ylabel(figure.y_label, parse_math=False)
+    if len(figure.series) > 1:
+        axes.legend(fontsize="small")
+
+
+@_draw.register
+def _(figure: Columns, axes: Any) -> None:
+    known = list(dict.fromkeys(figure.kinds))
+    colours = [COLOURS[known.index(kind) % len(COLOURS)] for kind in figure.kinds]
+    axes.bar(range(len(figure.names)), figure.values, color=colours or COLOURS[0])
+    axes.set_xticks([])
+    axes.set_ylabel(figure.value_label, parse_math=False)
+
+
+@_draw.register
+def _(figure: Bars, axes: Any) -> None:
+    axes.barh(range(len(figure.names)), np.asarray(figure.values), color=COLOURS[0])
+    axes.set_yticks(range(len(figure.names)), _short(figure.names), fontsize="small")
+    axes.invert_yaxis()
+    axes.set_xlabel(figure.value_label, parse_math=False)
+
+
+@_draw.register
+def _(figure: HeatMap, axes: Any) -> None:
+    _heat(figure.values, figure.limits, figure.value_label, axes, "auto")
+    columns, rows = _short(figure.column_names), _short(figure.row_names) * figure.show_rows
+    axes.set_xticks(range(len(columns)), columns, rotation=45, ha="right", fontsize="small")
+    axes.set_yticks(range(len(rows)), rows, fontsize="small")
+
+
+@_draw.register
+def _(figure: Map, axes: Any) -> None:
+    _heat(figure.values, (0.0, figure.largest), figure.value_label, axes, "equal")
+    axes.set_axis_off()
+
+
+@_draw.register
+def _(figure: Network, axes: Any) -> None:
+    from matplotlib.collections import LineCollection
+
+    ends = figure.positions[np.asarray(figure.edges).reshape(-1, 2)]
+    axes.add_collection(LineCollection(list(ends), colors="0.5", alpha=0.25, linewidths=0.6))
+    for group, name in enumerate(figure.group_names):
+        own = figure.positions[figure.groups == group]
+        colour = COLOURS[group % len(COLOURS)]
+        axes.scatter(own[:, 0], own[:, 1], s=14, color=colour, label=as_text(name), zorder=2)
+    axes.legend(fontsize="small")
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+
+
+@_draw.register
+def _(figure: Bubbles, axes: Any) -> None:
+    sizes = np.asarray(figure.sizes) / max(float(np.max(figure.sizes)), 1e-300) * 3000
+    axes.scatter(*figure.positions.T, s=sizes, color=COLOURS[0], alpha=0.5)
+    for (x, y), name in zip(figure.positions, _short(figure.names)):
+        axes.annotate(name, (x, y), ha="center", fontsize="small")
+    axes.margins(0.2)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_axis_off()
+
+
+def _heat(
+    values: np.ndarray, limits: tuple[float, float], label: str, axes: Any, aspect: str
+) -> None:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    colours = LinearSegmentedColormap.from_list("provenmf", SCALE)
+    image = axes.imshow(values, cmap=colours, vmin=limits[0], vmax=limits[1], aspect=aspect)
+    axes.figure.colorbar(image, ax=axes, label=as_text(label))
+
+
+def _short(names: Sequence[object]) -> list[str]:
+    return [as_text(shortened(name)) for name in names]
+
+
+def as_text(text: object) -> str:
+    """Return text that matplotlib shows as it is: two dollar signs would be mathematics."""
+    return str(text).replace("$", r"\$")

@@ -1,21 +1,16 @@
-"""The certificate in words, and another factorization where there is one."""
-
-from dataclasses import replace
+"""The certificate in words."""
 
 import numpy as np
 import pytest
 
-from provenmf import certify
 from provenmf.methods import CATALOGUE, make_estimator
 from provenmf.report.certificate import (
     certificate_elements,
     headline,
     margin,
-    other_parts,
 )
 from provenmf.report.elements import Statements
-from provenmf.report.page import render
-from provenmf.results import Certificate, Check, Factorization
+from provenmf.results import Certificate, Check
 from provenmf.results.statements import meaning, proved
 
 
@@ -80,24 +75,3 @@ def test_side_of_the_threshold_in_words(status, value, direction, threshold, wor
 
 def test_margin_of_zero_has_no_factor():
     assert margin(Check("c", "T", "fails", 0.0, 0.2)) == ""
-
-
-def certified(weights, components):
-    bare = Factorization("hals", weights, components)
-    return replace(bare, certificate=certify(weights @ components, bare))
-
-
-def test_positive_factors_have_others_which_are_drawn():
-    rng = np.random.default_rng(0)
-    fit = certified(rng.random((30, 3)) + 0.2, rng.random((3, 20)) + 0.2)
-    (chart,) = other_parts(fit)
-    found, other = (y for _, _, y in chart.figure.series)
-    assert np.abs(found - other).max() > 0.01
-    assert "same product" in render(fit)
-
-
-def test_unique_parts_have_no_such_chart():
-    fit = certified(
-        np.vstack([np.eye(3), np.ones((2, 3))]), np.hstack([np.eye(3), np.ones((3, 2))])
-    )
-    assert other_parts(fit) == []

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from provenmf.errors import InvalidInput
-from provenmf.report.plots import charts
+from provenmf.report.plots import charts, stacked
 from provenmf.results import as_answer
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -51,11 +51,7 @@ def test_names_are_text_and_no_mathematics(results, closing):
 def test_axes_of_whole_numbers_have_no_halves_and_notebooks_show_a_figure_once(monkeypatch):
     import matplotlib.pyplot as plt
 
-    from provenmf.report.figures import Lines
-    from provenmf.report.matplotlib_canvas import MatplotlibCanvas
-
-    canvas = MatplotlibCanvas(["error"], 1, "")
-    canvas.draw(0, Lines([("error", [1, 2, 3], [0.5, 0.2, 0.1])], "K", "error"))
-    assert all(tick == round(tick) for tick in canvas.panels[0].get_xticks())
     monkeypatch.setattr(plt, "get_backend", lambda: "module://matplotlib_inline.backend_inline")
-    assert not plt.fignum_exists(canvas.finished().number)
+    figure = stacked({"error": [("error", [1, 2, 3], [0.5, 0.2, 0.1])]}, "K", "", mark=2)
+    assert all(tick == round(tick) for tick in figure.axes[0].get_xticks())
+    assert not plt.fignum_exists(figure.number)
