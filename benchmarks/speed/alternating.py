@@ -24,9 +24,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from provenmf import ANLS, HALS
 from provenmf.data import as_blocks
+from provenmf.linalg.nnls import encoder
 from provenmf.linalg.norms import squared_frobenius_norm, squared_residual_rows
 from provenmf.methods.alternating.starts import start_factors
-from provenmf.methods.weights import encode
 
 SEED = 0
 clock = time.perf_counter
@@ -145,7 +145,7 @@ class MiniBatch:
             model.fit(X)
             elapsed = clock() - started
             components = model.components_
-            error = relative_error(X, encode(as_blocks(X), components), components)
+            error = relative_error(X, encoder(components, X.dtype)(X), components)
             self.points.append((error, elapsed, passes))
             passes *= 2
         return min(error for error, _, _ in self.points)

@@ -25,7 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from provenmf import PoissonNMF
 from provenmf.data import as_blocks
-from provenmf.linalg.scaling import unit_rows
+from provenmf.linalg.norms import unit_rows
 from provenmf.methods.poisson.guarantee import excess
 from provenmf.methods.poisson.solver import poisson_nmf
 from provenmf.metrics.matching import best_assignment

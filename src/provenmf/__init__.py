@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from provenmf.advice.automatic import factorize
-    from provenmf.advice.choose_rank import RankChoice, choose_rank
-    from provenmf.advice.diagnose import Diagnosis, diagnose
-    from provenmf.advice.stability import Stability, conformal_residual, stability
+    from provenmf.advice.choose_rank import choose_rank
+    from provenmf.advice.diagnose import diagnose
+    from provenmf.advice.stability import stability
     from provenmf.applications.communities import Communities, find_communities
     from provenmf.applications.confirm import confirm
     from provenmf.applications.parts import Parts, find_parts
@@ -21,15 +21,7 @@ if TYPE_CHECKING:
     from provenmf.applications.topics import Topics, find_topics
     from provenmf.applications.unmixing import Unmixing, unmix
     from provenmf.budget import resources
-    from provenmf.errors import (
-        ClusterLost,
-        DegenerateData,
-        InvalidInput,
-        MissingExtra,
-        ProvenmfError,
-        TooLarge,
-        UnreadableFile,
-    )
+    from provenmf.errors import DegenerateData, InvalidInput, ProvenmfError
     from provenmf.io import load
     from provenmf.methods.alternating.estimator import ANLS, HALS
     from provenmf.methods.and_descent.estimator import AND
@@ -44,108 +36,37 @@ if TYPE_CHECKING:
     from provenmf.methods.separable.fast_gradient import FastGradient
     from provenmf.methods.separable.spa import SPA
     from provenmf.methods.separable.xray import XRAY
-    from provenmf.methods.traits import Traits
-    from provenmf.progress import Progress
-    from provenmf.results import Certificate, Check, ErrorBars, Factorization, StopReason, Trace
+    from provenmf.results import Certificate, Factorization
 
-__version__ = "0.1.0"
-
-# name -> module that defines it; a test compares this with the imports above
-_PUBLIC = {
-    "AND": "methods.and_descent.estimator",
-    "Purification": "methods.purification.estimator",
-    "ConeNMF": "methods.cones.estimator",
-    "MERIT": "methods.merit.estimator",
-    "SPA": "methods.separable.spa",
-    "XRAY": "methods.separable.xray",
-    "FastAnchor": "methods.separable.fast_anchor",
-    "FastGradient": "methods.separable.fast_gradient",
-    "HALS": "methods.alternating.estimator",
-    "ANLS": "methods.alternating.estimator",
-    "PoissonNMF": "methods.poisson.estimator",
-    "factorize": "advice.automatic",
-    "confirm": "applications.confirm",
-    "certify": "methods.certify",
-    "with_error_bars": "methods.error_bars",
-    "Traits": "methods.traits",
-    "Checkpoint": "methods.checkpoint",
-    "resources": "budget",
-    "Progress": "progress",
-    "load": "io",
-    "diagnose": "advice.diagnose",
-    "Diagnosis": "advice.diagnose",
-    "conformal_residual": "advice.stability",
-    "choose_rank": "advice.choose_rank",
-    "RankChoice": "advice.choose_rank",
-    "stability": "advice.stability",
-    "Stability": "advice.stability",
-    "find_topics": "applications.topics",
-    "Topics": "applications.topics",
-    "find_communities": "applications.communities",
-    "Communities": "applications.communities",
-    "unmix": "applications.unmixing",
-    "Unmixing": "applications.unmixing",
-    "find_parts": "applications.parts",
-    "find_signatures": "applications.signatures",
-    "Signatures": "applications.signatures",
-    "Parts": "applications.parts",
-    "Factorization": "results",
-    "Certificate": "results",
-    "Check": "results",
-    "Trace": "results",
-    "ErrorBars": "results",
-    "StopReason": "results",
-    "ProvenmfError": "errors",
-    "ClusterLost": "errors",
-    "InvalidInput": "errors",
-    "UnreadableFile": "errors",
-    "TooLarge": "errors",
-    "MissingExtra": "errors",
-    "DegenerateData": "errors",
-}
+__version__ = "0.2.0.dev0"
 
 __all__ = [
+    "__version__",
     "AND",
     "ANLS",
-    "HALS",
-    "MERIT",
-    "SPA",
-    "XRAY",
     "Certificate",
-    "Check",
     "Checkpoint",
-    "resources",
-    "ClusterLost",
     "Communities",
     "ConeNMF",
     "DegenerateData",
-    "Diagnosis",
-    "ErrorBars",
     "Factorization",
     "FastAnchor",
     "FastGradient",
+    "HALS",
     "InvalidInput",
-    "MissingExtra",
+    "MERIT",
     "Parts",
     "PoissonNMF",
-    "Progress",
     "ProvenmfError",
     "Purification",
-    "RankChoice",
+    "SPA",
     "Signatures",
-    "Stability",
-    "StopReason",
-    "TooLarge",
     "Topics",
-    "Trace",
-    "Traits",
     "Unmixing",
-    "UnreadableFile",
-    "__version__",
+    "XRAY",
     "certify",
     "choose_rank",
     "confirm",
-    "conformal_residual",
     "diagnose",
     "factorize",
     "find_communities",
@@ -153,15 +74,48 @@ __all__ = [
     "find_signatures",
     "find_topics",
     "load",
+    "resources",
     "stability",
     "unmix",
     "with_error_bars",
 ]
 
+# module -> public names that it defines; a test compares this with the imports above
+_PUBLIC = {
+    "advice.automatic": ("factorize",),
+    "advice.choose_rank": ("choose_rank",),
+    "advice.diagnose": ("diagnose",),
+    "advice.stability": ("stability",),
+    "applications.communities": ("Communities", "find_communities"),
+    "applications.confirm": ("confirm",),
+    "applications.parts": ("Parts", "find_parts"),
+    "applications.signatures": ("Signatures", "find_signatures"),
+    "applications.topics": ("Topics", "find_topics"),
+    "applications.unmixing": ("Unmixing", "unmix"),
+    "budget": ("resources",),
+    "errors": ("DegenerateData", "InvalidInput", "ProvenmfError"),
+    "io": ("load",),
+    "methods.alternating.estimator": ("ANLS", "HALS"),
+    "methods.and_descent.estimator": ("AND",),
+    "methods.certify": ("certify",),
+    "methods.checkpoint": ("Checkpoint",),
+    "methods.cones.estimator": ("ConeNMF",),
+    "methods.error_bars": ("with_error_bars",),
+    "methods.merit.estimator": ("MERIT",),
+    "methods.poisson.estimator": ("PoissonNMF",),
+    "methods.purification.estimator": ("Purification",),
+    "methods.separable.fast_anchor": ("FastAnchor",),
+    "methods.separable.fast_gradient": ("FastGradient",),
+    "methods.separable.spa": ("SPA",),
+    "methods.separable.xray": ("XRAY",),
+    "results": ("Certificate", "Factorization"),
+}
+
 
 def __getattr__(name: str) -> object:
-    if name in _PUBLIC:
-        return getattr(import_module(f"provenmf.{_PUBLIC[name]}"), name)
+    for module, names in _PUBLIC.items():
+        if name in names:
+            return getattr(import_module(f"provenmf.{module}"), name)
     if name == "tl":
         return import_module("provenmf.tl")
     raise AttributeError(f"module 'provenmf' has no attribute {name!r}")

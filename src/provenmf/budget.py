@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from threadpoolctl import ThreadpoolController
 
-from provenmf.errors import InvalidInput
+from provenmf.errors import InvalidInput, TooLarge, warn_user
 
 if TYPE_CHECKING:
     import numpy as np
@@ -266,6 +266,11 @@ _UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 BLOCKS_IN_BUDGET = 32
 # What later passes need of each block goes to files beyond this share of the budget.
 SHARE_OF_PARTS = 0.25
+# Bytes of the interpreter with numpy, scipy, scikit-learn and the compiled kernels.
+PYTHON = 350e6
+# Without a budget, more bytes than the first number are refused, and more than the second are
+# announced, where data are brought into memory.
+MOST_GATHERED, HINT = 16e9, 256e6
 # More threads or processes than this for each core only take memory.
 MOST_ON_A_CORE = 4
 
@@ -355,6 +360,54 @@ def threads_of(n_jobs: int) -> int:
         )
     cores = usable_cores()
     return min(int(n_jobs), MOST_ON_A_CORE * cores) if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+
+
+def check_budget(
+    what: str, held: float, at_work: float, most_at_work: float, remedy: str = "raise it"
+) -> None:
+    """Refuse what needs more memory than the budget.
+
+    Parameters
+    ----------
+    what : who needs it, and for what.
+    held : bytes that are held all the time, beside those of Python.
+    at_work : bytes that blocks take, as large as they are now.
+    most_at_work : the same for blocks of any size; with the budget they grow up to its half.
+    remedy : what to do.
+    """
+    budget, fixed = memory_budget(), PYTHON + held
+    share = 16 / BLOCKS_IN_BUDGET
+    if fixed + min(at_work, share * budget) > budget:
+        needed = min(fixed / (1 - share), fixed + most_at_work)
+        raise TooLarge(
+            f"is less than the {math.ceil(needed / 1e7) / 100:g} GB that {what}",
+            argument="memory",
+            value=f"{budget / 1e9:.3g}GB",
+            remedy=remedy,
+        )
+
+
+def announce_gathering(name: str, shape: tuple[int, ...], size: float) -> None:
+    """Say that data are brought into memory, or refuse where that is too much."""
+    if size > min(MOST_GATHERED, memory_budget()):
+        raise TooLarge(
+            f"{name} needs {size / 1e9:.3g} GB at once for X of shape {shape}, which is not in "
+            "memory: use a method that reads block by block, such as SPA or HALS"
+        )
+    if size > HINT:
+        warn_user(
+            RuntimeWarning(
+                f"{name} brings X of shape {shape} into memory, {size / 1e9:.2g} GB; SPA, HALS and "
+                "others read it block by block"
+            )
+        )
+
+
+def announce_transfer(name: str, what: str, size: float) -> None:
+    """Warn that much is brought from the workers to this process."""
+    if size > HINT:
+        words = f"{name} brings {what} to this process at the end, {size / 1e9:.2g} GB"
+        warn_user(RuntimeWarning(words))
 
 
 # numpy's generators from what users give as `random_state`.

@@ -137,7 +137,8 @@ class UnreadableFile(InvalidInput):
 
     Examples
     --------
-    >>> from provenmf import UnreadableFile, load
+    >>> from provenmf import load
+    >>> from provenmf.errors import UnreadableFile
     >>> try:
     ...     load("nowhere.npz")
     ... except UnreadableFile as error:
@@ -152,7 +153,8 @@ class TooLarge(InvalidInput):
     Examples
     --------
     >>> import numpy as np
-    >>> from provenmf import FastGradient, TooLarge
+    >>> from provenmf import FastGradient
+    >>> from provenmf.errors import TooLarge
     >>> try:
     ...     FastGradient(2, memory_limit=1000).fit(np.eye(9))
     ... except TooLarge as error:
@@ -173,7 +175,7 @@ class MissingExtra(ProvenmfError, ImportError):
 
     Examples
     --------
-    >>> from provenmf import MissingExtra
+    >>> from provenmf.errors import MissingExtra
     >>> print(MissingExtra("An HTML report", "report"))
     An HTML report needs an optional part: pip install 'provenmf[report]'
     """
@@ -188,7 +190,8 @@ class ClusterLost(ProvenmfError, RuntimeError):
 
     Examples
     --------
-    >>> from provenmf import ClusterLost, ProvenmfError
+    >>> from provenmf import ProvenmfError
+    >>> from provenmf.errors import ClusterLost
     >>> issubclass(ClusterLost, ProvenmfError)
     True
     """

@@ -32,7 +32,8 @@ class Progress:
     Examples
     --------
     >>> import numpy as np
-    >>> from provenmf import HALS, Progress
+    >>> from provenmf import HALS
+    >>> from provenmf.progress import Progress
     >>> X = np.random.default_rng(0).random((30, 10))
     >>> with Progress("HALS", steps=200) as progress:
     ...     model = HALS(3, random_state=0, callback=progress.row).fit(X)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import numpy as np
 from matrices import Rng, fingerprint, in_form, sane_or_not
 from oracles import check_certificate, hold, is_allowed, relative_error, strict
 
 from estimators import estimator, fitted
 from provenmf import (
     choose_rank,
-    conformal_residual,
     diagnose,
     factorize,
     stability,
@@ -47,13 +45,6 @@ def stable_components(rng: Rng, data: Any) -> None:
     hold((found.agreement <= 1 + 1e-9).all(), "components agree more than fully")
 
 
-def new_rows(rng: Rng, data: Any) -> None:
-    confidence = float(rng.choice([0.5, 0.8, 1e-9, 1.0]))
-    model = estimator(rng, data.shape)
-    found = conformal_residual(model, data, confidence=confidence, random_state=1)
-    hold(np.isfinite(found.estimate.value) and found.estimate.value >= 0, "the bound is no length")
-
-
 def standard_errors(rng: Rng, data: Any) -> None:
     model = fitted(estimator(rng, data.shape), data)
     if model is None:
@@ -71,7 +62,7 @@ def automatic(rng: Rng, data: Any) -> None:
     check_certificate(found.certificate, error, single=False)
 
 
-KINDS = (diagnosis, rank_choice, stable_components, new_rows, standard_errors, automatic)
+KINDS = (diagnosis, rank_choice, stable_components, standard_errors, automatic)
 
 
 def case(rng: Rng) -> str:

@@ -617,7 +617,7 @@ def with_lazy_weights(use: Callable[[Any], Any], *, after: bool = False) -> None
     """Use a fit whose weights are on the workers, while they are there or `after` they are gone."""
     from unittest import mock
 
-    with mock.patch("provenmf.methods.memory.LEFT_ON_WORKERS", 0), folder():
+    with mock.patch("provenmf.methods.base.LEFT_ON_WORKERS", 0), folder():
         with cluster(1):
             fitted = model(certify=False).fit(chunked())
             if not after:

@@ -15,8 +15,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from provenmf.data import as_blocks
-from provenmf.data.door import fingerprint_of
-from provenmf.linalg.fingerprint import same_values
+from provenmf.data.door import fingerprint_of, same_values
 from provenmf.linalg.storage import as_dense
 
 CHECKS, BOUNDS, MEASURES = {}, {}, {}

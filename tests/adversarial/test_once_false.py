@@ -14,7 +14,7 @@ import provenmf
 from provenmf.certificate.measurement import Fit
 from provenmf.certificate.uniqueness import certify as uniqueness
 from provenmf.data import as_blocks
-from provenmf.linalg.fingerprint import fingerprint, row_hashes
+from provenmf.data.door import fingerprint, row_hashes
 from provenmf.results import Factorization
 from provenmf.results.states import KnownState
 from provenmf.results.verdict import statements

@@ -148,7 +148,7 @@ def test_weights_stay_on_the_workers(client, method, monkeypatch):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_large_weights_stay_on_the_workers_until_they_are_read(client, method, monkeypatch):
-    monkeypatch.setattr("provenmf.methods.memory.LEFT_ON_WORKERS", 0)
+    monkeypatch.setattr("provenmf.methods.base.LEFT_ON_WORKERS", 0)
     far = make(method, certify=False).fit(chunked(data().astype(np.float32))).factorization_
     assert "weights" not in vars(far)
     assert far.n_rows == 60 and "60 rows" in repr(far)
@@ -177,7 +177,7 @@ def test_a_certificate_leaves_large_weights_on_the_workers(
     client, method, options, scale, monkeypatch
 ):
     """All statements are those of memory, and no array (rows, components) comes for them."""
-    monkeypatch.setattr("provenmf.methods.memory.LEFT_ON_WORKERS", 0)
+    monkeypatch.setattr("provenmf.methods.base.LEFT_ON_WORKERS", 0)
     monkeypatch.setattr("provenmf.certificate.uniqueness.MOST_ENTRIES", 0)
     k = 5 if method == "poisson" else 4  # its certificate needs four other numbers of each row
     X, (near, far) = scale * data(), (make(method, k, **options) for _ in range(2))
@@ -197,7 +197,7 @@ def test_a_certificate_leaves_large_weights_on_the_workers(
 
 @pytest.mark.parametrize("method", ["hals", "spa", "and_descent"])
 def test_certificates_of_data_in_single_precision(client, method, monkeypatch):
-    monkeypatch.setattr("provenmf.methods.memory.LEFT_ON_WORKERS", 0)
+    monkeypatch.setattr("provenmf.methods.base.LEFT_ON_WORKERS", 0)
     monkeypatch.setattr("provenmf.certificate.uniqueness.MOST_ENTRIES", 0)
     X = data().astype(np.float32)
     near, far = make(method).fit(X), make(method).fit(chunked(X))
@@ -246,7 +246,7 @@ def assert_same_certificate(near, far, rel=1e-5):
 
 
 def test_what_needs_all_weights_says_that_they_are_on_the_workers(client, monkeypatch):
-    monkeypatch.setattr("provenmf.methods.memory.LEFT_ON_WORKERS", 0)
+    monkeypatch.setattr("provenmf.methods.base.LEFT_ON_WORKERS", 0)
     far = make("hals").fit(chunked(data()))
     checks = {check.name: check for check in far.certificate_.checks}
     for name in (EVERYWHERE, NEARBY):
@@ -257,7 +257,7 @@ def test_what_needs_all_weights_says_that_they_are_on_the_workers(client, monkey
 
 
 def test_weights_left_on_a_cluster_that_is_gone_are_named(monkeypatch):
-    monkeypatch.setattr("provenmf.methods.memory.LEFT_ON_WORKERS", 0)
+    monkeypatch.setattr("provenmf.methods.base.LEFT_ON_WORKERS", 0)
     with (
         distributed.LocalCluster(
             n_workers=1, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
@@ -349,7 +349,7 @@ def test_topics_on_a_cluster_are_topics_in_memory(client, monkeypatch):
     corpus = topic_corpus(1100, 200, 3, word_concentration=0.1, random_state=0)
     rows = da.from_array(corpus.counts.toarray(), chunks=((300, 500, 100, 200), 200))
     rows = rows.map_blocks(sp.csr_array, meta=sp.csr_array((0, 0)))
-    monkeypatch.setattr("provenmf.methods.memory.MOST_GATHERED", 0.0)
+    monkeypatch.setattr("provenmf.budget.MOST_GATHERED", 0.0)
     kept = []
     keep = Blocks.keep  # of chunks, or of the words of them that are used
     monkeypatch.setattr(Blocks, "keep", lambda *given: kept.append(keep(*given)) or kept[-1])

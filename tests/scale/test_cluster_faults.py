@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf import HALS, SPA, Checkpoint, ClusterLost, InvalidInput
+from provenmf import HALS, SPA, Checkpoint, InvalidInput
+from provenmf.errors import ClusterLost
 from provenmf.methods import make_estimator
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
@@ -147,7 +148,7 @@ def test_chunks_that_split_columns_are_joined_with_a_word():
 
 
 def test_what_comes_to_this_process_is_said_before_the_start(client, monkeypatch):
-    monkeypatch.setattr("provenmf.methods.memory.HINT", 100.0)
+    monkeypatch.setattr("provenmf.budget.HINT", 100.0)
     started = []
     monkeypatch.setattr(
         "provenmf.methods.separable.spa.spa", lambda *_, **__: started.append(1) or 1 / 0

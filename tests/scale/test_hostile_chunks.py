@@ -7,7 +7,8 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 
-from provenmf import HALS, SPA, ClusterLost, InvalidInput, find_topics
+from provenmf import HALS, SPA, InvalidInput, find_topics
+from provenmf.errors import ClusterLost
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 distributed = pytest.importorskip("distributed")

@@ -159,7 +159,7 @@ def test_rounding_keeps_at_most_and_at_least_true(value):
 
 def test_estimates_print_with_their_confidence():
     estimate = Estimate(0.3, 0.9, "new rows come from where the old ones came from")
-    certificate = Certificate("spa", estimates={"residual_of_a_new_row": estimate})
+    certificate = Certificate("spa", estimates={"agreement_of_components_over_resamples": estimate})
     assert "with confidence 0.9, if new rows" in " ".join(str(certificate).split())
     assert Certificate.from_dict(certificate.to_dict()) == certificate
 

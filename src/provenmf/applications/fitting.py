@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from provenmf.advice.number import settled_number
+from provenmf.budget import announce_gathering
 from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.methods import estimator_class, make_estimator
-from provenmf.methods.memory import announce_gathering
 from provenmf.methods.separable.xray import XRAY, SignedXRAY
 from provenmf.results import Factorization
 

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from provenmf.budget import computed_once
 from provenmf.certificate.singular_values import RankBound, gram_is_formed, least_relative_error
 from provenmf.data import Block, Blocks, Part, Rows
-from provenmf.data.door import divided
-from provenmf.linalg.fingerprint import RowHashes, fingerprint, row_hashes
+from provenmf.data.door import RowHashes, divided, fingerprint, row_hashes
 from provenmf.linalg.hull import Model, nearest_points
 from provenmf.linalg.norms import (
     absolute_row_sums,

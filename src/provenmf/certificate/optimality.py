@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from provenmf.certificate.measurement import Fit
 from provenmf.certificate.singular_values import gap_at_least, smaller_gram
 from provenmf.data import Rows
-from provenmf.linalg.scaling import inverse_where_positive
+from provenmf.linalg.norms import inverse_where_positive
 from provenmf.results import Certificate, Check, Measure, Status
 from provenmf.results.certificate import rounded_up
 

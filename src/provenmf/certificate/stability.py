@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from provenmf.certificate.measurement import Fit
 from provenmf.certificate.optimality import weight_residuals
 from provenmf.certificate.singular_values import Amplification, amplification_of
-from provenmf.linalg.norms import power_of_two
-from provenmf.linalg.scaling import unit_rows
+from provenmf.linalg.norms import power_of_two, unit_rows
 from provenmf.results import Certificate, Check
 from provenmf.results.certificate import rounded_up
 

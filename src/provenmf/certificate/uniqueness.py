@@ -29,7 +29,7 @@ from provenmf.certificate.measurement import Fit
 from provenmf.certificate.rigidity import Array, Entries, Isolation, search
 from provenmf.certificate.singular_values import has_independent_rows
 from provenmf.data import Rows
-from provenmf.linalg.scaling import unit_rows
+from provenmf.linalg.norms import unit_rows
 from provenmf.results import Certificate, Check, Measure, in_digits
 from provenmf.results.certificate import rounded_down, rounded_up
 

@@ -18,7 +18,7 @@ from provenmf.io.files import existing
 from provenmf.progress import Progress
 
 if TYPE_CHECKING:
-    from provenmf import RankChoice
+    from provenmf.advice.choose_rank import RankChoice
     from provenmf.io import Table
     from provenmf.results import Factorization
 

@@ -1,27 +1,114 @@
-"""Validation of a matrix outside memory in one pass, its scale, and what it is recognized by.
+"""The door: turn what holds a matrix into `Blocks`, validate it in one pass, fingerprint it.
 
 Methods and certificates form squares and fourth powers of entries. In single precision those leave
 the range of numbers from 1e10 on, so such data are computed in double precision. In double
 precision nothing is lost up to 1e60; beyond that a matrix is refused, with the factor that makes it
 usable, since parameters in the units of the data (a start, a noise level) must be scaled with it.
+
+The fingerprint of a matrix is its shape and a cryptographic hash of its entries, however it is
+stored. Rows are written in one form that depends on their values alone: the number of nonzero
+entries, their columns and their bits, or, where more than half of the entries are nonzero, -1 and
+all bits. Groups of consecutive rows are hashed by BLAKE2b, keyed by the number of the group, and
+the digests of all groups are hashed again with the shape. Blocks may end anywhere: rows of a group
+that other blocks complete are kept as they are until the parts meet.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
-from provenmf.data.base import Block, Blocks, MappedBlocks, tree_sum
-from provenmf.data.memory import ObservedBlocks
+from provenmf.data.base import Block, Blocks, MappedBlocks, Progress, tree_sum
+from provenmf.data.disk import ArrayBlocks, from_hdf5, from_memmap, open_npy, open_npz, open_parquet
+from provenmf.data.memory import MemoryBlocks, ObservedBlocks
 from provenmf.errors import InvalidInput
-from provenmf.linalg.fingerprint import RowHashes, fingerprint, row_hashes, same_values
+from provenmf.linalg.compiled import njit
 from provenmf.linalg.norms import entry_range
-from provenmf.linalg.storage import check_scale, is_sparse, largest_of, stored_values
+from provenmf.linalg.storage import (
+    Matrix,
+    check_scale,
+    float_type,
+    is_sparse,
+    largest_of,
+    numbers_among_objects,
+    plain,
+    stored_values,
+)
 
 # Beyond this, and below one over it, squares of squares leave single precision.
 LARGEST_IN_SINGLE = 1e9
+
+
+def is_outside_memory(X: object) -> bool:
+    """Tell whether X is read block by block: a path, memory map, HDF5, zarr or Dask array."""
+    return isinstance(X, (str, Path, np.memmap)) or _library(X) in ("h5py", "zarr", "dask")
+
+
+def _library(X: object) -> str:
+    return type(X).__module__.split(".")[0]
+
+
+def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | None = None) -> Blocks:
+    """Return a matrix as blocks of rows, without copying what need not be copied.
+
+    Parameters
+    ----------
+    X : numpy array, scipy sparse matrix or array, pandas frame, memory map, path of an `.npy`
+        file, of a `.parquet` file of numbers or of sparse rows (`.npz`, see
+        `provenmf.io.rows`), HDF5, zarr or Dask array.
+    block_rows : rows in a block; chosen from the size of a row if None. Results do not depend
+        on it beyond rounding.
+    progress : called as progress(rows done, all rows) after each block.
+    """
+    if isinstance(X, Blocks):
+        return X
+    options: dict[str, Any] = {"block_rows": block_rows, "progress": progress}
+    if isinstance(X, (str, Path)):
+        if Path(X).suffix.lower() == ".npz":
+            return open_npz(X, **options)
+        if Path(X).suffix.lower() == ".parquet":
+            return open_parquet(X, **options)
+        return open_npy(X, **options)
+    if isinstance(X, np.memmap):
+        return from_memmap(X, **options)
+    if _library(X) == "dask":
+        from provenmf.data.dask import DaskBlocks
+
+        return DaskBlocks(X, **options)
+    if _library(X) == "h5py":
+        return from_hdf5(X, **options)
+    if is_outside_memory(X):
+        rows = ArrayBlocks(X, **options)
+        rows.may_differ = True  # an array of zarr is many files
+        return rows
+    matrix = _matrix(X)
+    if matrix.ndim != 2:
+        raise InvalidInput(
+            f"X has {matrix.ndim} axes; a matrix is needed: reshape it to (n_rows, n_columns)"
+        )
+    if not sp.issparse(matrix):
+        matrix = matrix.astype(float_type(matrix.dtype), copy=False)
+    return MemoryBlocks(matrix, **options)
+
+
+def _matrix(X: Any) -> Any:
+    X = plain(X)
+    if sp.issparse(X):
+        return X
+    try:
+        values = np.asarray(X)
+    except ValueError as error:
+        raise InvalidInput(
+            f"X is not an array of numbers ({error}): make its rows equal"
+        ) from error
+    return numbers_among_objects(values) if values.dtype == object else values
 
 
 class Entries(NamedTuple):
@@ -125,3 +212,163 @@ def fingerprint_of(blocks: Blocks) -> str:
 
 def _hashed(block: Block, rows: range) -> RowHashes:
     return row_hashes(block, rows.start)
+
+
+# Fingerprints
+
+Bits = NDArray[np.int64]
+Ints = NDArray[np.integer]
+
+DIGEST = 16  # bytes
+DENSE = -1  # stands before a row all of whose entries follow
+
+
+@njit(cache=True, nogil=True)
+def write_dense_rows(bits: Bits, offsets: Bits, out: Bits) -> None:
+    """Write dense rows one after the other; `offsets` gets the end of each. Minus zero is zero."""
+    rows, columns = bits.shape
+    end = 0
+    for i in range(rows):
+        count = 0
+        for j in range(columns):
+            count += (bits[i, j] << 1) != 0
+        if 2 * count > columns:
+            out[end] = DENSE
+            for j in range(columns):
+                out[end + 1 + j] = bits[i, j] if (bits[i, j] << 1) != 0 else 0
+            end += 1 + columns
+        else:
+            out[end] = count
+            place = end + 1
+            for j in range(columns):
+                if (bits[i, j] << 1) != 0:
+                    out[place] = j
+                    out[place + count] = bits[i, j]
+                    place += 1
+            end += 1 + 2 * count
+        offsets[i + 1] = end
+
+
+@njit(cache=True, nogil=True)
+def write_sparse_rows(
+    pointers: Ints, indices: Ints, bits: Bits, columns: int, offsets: Bits, out: Bits
+) -> None:
+    """Write CSR rows with sorted columns in the same form; stored zeros count as zeros."""
+    end = 0
+    for i in range(len(pointers) - 1):
+        count = 0
+        for p in range(pointers[i], pointers[i + 1]):
+            count += (bits[p] << 1) != 0
+        dense = 2 * count > columns
+        if dense:
+            out[end] = DENSE
+            out[end + 1 : end + 1 + columns] = 0
+        else:
+            out[end] = count
+        place = end + 1
+        for p in range(pointers[i], pointers[i + 1]):
+            if (bits[p] << 1) != 0:
+                if dense:
+                    out[end + 1 + indices[p]] = bits[p]
+                else:
+                    out[place] = indices[p]
+                    out[place + count] = bits[p]
+                    place += 1
+        end += 1 + columns if dense else 1 + 2 * count
+        offsets[i + 1] = end
+
+
+@dataclass(frozen=True)
+class RowHashes:
+    """Hashes of some rows; those of neighboring blocks are added.
+
+    size : rows of a group.
+    groups : digest of each complete group, by its number.
+    open : for a group that is not complete, its rows so far: (number of rows, first row, bytes).
+    """
+
+    size: int
+    groups: dict[int, bytes]
+    open: dict[int, tuple[tuple[int, int, bytes], ...]]
+
+    def __add__(self, other: RowHashes) -> RowHashes:
+        groups = self.groups | other.groups
+        unfinished = {
+            number: self.open.get(number, ()) + other.open.get(number, ())
+            for number in self.open.keys() | other.open.keys()
+        }
+        for number, parts in list(unfinished.items()):
+            if sum(part[0] for part in parts) == self.size:
+                groups[number] = _digest(number, parts)
+                del unfinished[number]
+        return RowHashes(self.size, groups, unfinished)
+
+    def digests(self) -> bytes:
+        """Return the digests of all groups in their order; the last one may be short."""
+        whole = self.groups | {number: _digest(number, p) for number, p in self.open.items()}
+        return b"".join(whole[number] for number in sorted(whole))
+
+
+def _digest(number: int, parts: tuple[tuple[int, int, bytes | memoryview], ...]) -> bytes:
+    """Hash the rows of one group, keyed by its place."""
+    made = blake2b(digest_size=DIGEST, key=number.to_bytes(8, "little"))
+    for _, _, content in sorted(parts, key=lambda part: part[1]):
+        made.update(content)
+    return made.digest()
+
+
+def row_hashes(block: Matrix, first_row: int) -> RowHashes:
+    """Return the hashes of a block of rows that begins at `first_row`."""
+    rows, columns = block.shape
+    size = max(64, 8192 // max(columns, 1))
+    found = RowHashes(size, {}, {})
+    step = max(size, (1 << 18) // max(columns, 1))
+    for start in range(0, rows, step):
+        part = block[start : start + step]
+        content, offsets = _written(part)
+        edges = [*range(size - (first_row + start) % size, len(offsets) - 1, size)]
+        groups: dict[int, bytes] = {}
+        unfinished: dict[int, tuple[tuple[int, int, bytes], ...]] = {}
+        for a, b in zip([0, *edges], [*edges, len(offsets) - 1], strict=True):
+            number, row = divmod(first_row + start + a, size)
+            piece = content[offsets[a] : offsets[b]]
+            if b - a == size:
+                groups[number] = _digest(number, ((size, row, piece.data),))
+            elif b > a:
+                unfinished[number] = ((b - a, row, piece.tobytes()),)
+        found = found + RowHashes(size, groups, unfinished)
+    return found
+
+
+def _written(block: Matrix) -> tuple[Bits, Bits]:
+    """Return the rows of a block in one form, and where each of them ends."""
+    rows, columns = block.shape
+    offsets = np.zeros(rows + 1, dtype=np.int64)
+    if is_sparse(block):
+        if not block.has_canonical_format:  # entries given twice are one entry
+            block = block.copy()
+            block.sum_duplicates()
+        bits = block.data.astype(np.float64, copy=False).view(np.int64)
+        # a row of s entries takes 1 + 2 s numbers; where 2 s > columns, 1 + columns is less
+        out = np.empty(rows + 2 * block.nnz, dtype=np.int64)
+        write_sparse_rows(block.indptr, block.indices, bits, columns, offsets, out)
+    else:
+        bits = np.ascontiguousarray(block, dtype=np.float64).view(np.int64)
+        out = np.empty(rows * (1 + columns), dtype=np.int64)
+        write_dense_rows(bits, offsets, out)
+    return out, offsets
+
+
+def fingerprint(shape: tuple[int, int], dtype: Any, *hashes: RowHashes) -> str:
+    """Return shape, precision and digest in one line, e.g. "40x3 float64 9f2c…"."""
+    name = f"{shape[0]}x{shape[1]}"
+    made = blake2b(name.encode(), digest_size=DIGEST)
+    for rows in hashes:
+        made.update(rows.digests())
+    return f"{name} {np.dtype(dtype).name} {made.hexdigest()}"
+
+
+def same_values(one: str, other: str) -> bool:
+    """Return whether two fingerprints are of equal matrices, in whatever precision."""
+    a, b = one.split(), other.split()
+    return len(a) == len(b) == 3 and (a[0], a[2]) == (b[0], b[2])

@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from provenmf.budget import generator
 from provenmf.datasets.sample import Sample
 from provenmf.errors import InvalidInput
-from provenmf.linalg.left_inverse import PseudoInverse, left_inverse
-from provenmf.linalg.mixing import symmetric_norm
+from provenmf.linalg.left_inverse import PseudoInverse, left_inverse, symmetric_norm
 
 Values = Literal["binary", "uniform"]
 Noise = Literal["decoding", "features", "unbiased"]

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.linalg.nnls import nonnegative_least_squares, simplex_least_squares
-from provenmf.linalg.norms import squared_residual_rows
-from provenmf.linalg.scaling import unit_rows
+from provenmf.linalg.norms import squared_residual_rows, unit_rows
 from provenmf.linalg.storage import Matrix
 
 Floats = NDArray[np.float64]

@@ -8,11 +8,34 @@ problem needs:
 
 Rows are independent. A row whose unconstrained solution is feasible costs two triangular solves
 inside one BLAS call; every other row runs an exact active-set method from the signs of that
-solution (see ``kernels.active_set``). The arithmetic is float64 whatever comes in.
+solution. The arithmetic is float64 whatever comes in.
+
+The active set is found by block principal pivoting (Kim & Park 2011): guess which entries are
+positive, solve the linear system on them, exchange every entry that has the wrong sign. That nearly
+always ends within a few exchanges, but it may cycle; then the row is handed to the primal
+active-set method of Lawson & Hanson (1974), which descends at each step and cannot cycle.
 
 Accuracy: the answer is optimal for the given Gram matrix to rounding, except that a component that
-lies within sqrt(k * eps) of the span of chosen ones counts as dependent and gets weight zero.
+lies within sqrt(k * eps) of the span of chosen ones (its pivot is at most ``floor``) counts as
+dependent and gets weight zero, so duplicate components do no harm.
+
+Penalties on the factors have a scale that depends on no number of rows or columns. For data X
+(n, d), weights W (n, k) and components C (k, d) the objective is
+
+    1/(2 n d) ||X - WC||_F^2  +  1/n (l1_weights ||W||_1 + 1/2 l2_weights ||W||_F^2)
+                              +  1/d (l1_components ||C||_1 + 1/2 l2_components ||C||_F^2),
+
+a mean over entries, rows and columns: rows given twice change no component. Times n d it is
+1/2 ||X - WC||_F^2 + d (…) + n (…). Missing entries leave out their squares and nothing else, so
+that a row's weights depend on that row only. scikit-learn's NMF has the same scale: `alpha_W *
+l1_ratio` is `l1_weights`, `alpha_W * (1 - l1_ratio)` is `l2_weights`.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +43,90 @@ from scipy.linalg import LinAlgError, cho_solve, cholesky
 
 from provenmf.budget import for_row_slices
 from provenmf.errors import InvalidInput
+from provenmf.linalg.compiled import inner_njit, njit
+from provenmf.linalg.storage import Matrix
 
 Array = NDArray[np.floating]
+Constraint = Literal["nonnegative", "simplex"]
 
 ROUNDING = float(np.finfo(np.float64).eps)
 HOPELESS = 1e6  # how far below the best a component gets no weight; Gram entries differ by <= 4
 SLICE_ENTRIES = 1 << 16  # entries of cross handled by one thread at a time: 512 kB
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """l1 ||F||_1 + 1/2 l2 ||F||_F^2 on a factor, beside 1/2 ||X - WC||_F^2."""
+
+    l1: float = 0.0
+    l2: float = 0.0
+
+    def __bool__(self) -> bool:
+        return self.l1 > 0 or self.l2 > 0
+
+    def normal_equations(
+        self, gram: NDArray[Any], cross: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the penalised problem of a nonnegative factor as one without a penalty."""
+        return self.with_gram(gram), self.with_cross(cross)
+
+    def with_gram(self, gram: NDArray[Any]) -> NDArray[Any]:
+        """Return the Gram matrix of the normal equations."""
+        return gram + self.l2 * np.eye(len(gram)) if self else gram
+
+    def with_cross(self, cross: NDArray[Any]) -> NDArray[Any]:
+        """Return their right-hand sides, for any rows."""
+        return np.asarray(cross - cross.dtype.type(self.l1)) if self else cross
+
+    def value(self, factor: Array) -> float:
+        """Return the penalty of a nonnegative factor."""
+        if not self:
+            return 0.0
+        wide = factor.astype(np.float64, copy=False)
+        return float(self.l1 * wide.sum() + 0.5 * self.l2 * np.vdot(wide, wide))
+
+
+@dataclass(frozen=True)
+class Penalties:
+    """Penalties on weights and components, as in the objective above."""
+
+    l1_weights: float = 0.0
+    l2_weights: float = 0.0
+    l1_components: float = 0.0
+    l2_components: float = 0.0
+
+    def on_weights(self, n_columns: int) -> Penalty:
+        """Beside half the sum of squares."""
+        return Penalty(n_columns * self.l1_weights, n_columns * self.l2_weights)
+
+    def on_components(self, n_rows: int) -> Penalty:
+        """Beside half the sum of squares."""
+        return Penalty(n_rows * self.l1_components, n_rows * self.l2_components)
+
+
+NO_PENALTY = Penalty()
+
+
+def encoder(
+    components: Array,
+    dtype: np.dtype[Any],
+    constraint: Constraint = "nonnegative",
+    penalty: Penalty = NO_PENALTY,
+) -> Callable[[Matrix], NDArray[Any]]:
+    """Return the function that finds the weights of a block's rows for given components.
+
+    Rows w minimize 1/2 ||x - w components||^2 and the penalty over w >= 0, and sum(w) = 1 on the
+    simplex. The weights have the given dtype. `fit_transform` and `transform` both end with it.
+    """
+    solve = nonnegative_least_squares if constraint == "nonnegative" else simplex_least_squares
+    wide = components.astype(np.float64, copy=False)
+    gram = penalty.with_gram(wide @ wide.T)
+
+    def weights_of(block: Matrix) -> NDArray[Any]:
+        cross = np.asarray(block @ wide.T, dtype=np.float64)
+        return solve(gram, penalty.with_cross(cross)).astype(dtype, copy=False)
+
+    return weights_of
 
 
 def nonnegative_least_squares(gram: Array, cross: Array, *, start: Array | None = None) -> Array:
@@ -108,7 +209,7 @@ def _solve(
             todo = np.arange(len(right))
         if len(todo):
             chosen = weights[todo]
-            _pivot_or_descend(gram, right[todo], chosen, sum_to_one, floor)
+            _solve_rows_in_place(gram, right[todo], chosen, sum_to_one, floor)
             weights[todo] = chosen
         result[rows] = weights / unit
 
@@ -116,19 +217,14 @@ def _solve(
     return result
 
 
-def _pivot_or_descend(
+def _solve_rows_in_place(
     gram: NDArray[np.float64],
     right: NDArray[np.float64],
     weights: NDArray[np.float64],
     sum_to_one: bool,
     floor: float,
 ) -> None:
-    """Solve rows in place; the method for hard rows is compiled only where there are any."""
-    from provenmf.linalg.active_set import (
-        descend_rows_in_place,
-        pivot_rows_in_place,
-    )
-
+    """Solve rows; the method for hard rows is compiled only where there are any."""
     hard = np.zeros(len(right), dtype=np.bool_)
     if pivot_rows_in_place(gram, right, weights, sum_to_one, floor, ROUNDING, hard):
         descend_rows_in_place(gram, right, weights, sum_to_one, floor, ROUNDING, hard)
@@ -167,3 +263,324 @@ def _pseudo_inverse(gram: NDArray[np.float64], floor: float) -> NDArray[np.float
     values, vectors = np.linalg.eigh(gram)
     kept = values > max(floor, floor * values[-1])
     return np.asarray((vectors[:, kept] / values[kept]) @ vectors[:, kept].T)
+
+
+# Compiled active-set methods
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+kernel = njit(cache=True, nogil=True, error_model="numpy")
+inner = inner_njit(error_model="numpy")
+# For what is called in one place: it compiles faster there than by itself.
+inlined = inner_njit(error_model="numpy", inline="always")
+# Not plain numbers, for which numba compiles functions of their own.
+NONE: Any = np.int64(0)
+NOBODY: Any = np.int64(-1)
+# Sums may be reordered, so that dot products use vector instructions.
+reordering = inner_njit(error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+
+
+@reordering
+def append_column_in_place(
+    gram: Floats, order: Ints, size: int, column: int, lower: Floats, floor: float
+) -> bool:
+    """Extend the Cholesky factor of gram[order[:size]] by ``column``; False if it is dependent.
+
+    ``lower`` keeps the reciprocals of the factor's diagonal: a division is slow.
+    """
+    pivot = gram[column, column]
+    for i in range(size):
+        total = 0.0
+        for j in range(i):
+            total += lower[i, j] * lower[size, j]
+        value = (gram[column, order[i]] - total) * lower[i, i]
+        lower[size, i] = value
+        pivot -= value * value
+    if pivot <= floor:
+        return False
+    lower[size, size] = 1.0 / np.sqrt(pivot)
+    order[size] = column
+    return True
+
+
+@inner
+def drop_positions_in_place(
+    gram: Floats, order: Ints, size: int, dropped: Bools, lower: Floats, floor: float
+) -> int:
+    """Remove the positions marked in ``dropped`` from the factor; returns the new size."""
+    kept: int = NONE
+    while kept < size and not dropped[kept]:
+        kept += 1
+    for position in range(kept, size):
+        if not dropped[position]:
+            if append_column_in_place(gram, order, kept, order[position], lower, floor):
+                kept += 1
+    return kept
+
+
+@reordering
+def solve_with_factor_in_place(lower: Floats, size: int, right: Floats) -> None:
+    """Solve L L' x = right in place."""
+    for i in range(size):
+        total = 0.0
+        for j in range(i):
+            total += lower[i, j] * right[j]
+        right[i] = (right[i] - total) * lower[i, i]
+    for i in range(size - 1, -1, -1):
+        value = right[i] * lower[i, i]
+        right[i] = value
+        for j in range(i):
+            right[j] -= value * lower[i, j]
+
+
+@inner
+def solve_on_support_in_place(
+    lower: Floats,
+    size: int,
+    order: Ints,
+    row: Floats,
+    sum_to_one: bool,
+    solution: Floats,
+    ones: Floats,
+) -> float:
+    """Minimise over the columns in ``order`` with signs ignored; returns the sum's multiplier."""
+    for i in range(size):
+        solution[i] = row[order[i]]
+    solve_with_factor_in_place(lower, size, solution)
+    if not sum_to_one:
+        return 0.0
+    total, total_ones = 0.0, 0.0
+    for i in range(size):
+        ones[i] = 1.0
+    solve_with_factor_in_place(lower, size, ones)
+    for i in range(size):
+        total += solution[i]
+        total_ones += ones[i]
+    multiplier = (1.0 - total) / total_ones
+    for i in range(size):
+        solution[i] += multiplier * ones[i]
+    return multiplier
+
+
+@inner
+def descent_in_place(
+    gram: Floats,
+    row: Floats,
+    multiplier: float,
+    order: Ints,
+    size: int,
+    solution: Floats,
+    rounding: float,
+    descent: Floats,
+) -> float:
+    """Write the negative gradient of the Lagrangian; returns what counts as zero in it."""
+    k = row.size
+    largest, total = 0.0, abs(multiplier)
+    for j in range(k):
+        descent[j] = row[j] + multiplier
+        largest = max(largest, abs(row[j]))
+    for i in range(size):
+        weight = solution[i]
+        total += abs(weight)
+        column = order[i]
+        for j in range(k):
+            descent[j] -= weight * gram[column, j]
+    return 8.0 * rounding * (largest + total)
+
+
+@inlined
+def pivot_row_in_place(
+    gram: Floats,
+    row: Floats,
+    positive: Bools,
+    sum_to_one: bool,
+    floor: float,
+    rounding: float,
+    lower: Floats,
+    order: Ints,
+    work: Floats,
+) -> int:
+    """Pivot from the guess ``positive`` (Kim & Park 2011); the number of positives, or -1."""
+    k = row.size
+    solution, ones, descent, dependent = work[0], work[1], work[2], work[3]
+    fewest, patience = k + 1, 3
+    while True:
+        size: int = NONE
+        for j in range(k):
+            dependent[j] = 0.0
+            if positive[j]:
+                if append_column_in_place(gram, order, size, j, lower, floor):
+                    size += 1
+                else:
+                    positive[j] = False
+                    dependent[j] = 1.0
+        multiplier = solve_on_support_in_place(lower, size, order, row, sum_to_one, solution, ones)
+        zero = descent_in_place(gram, row, multiplier, order, size, solution, rounding, descent)
+        wrong = 0
+        for i in range(size):
+            descent[order[i]] = 0.0
+            if solution[i] < 0.0:
+                positive[order[i]] = False
+                wrong += 1
+        for j in range(k):
+            if descent[j] > zero and dependent[j] == 0.0 and gram[j, j] > floor:
+                positive[j] = True
+                wrong += 1
+        if wrong == 0:
+            return size
+        if wrong < fewest:
+            fewest, patience = wrong, 3
+        elif patience > 0:
+            patience -= 1
+        else:
+            return -1
+
+
+@inner
+def best_vertex(gram: Floats, row: Floats) -> int:
+    """Return the single component with the smallest objective at weight one."""
+    best = 0
+    for j in range(1, row.size):
+        if 0.5 * gram[j, j] - row[j] < 0.5 * gram[best, best] - row[best]:
+            best = j
+    return best
+
+
+@inner
+def descend_row_in_place(
+    gram: Floats,
+    row: Floats,
+    weights: Floats,
+    sum_to_one: bool,
+    floor: float,
+    rounding: float,
+    lower: Floats,
+    order: Ints,
+    work: Floats,
+) -> None:
+    """Descend with a primal active set (Lawson & Hanson 1974); writes the row of weights."""
+    k = row.size
+    solution, ones, descent, banned = work[0], work[1], work[2], work[3]
+    dropped = np.zeros(k, dtype=np.bool_)
+    weights[:] = 0.0
+    banned[:] = 0.0
+    size: int = NONE
+    if sum_to_one:
+        vertex = best_vertex(gram, row)
+        append_column_in_place(gram, order, size, vertex, lower, floor)
+        weights[vertex] = 1.0
+        size += 1
+    for _ in range(5 * k + 20):
+        multiplier = solve_on_support_in_place(lower, size, order, row, sum_to_one, solution, ones)
+        zero = descent_in_place(gram, row, multiplier, order, size, solution, rounding, descent)
+        for i in range(size):
+            descent[order[i]] = 0.0
+        entering, steepest = NOBODY, zero
+        for j in range(k):
+            if banned[j] == 0.0 and gram[j, j] > floor and descent[j] > steepest:
+                entering, steepest = j, descent[j]
+        if entering < 0:
+            return
+        if not append_column_in_place(gram, order, size, entering, lower, floor):
+            banned[entering] = 1.0
+            continue
+        size += 1
+        solve_on_support_in_place(lower, size, order, row, sum_to_one, solution, ones)
+        if solution[size - 1] <= 0.0:  # rounding: it cannot lower the objective
+            size -= 1
+            banned[entering] = 1.0
+            continue
+        banned[:] = 0.0
+        while True:
+            step = 1.0
+            for i in range(size):
+                if solution[i] <= 0.0:
+                    old = weights[order[i]]
+                    step = min(step, old / (old - solution[i]) if old > 0.0 else 0.0)
+            blocked = False
+            for i in range(size):
+                old = weights[order[i]]
+                reached = old + step * (solution[i] - old)
+                dropped[i] = solution[i] <= 0.0 and reached <= 1e-15 * old
+                blocked |= dropped[i]
+                weights[order[i]] = 0.0 if dropped[i] else max(reached, 0.0)
+            if not blocked:
+                break
+            size = drop_positions_in_place(gram, order, size, dropped, lower, floor)
+            solve_on_support_in_place(lower, size, order, row, sum_to_one, solution, ones)
+
+
+@kernel
+def pivot_rows_in_place(
+    gram: Floats,
+    cross: Floats,
+    weights: Floats,
+    sum_to_one: bool,
+    floor: float,
+    rounding: float,
+    hard: Bools,
+) -> int:
+    """Solve the rows that pivoting can, and mark the others in ``hard``; how many those are.
+
+    Positive entries of ``weights`` are the first guess, then the answer.
+    """
+    n, k = cross.shape
+    lower = np.empty((k, k))
+    order = np.empty(k, dtype=np.int64)
+    work = np.empty((4, k))
+    positive = np.empty(k, dtype=np.bool_)
+    count = 0
+    for r in range(n):
+        any_positive = False
+        for j in range(k):
+            positive[j] = weights[r, j] > 0.0
+            any_positive |= positive[j]
+        if sum_to_one and not any_positive:
+            positive[best_vertex(gram, cross[r])] = True
+        size = pivot_row_in_place(
+            gram, cross[r], positive, sum_to_one, floor, rounding, lower, order, work
+        )
+        hard[r] = size < 0
+        if hard[r]:
+            count += 1
+            continue
+        for j in range(k):
+            weights[r, j] = 0.0
+        for i in range(size):
+            weights[r, order[i]] = work[0, i]
+    return count
+
+
+@kernel
+def descend_rows_in_place(
+    gram: Floats,
+    cross: Floats,
+    weights: Floats,
+    sum_to_one: bool,
+    floor: float,
+    rounding: float,
+    hard: Bools,
+) -> None:
+    """Solve the rows marked in ``hard``, whatever their weights were."""
+    n, k = cross.shape
+    lower = np.empty((k, k))
+    order = np.empty(k, dtype=np.int64)
+    work = np.empty((4, k))
+    for r in range(n):
+        if hard[r]:
+            descend_row_in_place(
+                gram, cross[r], weights[r], sum_to_one, floor, rounding, lower, order, work
+            )
+
+
+@kernel
+def solve_rows_in_place(
+    gram: Floats, cross: Floats, weights: Floats, sum_to_one: bool, floor: float, rounding: float
+) -> int:
+    """Solve each row; positive entries of ``weights`` are the first guess, then the answer."""
+    hard = np.zeros(len(cross), dtype=np.bool_)
+    count: int = pivot_rows_in_place(gram, cross, weights, sum_to_one, floor, rounding, hard)
+    if count > 0:
+        descend_rows_in_place(gram, cross, weights, sum_to_one, floor, rounding, hard)
+    return count

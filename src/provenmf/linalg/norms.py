@@ -1,4 +1,4 @@
-"""Sums and norms of the rows of a block, dense or sparse, and of a difference never formed."""
+"""Sums, norms and scales of rows, dense or sparse, and their distances to a growing span."""
 
 from __future__ import annotations
 
@@ -138,3 +138,68 @@ def largest_row_sum(matrix: NDArray[np.floating]) -> float:
 def largest_column_sum(matrix: NDArray[np.floating]) -> float:
     """Return ‖M‖_1, the largest sum of absolute values in a column."""
     return float(np.abs(matrix).sum(axis=0).max(initial=0.0))
+
+
+# Rows and numbers at a common size; zeros have none and stay zero.
+
+
+def inverse_where_positive(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return one over each value; zero for what is not positive."""
+    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
+
+
+def unit_rows(matrix: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Scale rows to unit length; zero rows stay zero."""
+    wide = np.asarray(matrix, dtype=np.float64)
+    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
+    return np.asarray(np.divide(wide, lengths, out=np.zeros_like(wide), where=lengths > 0))
+
+
+def rows_to_sum_one(matrix: NDArray[Any]) -> NDArray[Any]:
+    """Divide rows by their sums; rows whose sum is not positive become zero."""
+    sums = matrix.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(matrix, sums, out=np.zeros_like(matrix), where=sums > 0))
+
+
+# Distances to a growing span.
+
+# Squared residual lengths are kept by subtraction, which leaves errors of this size relative to
+# the squared length of the row; anything smaller is rounding.
+ROUNDING = 1e-13
+
+
+def orthogonal_part(vector: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Remove from `vector` its part in the span of the orthonormal `basis` rows.
+
+    Done twice: the second sweep removes what rounding left behind in the first.
+    """
+    for _ in range(2):
+        vector = vector - (basis @ vector) @ basis
+    return vector
+
+
+def orthonormal_rows(matrix: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return an orthonormal basis, one vector per row, of the row space of a matrix."""
+    if matrix.shape[0] == 0:
+        return np.zeros(matrix.shape)
+    _, singular, right = np.linalg.svd(np.asarray(matrix, dtype=np.float64), full_matrices=False)
+    return np.asarray(right[singular > np.sqrt(ROUNDING) * max(singular[0], np.finfo(float).tiny)])
+
+
+def first_largest(scores: NDArray[np.float64], slack: NDArray[np.float64] | float) -> int:
+    """Return the lowest index whose positive score is within its `slack` of the largest one.
+
+    Equal rows get scores that differ in the last bits when they lie in different blocks; the
+    slack makes them equal again, so that every storage and block size gives the same answer.
+    If no score is positive the first largest one wins.
+    """
+    if scores.max() <= 0:
+        return int(np.argmax(scores))
+    return int(np.argmax((scores + slack >= scores.max()) & (scores > 0)))
+
+
+def without_rounding(
+    squared: NDArray[np.float64], scale: NDArray[np.float64] | float
+) -> NDArray[np.float64]:
+    """Set squared residuals to zero that rounding alone can explain."""
+    return np.where(squared > ROUNDING * scale, squared, 0.0)

@@ -13,9 +13,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.budget import available_threads, for_row_slices
-from provenmf.linalg.active_set import solve_rows_in_place
 from provenmf.linalg.compiled import njit
-from provenmf.linalg.penalties import Penalty
+from provenmf.linalg.nnls import Penalty, solve_rows_in_place
 
 # Rows of a factor from the observed entries alone: every row has normal equations of its own.
 #
@@ -149,6 +148,13 @@ def best_observed_rows(
 
     settings = (known, penalty.l1, penalty.l2, ROUNDING)
     return _in_threads(solve_observed_rows_in_place, entries, features, start, *settings)
+
+
+def weights_of_observed(entries: sp.csr_array, components: Array, penalty: Penalty) -> Array:
+    """Return the best weights (n, k) of given components, in the precision of the entries."""
+    features = np.ascontiguousarray(components.T, dtype=np.float64)
+    start = np.zeros((entries.shape[0], len(components)))
+    return best_observed_rows(entries, features, start, 0, penalty).astype(entries.dtype)
 
 
 def better_observed_rows(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
@@ -17,16 +17,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, check_non_negative, validate_data
 
-from provenmf.budget import blas_threads_for
+from provenmf.budget import announce_gathering, announce_transfer, blas_threads_for, check_budget
 from provenmf.certificate import optimality, stability, uniqueness
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks, Rows, as_blocks, at_safe_scale, is_outside_memory
 from provenmf.data.door import check_unchanged, examine_entries
 from provenmf.errors import InvalidInput, warn_user
 from provenmf.io.arrays import numbers
+from provenmf.linalg.nnls import Constraint, encoder
 from provenmf.linalg.storage import own_rows, plain, stored_values
 from provenmf.methods.checkpoint import Checkpoint, Keeper, checkpointing, keeper_of
-from provenmf.methods.memory import check_memory, weights_of_record
 from provenmf.methods.run import Interruption, OnInterrupt, interruption
 from provenmf.methods.traits import (
     AT_LEAST_ONE,
@@ -37,7 +37,6 @@ from provenmf.methods.traits import (
     validate_parameters,
     versions,
 )
-from provenmf.methods.weights import Constraint, encoder
 from provenmf.results import Certificate, Factorization, Solution, StopReason
 
 WITHOUT_NEGATIVE = (
@@ -135,6 +134,10 @@ class ChecksData:
 
 
 MOST_COMPONENTS = 100  # that are tried where their number is not given
+# Vectors with a number for each row that a fit and its certificate hold at the same time.
+VECTORS = 8
+# Weights of more bytes stay on the workers of a cluster until they are read.
+LEFT_ON_WORKERS = 1 << 26
 _OF_ONE_FIT = ("factorization_", "certificate_", "reconstruction_err_", "anchors_", "labels_")
 
 
@@ -264,10 +267,13 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def _factorized(self, blocks: Blocks, checkpoint: str | Path | Checkpoint | None) -> None:
         """Fit validated data."""
         self._check_memory(blocks)
+        kept: AbstractContextManager[Keeper | None] = nullcontext()
+        if checkpoint is not None:
+            kept = checkpointing(keeper_of(self, blocks, checkpoint))
         with (
             blas_threads_for(blocks.stored_entries),
             interruption(self.on_interrupt) as pressed,
-            checkpointing(keeper_of(self, blocks, checkpoint)) as keeper,
+            kept as keeper,
         ):
             rng = self._generator(keeper)
             self._remember(blocks, self._solve(blocks, rng), pressed)
@@ -281,11 +287,33 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return 0.0
 
     def _check_memory(self, blocks: Blocks) -> None:
-        """Refuse what exceeds the memory, before the start."""
-        wanted = self.n_components
+        """Refuse a fit that exceeds the memory budget, or that gathers too much, before it starts.
+
+        A certificate takes another array (n_rows, k), though not where rows are on workers.
+        """
+        name, wanted = type(self).__name__, self.n_components
         k = int(wanted) if isinstance(wanted, Integral) else min(MOST_COMPONENTS, *blocks.shape)
         gathered = self._gathered_bytes(blocks)
-        check_memory(type(self).__name__, blocks, k, gathered=gathered, certify=bool(self.certify))
+        certify = bool(self.certify) and not blocks.on_workers
+        brought = not _stay_on_workers(blocks, k)
+        of_weights = k * (blocks.dtype.itemsize + 8 * (1 + certify)) if brought else 0
+        by_row = blocks.n_rows * (of_weights + 8 * VECTORS)
+        row_bytes = blocks.n_columns * blocks.dtype.itemsize
+        what = f", {gathered / 1e9:.2g} GB of it for the data at once" if gathered else ""
+        check_budget(
+            f"{name} needs for {blocks.n_rows} rows and {k} components{what}",
+            by_row + gathered,
+            16.0 * blocks.block_rows * row_bytes,
+            16.0 * blocks.n_rows * row_bytes,
+            "raise it"
+            + (", use a method that reads block by block, such as SPA or HALS" if gathered else "")
+            + (", or do without the certificate ({:certify=False})" if certify else ""),
+        )
+        if not blocks.in_memory:
+            announce_gathering(name, blocks.shape, gathered)
+        if blocks.on_workers:
+            what = f"{'weights and ' if brought else ''}lengths of {blocks.n_rows} rows"
+            announce_transfer(name, what, by_row)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Find the weights of rows for the components found by `fit`.
@@ -365,7 +393,8 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """Finish a fit: weights, certificate, record, fitted attributes."""
         self._forget()
         rows = self._final_weights(blocks, solution)
-        weights: Any = weights_of_record(rows, blocks, len(solution.components))
+        large = _stay_on_workers(blocks, len(solution.components))
+        weights: Any = rows if large else rows.array()
         factorization = Factorization(
             method=self._method,
             weights=weights,
@@ -473,6 +502,11 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         tags.input_tags.positive_only = not self.traits.negative_data
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _stay_on_workers(blocks: Blocks, k: int) -> bool:
+    """Return whether weights are too large to be transferred unasked."""
+    return blocks.on_workers and blocks.n_rows * k * blocks.dtype.itemsize > LEFT_ON_WORKERS
 
 
 def check_n_components(n_components: int, available: int, what: str) -> int:

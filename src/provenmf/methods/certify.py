@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from provenmf.certificate import uniqueness
 from provenmf.certificate.measurement import Fit
+from provenmf.data.door import same_values
 from provenmf.errors import InvalidInput
-from provenmf.linalg.fingerprint import same_values
 from provenmf.methods import CATALOGUE, estimator_class
 from provenmf.methods.separable.xray import SignedXRAY
 from provenmf.results import Answer, Certificate, Check, Factorization, Trace

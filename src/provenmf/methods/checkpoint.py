@@ -12,7 +12,6 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from numbers import Real
@@ -27,6 +26,7 @@ from provenmf.data.door import fingerprint_of
 from provenmf.errors import InvalidInput, UnreadableFile, warn_user
 from provenmf.io.files import existing, parsing, write_aside
 from provenmf.io.records import load_snapshot, save_snapshot
+from provenmf.methods.run import present_keeper
 
 IDENTITY = "fit.json"
 # Writing takes at most one part in so many of the time, unless every iteration is to be kept.
@@ -212,37 +212,22 @@ class RunFile:
         self._keeper.went_on |= self._resumed and iterated
 
 
-_present: ContextVar[Keeper | None] = ContextVar("provenmf_checkpoint", default=None)
-
-
-def present_keeper() -> Keeper | None:
-    """Return the checkpoint of the fit under way."""
-    return _present.get()
-
-
 @contextmanager
-def checkpointing(keeper: Keeper | None) -> Iterator[Keeper | None]:
-    """Let all runs inside write to the keeper's folder; None changes nothing."""
-    if keeper is None:
-        yield None
-        return
-    token = _present.set(keeper)
+def checkpointing(keeper: Keeper) -> Iterator[Keeper]:
+    """Let all runs inside write to the keeper's folder."""
+    token = present_keeper.set(keeper)
     try:
         yield keeper
     finally:
-        _present.reset(token)
+        present_keeper.reset(token)
 
 
 # Parameters that change neither the iterations nor what they compute; one may ask for more of them.
 FREE = ("max_iter", "certify", "verbose", "callback", "on_interrupt")
 
 
-def keeper_of(
-    estimator: Any, blocks: Blocks, checkpoint: str | Path | Checkpoint | None
-) -> Keeper | None:
+def keeper_of(estimator: Any, blocks: Blocks, checkpoint: str | Path | Checkpoint) -> Keeper:
     """Return the checkpoint of this fit; refuse a folder that belongs to another one."""
-    if checkpoint is None:
-        return None
     if isinstance(checkpoint, (str, Path)):
         checkpoint = Checkpoint(checkpoint)
     if not isinstance(checkpoint, Checkpoint):

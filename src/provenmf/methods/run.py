@@ -10,16 +10,21 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from provenmf.errors import InvalidInput
-from provenmf.methods.checkpoint import present_keeper
 from provenmf.results import StopReason, Trace
+
+if TYPE_CHECKING:
+    from provenmf.methods.checkpoint import Keeper
 
 logger = logging.getLogger("provenmf")
 
 Callback = Callable[[dict[str, float]], object]
 OnInterrupt = Literal["raise", "return"]
+
+# The checkpoint of the fit under way (`methods.checkpoint`), if it has one.
+present_keeper: ContextVar[Keeper | None] = ContextVar("provenmf_checkpoint", default=None)
 
 # Reasons after which the same fit, called again, goes on.
 _UNFINISHED = (StopReason.MAX_ITER, StopReason.INTERRUPTED, StopReason.CALLBACK)
@@ -65,7 +70,7 @@ class Run:
         self._rows: list[dict[str, float]] = []
         self._started = time.perf_counter()
         self._on_interrupt = on_interrupt
-        keeper = present_keeper()
+        keeper = present_keeper.get()
         self._file = None if keeper is None else keeper.next_run(name)
         self._state: Callable[[], Mapping[str, Any]] | None = None
         self._done = 0

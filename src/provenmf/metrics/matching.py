@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.stats import rankdata
 
 from provenmf.errors import InvalidInput
-from provenmf.linalg.scaling import unit_rows
+from provenmf.linalg.norms import unit_rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from provenmf.linalg.scaling import unit_rows
+from provenmf.linalg.norms import unit_rows
 from provenmf.metrics.matching import best_assignment, cosine_table, match_components
 
 

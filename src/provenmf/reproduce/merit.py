@@ -23,11 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.data import as_blocks
 from provenmf.datasets.sample import Sample
 from provenmf.datasets.separable import dirichlet_mixtures, middle_points
+from provenmf.linalg.nnls import encoder
 from provenmf.methods import make_estimator
-from provenmf.methods.weights import encode
 from provenmf.metrics.recovery import (
     mean_removed_spectral_angle,
     relative_approximation,
@@ -101,7 +100,7 @@ def trial_seed(seed: int, level: float, trial: int) -> int:
 def judge(sample: Sample, anchors: NDArray[np.intp]) -> tuple[float, float, float]:
     """Success, MRSA in [0, 100] and RAE of the chosen rows."""
     components = sample.data[anchors]
-    weights = encode(as_blocks(sample.data), components, constraint="simplex")
+    weights = encoder(components, sample.data.dtype, "simplex")(sample.data)
     assert sample.anchors is not None  # these generators always plant them
     return (
         float(success(anchors, sample.anchors)),

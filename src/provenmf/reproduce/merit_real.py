@@ -34,7 +34,7 @@ from provenmf.applications.topics.tf_idf import (
     word_problem,
 )
 from provenmf.data import as_blocks
-from provenmf.linalg.scaling import rows_to_sum_one, unit_rows
+from provenmf.linalg.norms import rows_to_sum_one, unit_rows
 from provenmf.methods.separable.spa import spa
 from provenmf.metrics.matching import averaged_spearman, clustering_accuracy
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence

@@ -26,8 +26,7 @@ from provenmf.datasets.purification import (
     warm_start,
 )
 from provenmf.datasets.sample import Sample
-from provenmf.linalg.left_inverse import PseudoInverse, left_inverse
-from provenmf.linalg.mixing import mixing_of
+from provenmf.linalg.left_inverse import PseudoInverse, left_inverse, mixing_of
 from provenmf.linalg.norms import largest_row_sum
 from provenmf.methods.purification.kernels import relu_decode
 from provenmf.methods.purification.solver import purification

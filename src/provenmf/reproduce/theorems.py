@@ -24,11 +24,11 @@ from provenmf.datasets.and_descent import sample_sparse_binary, topic_components
 from provenmf.datasets.purification import overlapping_features, warm_start
 from provenmf.datasets.sample import Sample
 from provenmf.datasets.separable import dirichlet_mixtures
-from provenmf.linalg.mixing import mixing_of, symmetric_norm
+from provenmf.linalg.left_inverse import mixing_of, symmetric_norm
+from provenmf.linalg.nnls import encoder
 from provenmf.methods.and_descent.guarantee import general_correlation
 from provenmf.methods.purification.solver import purification
 from provenmf.methods.separable.spa import spa
-from provenmf.methods.weights import encode
 from provenmf.reproduce.and_descent import (
     PAPER,
     VARIANT,
@@ -211,7 +211,7 @@ def warm_started(seed: int) -> Row:
     noisy = dirichlet_mixtures(60, 30, 5, snr=20, random_state=seed)
     chosen = spa(as_blocks(noisy.data), 5).anchors
     assert chosen is not None and noisy.anchors is not None  # SPA and the generator have them
-    weights = encode(as_blocks(noisy.data), noisy.data[chosen], constraint="simplex")
+    weights = encoder(noisy.data[chosen], noisy.data.dtype, "simplex")(noisy.data)
     C = np.zeros((60, 60))
     C[:, chosen] = weights
     rmse = np.sqrt(np.mean((C @ noisy.data - noisy.data) ** 2))

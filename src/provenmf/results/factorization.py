@@ -55,7 +55,7 @@ class StopReason(StrEnum):
 
     Examples
     --------
-    >>> from provenmf import StopReason
+    >>> from provenmf.results import StopReason
     >>> StopReason("max_iter") is StopReason.MAX_ITER
     True
     >>> StopReason.CALLBACK.sentence
@@ -121,7 +121,7 @@ class Trace:
 
     Examples
     --------
-    >>> from provenmf import Trace
+    >>> from provenmf.results import Trace
     >>> trace = Trace.from_rows([{"error": 0.5}, {"error": 0.25}])
     >>> len(trace), trace["error"].tolist()
     (2, [0.5, 0.25])

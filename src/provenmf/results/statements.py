@@ -123,8 +123,6 @@ ESTIMATED = {
     "components_standard_error": "standard error of the components, relative to their size",
     "weights_standard_error": "standard error of the weights, relative to their size",
     "least_recurrence": "share of the resamples in which the least stable component came back",
-    "residual_of_a_new_row": "distance of a new row to what the components explain, at most",
-    "relative_residual_of_a_new_row": "the same as a share of the length of the row",
 }
 
 

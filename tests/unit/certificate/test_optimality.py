@@ -78,12 +78,12 @@ def test_measures(dtype):
 
 @pytest.mark.parametrize("constraint", ["nonnegative", "simplex"])
 def test_weights_residual_is_zero_only_at_the_best_weights(constraint):
-    from provenmf.methods.weights import encode
+    from provenmf.linalg.nnls import encoder
 
     rng = np.random.default_rng(2)
     blocks = as_blocks(rng.random((30, 8)))
     components = rng.random((4, 8))
-    best = encode(blocks, components, constraint=constraint)
+    best = blocks.map_rows(encoder(components, blocks.dtype, constraint))
     at_best = Fit(blocks, Factorization("x", best, components), constraint)
     assert optimality.weights_residual(at_best) < 1e-6
     worse = Fit(blocks, Factorization("x", np.roll(best, 1, axis=0), components), constraint)
@@ -91,12 +91,12 @@ def test_weights_residual_is_zero_only_at_the_best_weights(constraint):
 
 
 def test_simplex_residual_bounds_the_suboptimality():
-    from provenmf.methods.weights import encode
+    from provenmf.linalg.nnls import encoder
 
     rng = np.random.default_rng(3)
     matrix, components = rng.random((30, 8)), rng.random((4, 8))
     blocks = as_blocks(matrix)
-    best = encode(blocks, components, constraint="simplex")
+    best = blocks.map_rows(encoder(components, blocks.dtype, "simplex"))
     weights = rng.dirichlet(np.ones(4), 30)
     loss = [0.5 * np.linalg.norm(matrix - w @ components) ** 2 for w in (weights, best)]
     given = Fit(blocks, Factorization("x", weights, components), "simplex")

@@ -8,14 +8,14 @@ import pytest
 from provenmf.certificate import stability
 from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
-from provenmf.methods.weights import encode
+from provenmf.linalg.nnls import encoder
 from provenmf.results import Factorization
 
 NAME = "weight_amplification"
 
 
 def bound_of(data, components, constraint):
-    weights = encode(as_blocks(data), components, constraint=constraint)
+    weights = encoder(components, data.dtype, constraint)(data)
     return stability.certify(
         Fit(as_blocks(data), Factorization("x", weights, components), constraint)
     )
@@ -30,8 +30,8 @@ def test_no_pair_of_rows_beats_the_bound(constraint, scale, seed):
     rows = scale * rng.standard_normal((300, 9))
     moved = rows + scale * rng.standard_normal((300, 9)) * 10.0 ** rng.uniform(-6, 1, (300, 1))
     factor = bound_of(rows, components, constraint).bounds[NAME]
-    change = encode(as_blocks(rows), components, constraint=constraint)
-    change = change - encode(as_blocks(moved), components, constraint=constraint)
+    change = encoder(components, rows.dtype, constraint)(rows)
+    change = change - encoder(components, moved.dtype, constraint)(moved)
     most = factor * np.linalg.norm(rows - moved, axis=1)
     assert (np.linalg.norm(change, axis=1) <= most * (1 + 1e-6) + 1e-9).all()
 
@@ -40,7 +40,7 @@ def test_the_bound_is_reached():
     components = np.diag([1.0, 0.25])
     row = np.array([[1.0, 1.0]])
     factor = bound_of(row, components, "nonnegative").bounds[NAME]
-    moved = encode(as_blocks(row + [[0.0, 0.1]]), components) - encode(as_blocks(row), components)
+    moved = encoder(components, row.dtype)(row + [[0.0, 0.1]]) - encoder(components, row.dtype)(row)
     assert np.linalg.norm(moved) / 0.1 == pytest.approx(factor, rel=1e-9)
 
 
@@ -68,7 +68,7 @@ def test_the_bound_follows_the_scale_of_the_data(constraint, power):
     rng = np.random.default_rng(0)
     rows, components = rng.random((20, 6)), rng.random((3, 6))
     here = bound_of(rows, components, constraint)
-    weights = encode(as_blocks(rows), components, constraint=constraint)
+    weights = encoder(components, rows.dtype, constraint)(rows)
     blocks = as_blocks(rows * 2.0**power)
     record = Factorization("x", weights, components * 2.0**power)
     there = stability.certify(Fit(blocks, record, constraint))
@@ -100,7 +100,7 @@ def test_nothing_is_said_of_weights_that_are_not_the_best():
     """Weights times a million would hardly move, relative to themselves."""
     rng = np.random.default_rng(0)
     rows, components = rng.random((20, 6)), rng.random((3, 6))
-    weights = encode(as_blocks(rows), components)
+    weights = encoder(components, rows.dtype)(rows)
     for factor, status in ((1.0, "holds"), (1e6, "unknown"), (0.5, "unknown")):
         record = Factorization("x", weights * factor, components)
         check = stability.certify(Fit(as_blocks(rows), record)).checks[0]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf import HALS, SPA, UnreadableFile
+from provenmf import HALS, SPA
 from provenmf.data import as_blocks
-from provenmf.errors import InvalidInput
+from provenmf.errors import InvalidInput, UnreadableFile
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf import InvalidInput, UnreadableFile
+from provenmf import InvalidInput
 from provenmf.data import as_blocks
+from provenmf.errors import UnreadableFile
 from provenmf.io.rows import convert
 
 X = np.random.default_rng(0).integers(1, 100, (40, 8)).astype(float)

@@ -13,8 +13,7 @@ from provenmf.datasets.purification import (
     warm_start,
 )
 from provenmf.errors import InvalidInput
-from provenmf.linalg.left_inverse import left_inverse
-from provenmf.linalg.mixing import mixing_of, symmetric_norm
+from provenmf.linalg.left_inverse import left_inverse, mixing_of, symmetric_norm
 
 
 @pytest.mark.parametrize("signed", [False, True])

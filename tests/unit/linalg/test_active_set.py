@@ -5,7 +5,7 @@ from itertools import chain, combinations
 import numpy as np
 import pytest
 
-from provenmf.linalg import active_set as kernels
+from provenmf.linalg import nnls as kernels
 
 FLOOR, ROUNDING = 1e-13, 2.3e-16
 

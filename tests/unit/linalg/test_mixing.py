@@ -1,6 +1,6 @@
 import numpy as np
 
-from provenmf.linalg.mixing import mixing_of, symmetric_norm
+from provenmf.linalg.left_inverse import mixing_of, symmetric_norm
 
 
 def test_the_parts_add_up_and_lie_where_they_should():

@@ -1,6 +1,6 @@
 import numpy as np
 
-from provenmf.linalg.orthogonal import first_largest, orthogonal_part, orthonormal_rows
+from provenmf.linalg.norms import first_largest, orthogonal_part, orthonormal_rows
 
 
 def test_orthogonal_part_of_a_nearly_dependent_vector():

@@ -1,6 +1,6 @@
 import numpy as np
 
-from provenmf.linalg.scaling import inverse_where_positive, rows_to_sum_one, unit_rows
+from provenmf.linalg.norms import inverse_where_positive, rows_to_sum_one, unit_rows
 
 
 def test_unit_rows_keep_zero_rows():

@@ -25,9 +25,9 @@ from provenmf import (
     InvalidInput,
     PoissonNMF,
     Purification,
-    UnreadableFile,
     factorize,
 )
+from provenmf.errors import UnreadableFile
 
 RNG = np.random.default_rng(0)
 X = RNG.random((80, 4)) @ RNG.random((4, 12)) + 0.01 * RNG.random((80, 12))

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from provenmf import ErrorBars, InvalidInput, factorize, load, with_error_bars
+from provenmf import InvalidInput, factorize, load, with_error_bars
 from provenmf.methods.error_bars import Spread, drawn_with_noise, intervals, resampled
 from provenmf.metrics.matching import match_components
+from provenmf.results import ErrorBars
 
 
 def mean_of(data):

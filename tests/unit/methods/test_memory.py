@@ -51,14 +51,14 @@ def test_what_needs_all_data_says_so_before_the_start(name, path, monkeypatch):
     monkeypatch.setattr(blocks, "everything", never)
     with resources(memory="351MB"), pytest.raises(TooLarge, match=r"GB that .* for the data at"):
         model.fit(blocks)
-    monkeypatch.setattr("provenmf.methods.memory.MOST_GATHERED", 1e5)
-    monkeypatch.setattr("provenmf.methods.memory.HINT", 1e5)
+    monkeypatch.setattr("provenmf.budget.MOST_GATHERED", 1e5)
+    monkeypatch.setattr("provenmf.budget.HINT", 1e5)
     with pytest.raises(TooLarge, match="GB at once for X of shape"):
         model.fit(blocks)
 
 
 def test_gathering_is_announced(path, monkeypatch):
-    monkeypatch.setattr("provenmf.methods.memory.HINT", 1e5)
+    monkeypatch.setattr("provenmf.budget.HINT", 1e5)
     with pytest.warns(RuntimeWarning, match="PoissonNMF brings X .* into memory"):
         PoissonNMF(2, max_iter=1, tol=0, certify=False).fit(path)
     with warnings.catch_warnings():

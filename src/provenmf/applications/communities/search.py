@@ -45,7 +45,7 @@ from provenmf.applications.fitting import at_hand, fit_matrix, found_fewer, simp
 from provenmf.arguments import checked
 from provenmf.errors import InvalidInput
 from provenmf.io.graphs import as_graph
-from provenmf.linalg.scaling import rows_to_sum_one
+from provenmf.linalg.norms import rows_to_sum_one
 from provenmf.methods import methods, options_of_method
 from provenmf.metrics.matching import best_assignment
 from provenmf.results import Factorization

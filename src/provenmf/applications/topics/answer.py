@@ -28,7 +28,7 @@ from provenmf.arguments import checked
 from provenmf.budget import computed_once
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Counts, TextFile
-from provenmf.linalg.scaling import rows_to_sum_one
+from provenmf.linalg.norms import rows_to_sum_one
 from provenmf.results.answers import Answer, ReadOptions, Words, shares, stored_or_numbered
 from provenmf.results.shapes import NOT_SAVED, Shape
 

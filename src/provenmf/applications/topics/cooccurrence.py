@@ -41,8 +41,8 @@ from provenmf.applications.topics.corpus import WordCounts, by_rank, squared
 from provenmf.applications.topics.eigenpairs import leading_eigenpairs_of
 from provenmf.budget import computed_once
 from provenmf.data import MappedBlocks
+from provenmf.linalg.norms import inverse_where_positive
 from provenmf.linalg.products import product, transposed_product
-from provenmf.linalg.scaling import inverse_where_positive
 from provenmf.linalg.spectral import Spectrum, with_fixed_signs
 
 Floats = NDArray[np.float64]

@@ -24,7 +24,7 @@ from provenmf.applications.topics.measures import measured
 from provenmf.applications.topics.tf_idf import unit_documents, weights_in
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Corpus, Counts, TextFile
-from provenmf.linalg.scaling import rows_to_sum_one
+from provenmf.linalg.norms import rows_to_sum_one
 
 Floats = NDArray[np.float64]
 

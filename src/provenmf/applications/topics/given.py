@@ -21,6 +21,7 @@ from provenmf.applications.topics.texts import (
     splitting_of,
     texts_of,
 )
+from provenmf.budget import announce_gathering
 from provenmf.data import Blocks, as_blocks, is_outside_memory
 from provenmf.data.door import examine_entries
 from provenmf.errors import InvalidInput, counted
@@ -36,7 +37,6 @@ from provenmf.io.texts import (
     read_vocabulary,
 )
 from provenmf.linalg.storage import check_scale
-from provenmf.methods.memory import announce_gathering
 
 # A file with one of these endings holds counts, not texts.
 COUNT_ENDINGS = (".npz", ".npy", ".mtx", ".mat", ".h5ad", ".mtx.gz")

@@ -26,7 +26,7 @@ from provenmf.applications.topics.inference import (
     topic_shares_of_words,
 )
 from provenmf.data import as_blocks
-from provenmf.linalg.scaling import inverse_where_positive
+from provenmf.linalg.norms import inverse_where_positive
 from provenmf.methods.separable.spa import spa
 from provenmf.methods.separable.vertices import Vertices, average_vertices
 

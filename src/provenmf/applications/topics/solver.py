@@ -56,10 +56,9 @@ from provenmf.applications.topics.refinement import (
     shrunk_towards,
 )
 from provenmf.applications.topics.tf_idf import turn_to_diagonal
-from provenmf.budget import available_threads, block_bytes, room_for_parts
+from provenmf.budget import available_threads, block_bytes, check_budget, room_for_parts
 from provenmf.data.disk import BLOCK_BYTES, PART_BYTES
 from provenmf.errors import InvalidInput, counted
-from provenmf.methods.memory import check_budget
 from provenmf.methods.separable.vertices import Vertices, barycentric
 from provenmf.metrics.matching import best_assignment
 

@@ -29,7 +29,7 @@ from provenmf.applications.topics.solver import (
 )
 from provenmf.applications.topics.tf_idf import topics_from_anchors, unit_documents, word_problem
 from provenmf.errors import InvalidInput
-from provenmf.linalg.scaling import rows_to_sum_one
+from provenmf.linalg.norms import rows_to_sum_one
 from provenmf.methods.error_bars import error_bars, resampled
 from provenmf.results import Factorization
 from provenmf.results.error_bars import ErrorBars

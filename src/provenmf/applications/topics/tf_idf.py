@@ -11,16 +11,15 @@ from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from provenmf.applications.topics.corpus import WordCounts
 from provenmf.applications.topics.inference import weights_of_documents
 from provenmf.data import Blocks, MappedBlocks
 from provenmf.errors import InvalidInput
-from provenmf.linalg.cooccurrence import Cooccurrence
-from provenmf.linalg.nnls import nonnegative_least_squares
-from provenmf.linalg.scaling import inverse_where_positive, rows_to_sum_one
-from provenmf.methods.weights import encode
+from provenmf.linalg.nnls import encoder, nonnegative_least_squares
+from provenmf.linalg.norms import inverse_where_positive, rows_to_sum_one
+from provenmf.linalg.spectral import Spectrum, leading_eigenpairs, with_fixed_signs
 
 
 def rarity_of(documents: NDArray[np.int64], n_documents: int) -> NDArray[np.float64]:
@@ -51,6 +50,57 @@ def unit_documents(counts: sp.csr_array) -> sp.csr_array:
     features = tf_idf(counts)
     lengths = np.sqrt(features.multiply(features).sum(axis=1))
     return sp.csr_array(sp.diags_array(inverse_where_positive(lengths)) @ features)
+
+
+class Cooccurrence:
+    """The co-occurrence matrix P = FᵀF / n of counts F (documents, words), never formed.
+
+    P has as many entries as there are pairs of words. Everything asked of it comes from products
+    with F. It is symmetric, so rows are columns.
+
+    Parameters
+    ----------
+    counts : F (n_documents, n_words), sparse or dense, nonnegative.
+    """
+
+    def __init__(self, counts: object) -> None:
+        matrix = counts if sp.issparse(counts) else np.asarray(counts)
+        self._counts = sp.csc_array(matrix).astype(np.float64, copy=False)
+        self._transposed = self._counts.T.tocsr()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_words, n_words)."""
+        return (self._counts.shape[1],) * 2
+
+    def __matmul__(self, right: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return P @ right, for a vector or a matrix."""
+        return np.asarray(self._transposed @ (self._counts @ right) / self._counts.shape[0])
+
+    def row_sums(self) -> NDArray[np.float64]:
+        """Return P 1 = Fᵀ(F 1)/n."""
+        return self @ np.ones(self.shape[0])
+
+    def rows(self, index: ArrayLike) -> NDArray[np.float64]:
+        """Return P[index, :] as a dense array."""
+        chosen = self._transposed[np.atleast_1d(np.asarray(index, dtype=np.intp))]
+        return np.asarray((chosen @ self._counts).toarray() / self._counts.shape[0])
+
+    def scaled_spectrum(self, k: int) -> Spectrum:
+        """Return squared singular values and right vectors of P̄, P with rows that sum to one."""
+        squared_scales = inverse_where_positive(self.row_sums()) ** 2
+        return leading_eigenpairs(
+            lambda v: self @ (squared_scales[:, None] * (self @ v)), self.shape[0], k
+        )
+
+    def scaled_projection(self, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the rows of P̄ in the coordinates of its k leading right singular vectors.
+
+        Returns P̄ V (n_words, k) and V as rows (k, n_words): P̄ ≈ (P̄ V) Vᵀ, the best of rank k.
+        """
+        directions = with_fixed_signs(self.scaled_spectrum(k).vectors)
+        scales = inverse_where_positive(self.row_sums())
+        return scales[:, None] * (self @ directions.T), directions
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,4 +181,4 @@ def least_squares_weights(
     features: Blocks = counts.blocks
     if rarity is not None:
         features = MappedBlocks(features, partial(tf_idf, rarity=rarity))
-    return rows_to_sum_one(encode(features, topics))
+    return rows_to_sum_one(features.map_rows(encoder(topics, features.dtype)))

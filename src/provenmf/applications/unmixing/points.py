@@ -16,10 +16,8 @@ from provenmf.applications.unmixing.noise import (
     averaged_spectra,
     band_noise,
 )
-from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
-from provenmf.linalg.nnls import simplex_least_squares
-from provenmf.methods.weights import encode
+from provenmf.linalg.nnls import encoder, simplex_least_squares
 from provenmf.results import Factorization
 
 # Groups of near-identical rows, replaced by their means.
@@ -259,4 +257,4 @@ def abundances_of(
     """Return abundances on the simplex by least squares, weighted by the noise if known."""
     if deviations is not None:
         pixels, endmembers = pixels / deviations, endmembers / deviations
-    return np.asarray(encode(as_blocks(pixels), endmembers, constraint="simplex"), dtype=np.float64)
+    return encoder(endmembers, np.dtype(np.float64), "simplex")(pixels)

@@ -15,7 +15,8 @@ from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks, Rows, as_blocks, at_safe_scale, is_outside_memory
 from provenmf.data.memory import ObservedBlocks, observed_entries
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
-from provenmf.linalg.penalties import Penalties
+from provenmf.linalg.nnls import Penalties, encoder
+from provenmf.linalg.observed import weights_of_observed
 from provenmf.methods.alternating import guarantee
 from provenmf.methods.alternating.guarantee import ObservedFit
 from provenmf.methods.alternating.solver import anls, hals
@@ -24,7 +25,6 @@ from provenmf.methods.base import Factorizer
 from provenmf.methods.checkpoint import Checkpoint
 from provenmf.methods.run import Callback, OnInterrupt
 from provenmf.methods.traits import AT_LEAST_ONE, NOT_NEGATIVE, Traits
-from provenmf.methods.weights import encode, encoder
 from provenmf.results import Certificate, Factorization, Solution
 
 PENALTIES = ("l1_weights", "l2_weights", "l1_components", "l2_components")
@@ -266,7 +266,7 @@ class AlternatingFactorizer(Factorizer):
     def _encode(self, blocks: Blocks, components: NDArray[Any]) -> NDArray[Any]:
         if isinstance(blocks, ObservedBlocks):
             penalty = self._penalties.on_weights(blocks.n_columns)
-            return encode(blocks, components, penalty=penalty)
+            return weights_of_observed(blocks.entries, components, penalty)
         return super()._encode(blocks, components)
 
     def _final_weights(self, blocks: Blocks, solution: Solution) -> Rows:

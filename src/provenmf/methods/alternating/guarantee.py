@@ -27,10 +27,9 @@ from provenmf.certificate.singular_values import RankBound, gram_is_formed, leas
 from provenmf.data import LocalRows, as_blocks
 from provenmf.data.door import fingerprint_of
 from provenmf.data.memory import ObservedBlocks
-from provenmf.linalg.norms import row_lengths, squared_frobenius_norm
+from provenmf.linalg.nnls import Penalties, Penalty
+from provenmf.linalg.norms import inverse_where_positive, row_lengths, squared_frobenius_norm
 from provenmf.linalg.observed import residual_entries
-from provenmf.linalg.penalties import Penalties, Penalty
-from provenmf.linalg.scaling import inverse_where_positive
 from provenmf.linalg.spectral import gram_of_columns
 from provenmf.results import Certificate, Check, Measure
 from provenmf.results.states import KnownState

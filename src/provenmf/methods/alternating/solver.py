@@ -1,7 +1,7 @@
 """Alternating nonnegative least squares: HALS and ANLS, with extrapolation.
 
 Objective: 1/2 ||X - weights @ components||_F^2 over nonnegative weights and components, with the
-penalties of `linalg.penalties` if there are any; missing entries are left out of the sum.
+penalties of `linalg.nnls` if there are any; missing entries are left out of the sum.
 
 Either factor is improved with the other one fixed, and that problem splits into rows that share a
 k x k Gram matrix. What the two methods do with such a row is their only difference (`steps.py`).
@@ -51,7 +51,7 @@ from numpy.typing import NDArray
 
 from provenmf.data import Blocks
 from provenmf.data.memory import ObservedBlocks
-from provenmf.linalg.penalties import Penalties
+from provenmf.linalg.nnls import Penalties
 from provenmf.linalg.products import transposed_product
 from provenmf.linalg.storage import stored_values
 from provenmf.methods.alternating.starts import (

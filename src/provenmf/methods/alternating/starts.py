@@ -30,11 +30,10 @@ from numpy.typing import NDArray
 from provenmf.data import Block, Blocks, as_blocks
 from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.io.arrays import numbers
-from provenmf.linalg.nnls import nonnegative_least_squares
+from provenmf.linalg.nnls import encoder, nonnegative_least_squares
 from provenmf.linalg.norms import absolute_row_sums, squared_row_norms
 from provenmf.linalg.products import transposed_product
 from provenmf.linalg.storage import as_dense, is_sparse
-from provenmf.methods.weights import encode
 from provenmf.metrics.matching import match_components
 from provenmf.results import Solution
 
@@ -59,7 +58,9 @@ def start_factors(
 ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
     """Return weights (n, k) and components (k, d) to start from."""
     weights, components = start_pair(blocks, n_components, init, rng)
-    return encode(blocks, components) if weights is None else weights, components
+    if weights is None:
+        weights = blocks.map_rows(encoder(components, blocks.dtype))
+    return weights, components
 
 
 def start_pair(

@@ -1,7 +1,7 @@
 """One half of an iteration: better weights or components, from all or from observed entries.
 
 A row is improved by HALS (`Sweeps`) or solved by ANLS (`Exact`). Here its normal equations are
-formed, with penalties (`linalg.penalties`) and with known components that stay as they are. Data
+formed, with penalties (`linalg.nnls`) and with known components that stay as they are. Data
 without missing entries share one Gram matrix over all rows (`AllEntries`); with missing entries
 every row has its own (`ObservedEntries`).
 """
@@ -19,13 +19,16 @@ from numpy.typing import NDArray
 from provenmf.budget import available_threads, computed_once, for_row_slices
 from provenmf.data import Blocks, Rows
 from provenmf.data.memory import ObservedBlocks
-from provenmf.linalg.nnls import nonnegative_least_squares
+from provenmf.linalg.nnls import Penalties, Penalty, encoder, nonnegative_least_squares
 from provenmf.linalg.norms import squared_frobenius_norm, squared_residual_rows
-from provenmf.linalg.observed import best_observed_rows, better_observed_rows, residual_entries
-from provenmf.linalg.penalties import Penalties, Penalty
+from provenmf.linalg.observed import (
+    best_observed_rows,
+    better_observed_rows,
+    residual_entries,
+    weights_of_observed,
+)
 from provenmf.linalg.products import product, transposed_product
 from provenmf.methods.alternating.kernels import descend_coordinates_in_place, look_ahead_in_place
-from provenmf.methods.weights import encode, encoder
 
 Array = NDArray[np.floating]
 # Squared errors below this many units of the data's precision lost too many digits in products:
@@ -250,7 +253,9 @@ class ObservedEntries(Steps):
 
     def best_weights(self, components: Array) -> Rows:
         """Return weights that minimise the objective for these components."""
-        return self.blocks.place(encode(self.blocks, components, penalty=self.on_weights))
+        return self.blocks.place(
+            weights_of_observed(self.blocks.entries, components, self.on_weights)
+        )
 
     def better_weights(self, start: Rows, features: Array) -> Rows:
         """Improve the weights in one pass over the rows."""

@@ -13,8 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.data import Block, Blocks
-from provenmf.linalg.norms import absolute_row_sums, squared_residual_rows, squared_row_norms
-from provenmf.linalg.scaling import inverse_where_positive
+from provenmf.linalg.norms import (
+    absolute_row_sums,
+    inverse_where_positive,
+    squared_residual_rows,
+    squared_row_norms,
+)
 
 Array = NDArray[np.float64]
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from provenmf.data import Block, Blocks
-from provenmf.linalg.scaling import unit_rows
+from provenmf.linalg.norms import unit_rows
 from provenmf.linalg.storage import as_dense
 from provenmf.methods.cones.kernels import combine_rows, products_with_own_vector
 

@@ -48,8 +48,7 @@ from scipy.optimize import brentq, minimize_scalar
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks
 from provenmf.linalg.hull import product_rounding
-from provenmf.linalg.norms import SAFE_LENGTHS
-from provenmf.linalg.scaling import unit_rows
+from provenmf.linalg.norms import SAFE_LENGTHS, unit_rows
 from provenmf.linalg.storage import as_dense
 from provenmf.methods.cones.enclosing_cones import (
     angle_at_least,

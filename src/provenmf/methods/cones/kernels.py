@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from provenmf.data import Block, Blocks, Rows
 from provenmf.linalg.compiled import njit
-from provenmf.linalg.scaling import unit_rows
+from provenmf.linalg.norms import unit_rows
 from provenmf.linalg.storage import Matrix, is_sparse
 
 Floats = NDArray[np.floating]

@@ -30,8 +30,7 @@ from numpy.typing import NDArray
 
 from provenmf.data import Block, Blocks, Part, Rows
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
-from provenmf.linalg.norms import squared_row_norms
-from provenmf.linalg.orthogonal import first_largest
+from provenmf.linalg.norms import first_largest, squared_row_norms
 from provenmf.linalg.storage import as_dense
 from provenmf.methods.cones.kernels import leading_directions, similarity_decimals
 from provenmf.methods.run import Callback, Run

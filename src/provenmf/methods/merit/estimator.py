@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from provenmf.budget import blas_limited_to
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks
+from provenmf.linalg.nnls import Constraint
 from provenmf.methods.merit import guarantee as guarantees
 from provenmf.methods.merit.solver import Step, bytes_in_memory, merit
 from provenmf.methods.run import Callback, OnInterrupt
@@ -22,7 +23,6 @@ from provenmf.methods.traits import (
     StrOptions,
     Traits,
 )
-from provenmf.methods.weights import Constraint
 from provenmf.results import Certificate, Solution
 
 

@@ -32,9 +32,10 @@ from provenmf.linalg.left_inverse import (
     LeftInverse,
     dependent_features,
     least_infinity_inverse,
+    mixing_of,
     moore_penrose_inverse,
+    symmetric_norm,
 )
-from provenmf.linalg.mixing import mixing_of, symmetric_norm
 from provenmf.linalg.norms import largest_column_sum, largest_row_sum
 from provenmf.results import Certificate, Check, Factorization, Status, Trace
 from provenmf.results.states import PurificationState

@@ -39,8 +39,9 @@ from provenmf.linalg.left_inverse import (
     PseudoInverse,
     dependent_features,
     left_inverse,
+    mixing_of,
+    symmetric_norm,
 )
-from provenmf.linalg.mixing import mixing_of, symmetric_norm
 from provenmf.linalg.norms import largest_row_sum
 from provenmf.methods.purification.kernels import (
     ROUNDING,

@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from provenmf.data import Block, Blocks
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
-from provenmf.linalg.norms import SAFE_LENGTHS, row_sums
-from provenmf.linalg.scaling import inverse_where_positive
+from provenmf.linalg.norms import SAFE_LENGTHS, inverse_where_positive, row_sums
 from provenmf.linalg.storage import as_dense
 from provenmf.methods.base import Factorizer
 from provenmf.methods.run import Run

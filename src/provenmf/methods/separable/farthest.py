@@ -28,8 +28,13 @@ from numpy.typing import NDArray
 
 from provenmf.budget import for_row_slices
 from provenmf.data import Block, Blocks, ByRow, Part, Rows
-from provenmf.linalg.norms import rows_of_a_slice, squared_row_norms
-from provenmf.linalg.orthogonal import ROUNDING, orthogonal_part, without_rounding
+from provenmf.linalg.norms import (
+    ROUNDING,
+    orthogonal_part,
+    rows_of_a_slice,
+    squared_row_norms,
+    without_rounding,
+)
 from provenmf.linalg.storage import as_dense, is_sparse
 
 Floats = NDArray[np.float64]

@@ -30,7 +30,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks, as_blocks
-from provenmf.linalg.orthogonal import ROUNDING, orthogonal_part, orthonormal_rows
+from provenmf.linalg.nnls import Constraint
+from provenmf.linalg.norms import ROUNDING, orthogonal_part, orthonormal_rows
 from provenmf.methods.run import Callback, OnInterrupt, Run
 from provenmf.methods.separable import guarantee
 from provenmf.methods.separable.anchors import (
@@ -46,7 +47,6 @@ from provenmf.methods.traits import (
     CONSTRAINT,
     Traits,
 )
-from provenmf.methods.weights import Constraint
 from provenmf.results import Certificate, Solution, StopReason
 
 Floats = NDArray[np.float64]

@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks
 from provenmf.errors import DegenerateData, TooLarge, warn_user
+from provenmf.linalg.nnls import encoder
 from provenmf.linalg.norms import absolute_row_sums, squared_frobenius_norm, squared_residual_rows
 from provenmf.linalg.spectral import leading_eigenpairs
 from provenmf.linalg.storage import as_dense
@@ -54,7 +55,6 @@ from provenmf.methods.traits import (
     StrOptions,
     Traits,
 )
-from provenmf.methods.weights import encode
 from provenmf.results import Certificate, Solution, StopReason
 from provenmf.results.states import FastGradientState
 
@@ -393,7 +393,7 @@ def steered_price(blocks: Blocks, n_components: int | None, prices: NDArray[np.f
         warnings.simplefilter("ignore", DegenerateData)
         first = spa(blocks, n_components)
     assert first.anchors is not None  # SPA always chooses rows
-    weights = encode(blocks, first.components)
+    weights = blocks.map_rows(encoder(first.components, blocks.dtype))
     squared, total = blocks.map_reduce(
         lambda block, w: (
             squared_residual_rows(block, w, first.components).sum(),

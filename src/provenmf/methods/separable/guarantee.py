@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from provenmf.certificate.measurement import Fit
 from provenmf.linalg.hull import product_rounding
-from provenmf.linalg.orthogonal import orthogonal_part, orthonormal_rows
-from provenmf.linalg.scaling import unit_rows
+from provenmf.linalg.norms import orthogonal_part, orthonormal_rows, unit_rows
 from provenmf.methods.separable.margins import Explanation, margin_statements, other_components
 from provenmf.results import Certificate, Check, Status
 

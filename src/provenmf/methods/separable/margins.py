@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks, Rows
 from provenmf.linalg.hull import Model, distances_to_hulls, product_rounding
-from provenmf.linalg.scaling import inverse_where_positive
+from provenmf.linalg.norms import inverse_where_positive
 from provenmf.linalg.storage import as_dense
 from provenmf.results import Certificate, Check, Measure, Status
 from provenmf.results.certificate import rounded_down, rounded_up

@@ -24,7 +24,8 @@ from numpy.typing import ArrayLike
 
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks
-from provenmf.linalg.orthogonal import orthogonal_part
+from provenmf.linalg.nnls import Constraint
+from provenmf.linalg.norms import orthogonal_part
 from provenmf.methods.run import Callback, OnInterrupt, Run
 from provenmf.methods.separable import guarantee
 from provenmf.methods.separable.anchors import (
@@ -38,7 +39,6 @@ from provenmf.methods.traits import (
     CONSTRAINT,
     Traits,
 )
-from provenmf.methods.weights import Constraint
 from provenmf.results import Certificate, Solution, StopReason
 
 

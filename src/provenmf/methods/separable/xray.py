@@ -39,8 +39,14 @@ from numpy.typing import ArrayLike, NDArray
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks, ByRow, Part, Rows
 from provenmf.linalg.nnls import nonnegative_least_squares
-from provenmf.linalg.norms import row_sums, squared_residual_rows, squared_row_norms
-from provenmf.linalg.orthogonal import ROUNDING, first_largest, without_rounding
+from provenmf.linalg.norms import (
+    ROUNDING,
+    first_largest,
+    row_sums,
+    squared_residual_rows,
+    squared_row_norms,
+    without_rounding,
+)
 from provenmf.linalg.storage import as_dense
 from provenmf.methods.run import Callback, OnInterrupt, Run
 from provenmf.methods.separable import guarantee

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf import InvalidInput, TooLarge, find_topics, load
+from provenmf import InvalidInput, find_topics, load
 from provenmf.applications.topics.corpus import WordCounts
 from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus
+from provenmf.errors import TooLarge
 from provenmf.io.rows import write_sparse_rows
 
 OPTIONS = {"random_state": 0, "certify": False}
@@ -56,7 +57,7 @@ def test_a_file_in_one_block_gives_the_same_bits(corpus, near, tmp_path):
 def test_dask_chunks_are_not_brought_here(corpus, near, sparse, monkeypatch):
     dask = pytest.importorskip("dask")
     rows = in_chunks(corpus.counts, 450, sparse=sparse)
-    monkeypatch.setattr("provenmf.methods.memory.MOST_GATHERED", 0.0)
+    monkeypatch.setattr("provenmf.budget.MOST_GATHERED", 0.0)
     with warnings.catch_warnings(), dask.config.set(scheduler="synchronous"):
         warnings.simplefilter("error")
         far = find_topics(rows, 4, **OPTIONS)
@@ -126,7 +127,7 @@ def test_wrong_entries_are_named(corpus, entry, words):
 
 def test_ways_that_hold_the_counts_say_so(corpus, tmp_path, monkeypatch):
     path = on_disk(tmp_path / "counts.npz", corpus.counts)
-    monkeypatch.setattr("provenmf.methods.memory.MOST_GATHERED", 1000.0)
+    monkeypatch.setattr("provenmf.budget.MOST_GATHERED", 1000.0)
     for more in ({"features": "tf-idf"}, {"method": "hals"}, {"n_resamples": 10}):
         with pytest.raises(TooLarge, match="GB at once"):
             find_topics(path, 4, **OPTIONS, **more)

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
-from provenmf.linalg.penalties import Penalties
+from provenmf.linalg.nnls import Penalties
 from provenmf.methods.alternating.solver import anls, hals
 from provenmf.methods.alternating.steps import Sweeps
 

@@ -11,7 +11,7 @@ from provenmf.datasets.purification import (
     warm_start,
 )
 from provenmf.errors import DegenerateData, InvalidInput
-from provenmf.linalg.mixing import mixing_of
+from provenmf.linalg.left_inverse import mixing_of
 from provenmf.methods.purification.kernels import balancing_scales, pair_moments, relu_decode
 from provenmf.methods.purification.solver import (
     draw_batches,

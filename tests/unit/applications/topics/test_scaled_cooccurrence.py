@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf.linalg.cooccurrence import Cooccurrence
+from provenmf.applications.topics.tf_idf import Cooccurrence
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf.linalg import fingerprint as kernels
-from provenmf.linalg.fingerprint import fingerprint, row_hashes, same_values
+from provenmf.data import door as kernels
+from provenmf.data.door import fingerprint, row_hashes, same_values
 
 
 def of(block, cuts=(), sparse=False):
