@@ -9,13 +9,16 @@ W A and A⁻¹ H. Near this one A = I + T with zero diagonal, since the diagonal
 Write chosen entries as C t ≥ −v, with t the k(k − 1) entries of T and v ≥ 0. Put τ = ‖T‖_F; the
 second-order term is at most τ²/(1 − τ) times the length of the column of H. For y ≥ 0 let a(y) be
 the sum of y times the chosen entries and b(y) that of y times those lengths, so that
-yᵀv ≤ a + b τ²/(1 − τ). With r = Cᵀy and s the least singular value of diag(y) C,
+yᵀv ≤ a + b τ²/(1 − τ). Two proofs that no other factorization is near:
 
-    s‖t‖ ≤ Σ y|Ct| ≤ yᵀCt + 2 yᵀv,   hence   (s − ‖r‖) τ ≤ 2a + 2b τ²/(1 − τ)
+- Farkas, for each unknown and sign: Cᵀy = ±e_q + r gives ∓t_q ≤ yᵀv + ‖r‖τ, and the squares add
+  up over the unknowns: (1 − ‖r‖) τ ≤ ‖a‖ + ‖b‖ τ²/(1 − τ). Two linear programs an unknown.
+- Stiemke, once: with r = Cᵀy and s the least singular value of diag(y) C,
+  s‖t‖ ≤ Σ y|Ct| ≤ yᵀCt + 2 yᵀv, hence (s − ‖r‖) τ ≤ 2a + 2b τ²/(1 − τ). One linear program.
 
-(after Stiemke). Where the chosen entries are exact zeros a = 0, and τ = 0 or
-τ ≥ (s − ‖r‖)/(s − ‖r‖ + 2b). This is infinitesimal rigidity (Krone & Kubjas 2021) with a distance.
-A linear program finds y, but what is claimed does not rest on its having been solved well.
+Where the chosen entries are exact zeros a = 0, and τ = 0 or τ ≥ (1 − ‖r‖)/(1 − ‖r‖ + ‖b‖). This
+is infinitesimal rigidity (Krone & Kubjas 2021) with a distance. Linear programs find y, but what
+is claimed does not rest on their having been solved well.
 """
 
 from __future__ import annotations
@@ -83,6 +86,8 @@ AT_ONCE = 1500
 ROUNDS = 40
 # Pivots of one linear program; a limit in seconds would make answers depend on the machine.
 PIVOTS = 20_000
+# Entries times squared unknowns beyond which each unknown gets no linear program of its own.
+FARKAS_SIZE = 250_000
 # What a linear program calls zero.
 NEGLIGIBLE = 1e-8
 
@@ -158,12 +163,12 @@ class Search:
     reason: str = ""
 
 
-def search(entries: Entries, allowed: Indices) -> Search:
+def search(entries: Entries, allowed: Indices, *, sharpen: bool = True) -> Search:
     """Find y that isolates the factorization, or T that none of the `allowed` entries forbids.
 
     max Σ (C t)_e subject to C t ≥ 0, |t| ≤ 1 over a part of the entries; its optimum is 0 where
     they isolate, and y = 1 + its multipliers. Otherwise its t is tried on all entries, and those
-    that it violates join.
+    that it violates join. `sharpen` looks for a larger distance with two programs an unknown.
     """
     chosen = allowed if len(allowed) <= AT_ONCE else _extreme(entries, allowed)
     for _ in range(ROUNDS):
@@ -183,7 +188,7 @@ def search(entries: Entries, allowed: Indices) -> Search:
         multipliers = np.maximum(1 - program.ineqlin.marginals, 0.0)
         found = from_stiemke(entries, chosen, matrix, multipliers)
         if found is not None:
-            return Search(isolation=found)
+            return Search(isolation=_sharper(entries, chosen, found) if sharpen else found)
         direction = entries.transition(program.x)
         if np.abs(direction).max() <= NEGLIGIBLE:
             return Search(reason="rigid within rounding only")
@@ -192,6 +197,15 @@ def search(entries: Entries, allowed: Indices) -> Search:
             return Search(direction=direction)
         chosen = np.union1d(chosen, more)
     return Search(reason="the linear programs did not settle")
+
+
+def _sharper(entries: Entries, chosen: Indices, found: Isolation) -> Isolation:
+    """Return the better of the two proofs; the second one is tried where it is affordable."""
+    squared = (entries.k * (entries.k - 1)) ** 2
+    if len(chosen) * squared > FARKAS_SIZE:
+        chosen = _extreme(entries, chosen)
+    other = from_farkas(entries, chosen) if len(chosen) * squared <= FARKAS_SIZE else None
+    return found if other is None or other.reach < found.reach else other
 
 
 def from_stiemke(
@@ -205,15 +219,39 @@ def from_stiemke(
     scaled = rows.toarray() * y[:, None]
     # the products above are rounded; each is off by u times itself
     s = least_stretch(np.ascontiguousarray(scaled.T)) - EPS * float(np.linalg.norm(scaled))
-    residual = _residual(rows, y)
+    residual = _residual(rows, y, np.zeros(matrix.shape[1]))
     a, b = float(y @ entries.values[kept]), float(y @ entries.lengths[kept])
     return _roots(s - residual, 2 * a, 2 * b)
 
 
-def _residual(matrix: sp.csr_array, y: Array) -> float:
-    """Bound ‖Cᵀy‖ from above, with the rounding error of its sums."""
-    rounding = 2 * (len(y) + 1) * EPS * np.asarray(abs(matrix).T @ y)
-    return float(np.linalg.norm(np.abs(matrix.T @ y) + rounding)) * (1 + 1e-9)
+def from_farkas(entries: Entries, chosen: Indices) -> Isolation | None:
+    """Return what a y for each unknown and sign proves, with rounding; None if nothing.
+
+    min ± t_q subject to C t ≥ −(values + lengths/100); the multipliers are y. The cost only aims
+    at small a and b.
+    """
+    matrix = entries.matrix(chosen)
+    values, lengths = entries.values[chosen], entries.lengths[chosen]
+    cost = values + lengths / 100
+    unknowns = matrix.shape[1]
+    bounds = np.zeros((unknowns, 2, 3))
+    for unknown in range(unknowns):
+        for side, sign in enumerate((1.0, -1.0)):
+            target = np.zeros(unknowns)
+            target[unknown] = sign
+            program = linprog(target, A_ub=-matrix, b_ub=cost, bounds=(None, None), method="highs")
+            if program.status != 0:
+                return None
+            y = np.maximum(-program.ineqlin.marginals, 0.0)
+            bounds[unknown, side] = y @ values, y @ lengths, _residual(matrix, y, target)
+    a, b, residual = np.linalg.norm(bounds.max(axis=1), axis=0)
+    return _roots(1 - float(residual), float(a), float(b))
+
+
+def _residual(matrix: sp.csr_array, y: Array, target: Array) -> float:
+    """Bound ‖Cᵀy − target‖ from above, with the rounding error of its sums."""
+    rounding = 2 * (len(y) + 1) * EPS * (np.asarray(abs(matrix).T @ y) + np.abs(target))
+    return float(np.linalg.norm(np.abs(matrix.T @ y - target) + rounding)) * (1 + 1e-9)
 
 
 def _roots(s: float, a: float, b: float) -> Isolation | None:

@@ -186,7 +186,9 @@ def examine(
         return Uniqueness(reason="entries differ by more than 290 orders of magnitude")
     if not all(has_independent_rows(f, entries.k) for f in (entries.weights.T, entries.components)):
         return Uniqueness(reason="weights or components are not seen to be independent")
-    found = _settled(entries, moves=affords(seconds["ambiguity"]))
+    found = _settled(
+        entries, sharpen=affords(seconds["farkas"]), moves=affords(seconds["ambiguity"])
+    )
     wanted = affords(seconds["bands"]) and not found.everywhere
     change = change_at_most(entries) if wanted else None
     return found if change is None or change.max() >= 1 else replace(found, change=change)
@@ -200,21 +202,22 @@ def _seconds_of(n: int, k: int, d: int) -> dict[str, float]:
     programs = 2 * k * (k - 1)
     return {
         "rigidity": 5e-3 + 1e-6 * (n + d) * k + 3e-4 * k**2,
+        "farkas": 5e-3 * programs,
         "ambiguity": 0.05 + 1.5e-4 * d + 3e-6 * n,
         "bands": programs * (2.5e-3 + 1e-5 * min(d, 400)),
     }
 
 
-def _settled(entries: Entries, *, moves: bool) -> Uniqueness:
+def _settled(entries: Entries, *, sharpen: bool, moves: bool) -> Uniqueness:
     """Decide between unique, locally unique and neither, for factors of full rank."""
     in_all = components_in_all(entries)
-    found = search(entries, entries.zeros)
+    found = search(entries, entries.zeros, sharpen=sharpen)
     if found.isolation is not None or in_all == entries.k:
         return Uniqueness(in_all == entries.k, in_all, found.isolation)
     ambiguity = explore(entries) if moves and found.direction is not None else None
     if ambiguity is not None and ambiguity.degrees.max() >= NOTICEABLE:
         return Uniqueness(in_all=in_all, ambiguity=ambiguity)
-    almost = search(entries, entries.up_to(RESOLUTION)).isolation
+    almost = search(entries, entries.up_to(RESOLUTION), sharpen=sharpen).isolation
     if almost is not None and almost.freedom <= RESOLUTION:
         return Uniqueness(in_all=in_all, isolation=almost)
     how = "not seen how" if moves else f"how far is {LEFT_OUT}"
