@@ -24,7 +24,7 @@ from provenmf.arguments import checked
 from provenmf.errors import InvalidInput
 from provenmf.linalg.nnls import nonnegative_least_squares
 from provenmf.results import as_answer
-from provenmf.results.exports import summary
+from provenmf.results.display import summary
 
 if TYPE_CHECKING:
     from anndata import AnnData

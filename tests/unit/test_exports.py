@@ -5,7 +5,6 @@ import pytest
 
 from provenmf.errors import InvalidInput, MissingExtra
 from provenmf.results import as_answer
-from provenmf.results.exports import unique_names
 
 
 def test_anndata_has_weights_components_and_names(results):
@@ -41,7 +40,3 @@ def test_a_missing_package_is_named(results, monkeypatch, package, method):
     monkeypatch.setitem(__import__("sys").modules, package, None)
     with pytest.raises(MissingExtra, match=r"provenmf\[export\]"):
         getattr(results["topics"], method)()
-
-
-def test_names_that_repeat_get_a_number():
-    assert unique_names(["a", "b", "a"]) == ["a", "b", "a-2"]

@@ -18,7 +18,7 @@ from provenmf.certificate.evidence import (
 )
 from provenmf.data.memory import ObservedBlocks
 from provenmf.results import Answer, Certificate, Factorization
-from provenmf.results.evidence import Evidence
+from provenmf.results.estimates import Evidence
 
 Result = TypeVar("Result", bound=Factorization | Answer)
 Floats = NDArray[np.float64]

@@ -22,7 +22,7 @@ from provenmf.io.images import as_images, read_images
 from provenmf.methods import options_of_method
 from provenmf.methods.certify import weights_of
 from provenmf.results.answers import Answer, ReadOptions, Words, names_of_largest
-from provenmf.results.shapes import Shape
+from provenmf.results.states import Shape
 
 N_EXAMPLES = 3
 

@@ -39,7 +39,7 @@ from scipy.special import logsumexp
 from provenmf.errors import InvalidInput
 from provenmf.linalg.compiled import njit
 from provenmf.linalg.nnls import nonnegative_least_squares
-from provenmf.results.evidence import LEVEL, Evidence
+from provenmf.results.estimates import LEVEL, Evidence
 
 Floats = NDArray[np.float64]
 Rows = Any  # ndarray or CSR array

@@ -29,7 +29,7 @@ from provenmf.io.arrays import read_npz, write_npz
 from provenmf.io.files import existing, parsing, write_aside
 from provenmf.results import Certificate, Factorization, MethodState
 from provenmf.results.answers import ANSWERS, Answer
-from provenmf.results.shapes import Shape
+from provenmf.results.states import Shape
 
 FORMAT = "provenmf-factorization"
 FORMAT_VERSION = 3

@@ -41,7 +41,7 @@ from provenmf.methods.run import Callback, Run
 from provenmf.metrics.matching import match_components
 from provenmf.results import Factorization
 from provenmf.results.answers import numbered
-from provenmf.results.error_bars import CONFIDENCE, ErrorBars
+from provenmf.results.estimates import CONFIDENCE, ErrorBars
 from provenmf.results.factorization import with_estimates
 
 if TYPE_CHECKING:

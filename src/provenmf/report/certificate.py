@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from provenmf.report.elements import Element, Paragraph, Statement, Statements, Table
 from provenmf.results import Certificate, Check, in_digits
-from provenmf.results.statements import meaning, proved
+from provenmf.results.certificate import meaning, proved
 from provenmf.results.verdict import FROM_FILE, is_good_news
 
 

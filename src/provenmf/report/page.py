@@ -29,7 +29,7 @@ from provenmf.report.elements import (
 from provenmf.report.figures import COLOURS, SCALE
 from provenmf.report.matrix import convergence, found, method_name, overview, row_table
 from provenmf.results import Answer, Factorization, as_answer
-from provenmf.results.evidence import Evidence
+from provenmf.results.estimates import Evidence
 from provenmf.results.factorization import Origin
 from provenmf.results.verdict import headline, is_good_news
 

@@ -13,7 +13,7 @@ from provenmf.metrics.topics import relevance, top_words
 from provenmf.report import figures, matrix
 from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Example, Paragraph, TopicMap
 from provenmf.report.figures import Bubbles, HeatMap, Lines
-from provenmf.results.error_bars import ErrorBars
+from provenmf.results.estimates import ErrorBars
 
 # Topics over time, or by any other property of the documents.
 

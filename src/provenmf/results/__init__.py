@@ -10,12 +10,11 @@ from provenmf.results.certificate import (
     Certificate,
     Check,
     Direction,
-    Estimate,
     Measure,
     Status,
     in_digits,
 )
-from provenmf.results.error_bars import ErrorBars
+from provenmf.results.estimates import ErrorBars, Estimate
 from provenmf.results.factorization import Factorization, Solution, StopReason, Trace
 from provenmf.results.states import MethodState
 

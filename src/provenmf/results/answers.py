@@ -20,9 +20,9 @@ from provenmf.arguments import checked
 from provenmf.errors import InvalidInput, MissingExtra
 from provenmf.results.certificate import Certificate
 from provenmf.results.display import Plotted
-from provenmf.results.error_bars import ErrorBars
+from provenmf.results.estimates import ErrorBars
 from provenmf.results.factorization import Factorization
-from provenmf.results.shapes import agree
+from provenmf.results.states import agree
 
 if TYPE_CHECKING:
     import anndata
@@ -277,7 +277,7 @@ class Answer(Plotted):
             With `obsm["X_provenmf"]`, `varm["provenmf"]` and, in `uns["provenmf"]`, the method, the
             verdict and the names of the components. Needs the extra `export`.
         """
-        from provenmf.results.exports import to_anndata
+        from provenmf.results.display import to_anndata
 
         return to_anndata(self, data)
 
@@ -290,7 +290,7 @@ class Answer(Plotted):
             With `weights`, `components` and `share`, in the words of the application ("topic",
             "document", "word").
         """
-        from provenmf.results.exports import to_xarray
+        from provenmf.results.display import to_xarray
 
         return to_xarray(self)
 

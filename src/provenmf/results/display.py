@@ -1,4 +1,4 @@
-"""Records as a notebook shows them: small, the verdict first, the rest to unfold."""
+"""Records for notebooks, for the report, and in the containers of other packages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from provenmf.errors import InvalidInput, MissingExtra
+
 if TYPE_CHECKING:
+    import anndata
+    import xarray
+
     from provenmf.results.answers import Answer
     from provenmf.results.certificate import Certificate
 
@@ -102,3 +109,69 @@ class Plotted:
 def plot_curves(panels: Any, x_label: str, title: str, **more: Any) -> Any:
     """Draw curves by the label of their axis, in panels one above the other."""
     return import_module("provenmf.report.plots").stacked(panels, x_label, title, **more)
+
+
+# Other packages are imported only here and only when asked.
+
+KEY = "provenmf"
+
+
+def to_anndata(answer: Answer, data: anndata.AnnData | None = None) -> anndata.AnnData:
+    """Return an AnnData with weights and components; see `Answer.to_anndata`."""
+    try:
+        from anndata import AnnData
+    except ImportError as error:
+        raise MissingExtra("to_anndata", "export") from error
+    n, d = len(answer.weights), answer.components.shape[1]
+    if data is None:
+        data = AnnData(shape=(n, d))
+        data.obs_names = list(map(str, answer.row_names))
+        data.var_names = list(map(str, answer.column_names))
+        data.obs_names_make_unique()
+        data.var_names_make_unique()
+    elif data.shape != (n, d):
+        raise InvalidInput(
+            f"the AnnData has shape {data.shape}, the answer {(n, d)}: give the one that was "
+            "factorized, or none"
+        )
+    else:
+        data = data.copy()
+    data.obsm[f"X_{KEY}"] = np.asarray(answer.weights)
+    data.varm[KEY] = np.asarray(answer.components).T
+    data.uns[KEY] = summary(answer)
+    return data
+
+
+def to_xarray(answer: Answer) -> xarray.Dataset:
+    """Return a Dataset of weights and components with names; see `Answer.to_xarray`."""
+    try:
+        import xarray
+    except ImportError as error:
+        raise MissingExtra("to_xarray", "export") from error
+    component, row, column = answer.words.component, answer.words.row, answer.words.column
+    return xarray.Dataset(
+        {
+            "weights": ((row, component), np.asarray(answer.weights)),
+            "components": ((component, column), np.asarray(answer.components)),
+            "share": (component, answer.share),
+        },
+        coords={
+            component: list(answer.component_names),
+            row: list(answer.row_names),
+            column: list(answer.column_names),
+        },
+        attrs={name: value for name, value in summary(answer).items() if isinstance(value, str)},
+    )
+
+
+def summary(answer: Answer) -> dict[str, Any]:
+    """Return what any container can hold about an answer besides its arrays."""
+    verdict = answer.certificate.verdict if answer.certificate else ""
+    version = answer.factorization.versions.get("provenmf", "")
+    return {
+        "kind": answer.kind,
+        "method": answer.factorization.method,
+        "version": str(version),
+        "verdict": verdict,
+        "component_names": np.array(answer.component_names, dtype=object),
+    }

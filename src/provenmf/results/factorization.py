@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from provenmf.arguments import checked
 from provenmf.results.certificate import Certificate
 from provenmf.results.display import Plotted
-from provenmf.results.error_bars import ErrorBars
-from provenmf.results.shapes import Shape, agree
-from provenmf.results.states import MethodState
+from provenmf.results.estimates import ErrorBars
+from provenmf.results.states import MethodState, Shape, agree
 
 # Where a result comes from: file, command and time, for the top of its report.
 

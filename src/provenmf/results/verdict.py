@@ -15,7 +15,7 @@ from provenmf.results.certificate import (
     rounded_down,
     rounded_up,
 )
-from provenmf.results.evidence import ASSUMES, Evidence
+from provenmf.results.estimates import ASSUMES, Evidence
 
 WIDTH = 80
 DEEP = " " * 10

@@ -23,7 +23,7 @@ from provenmf.report import render
 from provenmf.results import Answer, Factorization, as_answer
 from provenmf.results.answers import ANSWERS, Words
 from provenmf.results.factorization import Origin
-from provenmf.results.shapes import Shape
+from provenmf.results.states import Shape
 
 
 @pytest.mark.parametrize("name", applications.__all__)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from provenmf import HALS, PoissonNMF
 from provenmf.certificate.evidence import _log_evalue, confirm_components, posterior_weights
 from provenmf.errors import InvalidInput
-from provenmf.results.evidence import Evidence
+from provenmf.results.estimates import Evidence
 
 
 def drawn(seed, *, counts=True, n=300, d=40, k=4):

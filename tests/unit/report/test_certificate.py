@@ -11,7 +11,7 @@ from provenmf.report.certificate import (
 )
 from provenmf.report.elements import Statements
 from provenmf.results import Certificate, Check
-from provenmf.results.statements import meaning, proved
+from provenmf.results.certificate import meaning, proved
 
 
 def test_the_headline_is_the_verdict():

@@ -12,7 +12,7 @@ from provenmf.report.elements import Chart, ChartGrid
 from provenmf.report.matrix import brightest_of, found
 from provenmf.report.page import script_json
 from provenmf.results import Factorization, as_answer
-from provenmf.results.evidence import Evidence
+from provenmf.results.estimates import Evidence
 
 
 def test_script_word_is_text_in_every_kind(results):

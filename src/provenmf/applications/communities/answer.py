@@ -15,7 +15,7 @@ from provenmf.errors import InvalidInput, MissingExtra
 from provenmf.io.graphs import as_graph, read_graph
 from provenmf.metrics.matching import averaged_spearman
 from provenmf.results.answers import Answer, ReadOptions, Words, names_of_largest, shares
-from provenmf.results.shapes import Shape
+from provenmf.results.states import Shape
 
 if TYPE_CHECKING:
     import pandas

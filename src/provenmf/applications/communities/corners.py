@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
 from provenmf.linalg.nnls import simplex_least_squares
-from provenmf.results.error_bars import CONFIDENCE, ErrorBars
+from provenmf.results.estimates import CONFIDENCE, ErrorBars
 
 # Vertices of rows whose noise has a known covariance, such as nodes of a graph.
 #

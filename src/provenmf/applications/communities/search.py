@@ -49,7 +49,7 @@ from provenmf.linalg.norms import rows_to_sum_one
 from provenmf.methods import methods, options_of_method
 from provenmf.metrics.matching import best_assignment
 from provenmf.results import Factorization
-from provenmf.results.error_bars import ErrorBars
+from provenmf.results.estimates import ErrorBars
 from provenmf.results.factorization import with_estimates
 
 # Rows of an embedding may be negative, and pure nodes are rows.

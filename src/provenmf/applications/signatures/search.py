@@ -20,7 +20,7 @@ from provenmf.methods.certify import certify
 from provenmf.methods.traits import versions
 from provenmf.results.answers import Answer, ReadOptions, Words, names_of_largest, shares
 from provenmf.results.factorization import Factorization, StopReason
-from provenmf.results.shapes import Shape
+from provenmf.results.states import Shape
 
 if TYPE_CHECKING:
     import pandas

@@ -30,7 +30,7 @@ from provenmf.errors import InvalidInput
 from provenmf.io.texts import Counts, TextFile
 from provenmf.linalg.norms import rows_to_sum_one
 from provenmf.results.answers import Answer, ReadOptions, Words, shares, stored_or_numbered
-from provenmf.results.shapes import NOT_SAVED, Shape
+from provenmf.results.states import NOT_SAVED, Shape
 
 if TYPE_CHECKING:
     import pandas

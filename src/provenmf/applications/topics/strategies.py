@@ -32,7 +32,7 @@ from provenmf.errors import InvalidInput
 from provenmf.linalg.norms import rows_to_sum_one
 from provenmf.methods.error_bars import error_bars, resampled
 from provenmf.results import Factorization
-from provenmf.results.error_bars import ErrorBars
+from provenmf.results.estimates import ErrorBars
 
 NOT_REFINED = (
     "topics were not refined by the documents' weights, because that did not make held-out "

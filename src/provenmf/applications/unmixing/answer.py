@@ -21,7 +21,7 @@ from provenmf.io.arrays import numbers
 from provenmf.io.images import Cube, as_cube, read_cube
 from provenmf.metrics.recovery import Agreement
 from provenmf.results.answers import Answer, ReadOptions, Words, shares
-from provenmf.results.shapes import Shape
+from provenmf.results.states import Shape
 
 if TYPE_CHECKING:
     import xarray

@@ -59,7 +59,7 @@ from provenmf.methods.error_bars import error_bars, resampled
 from provenmf.metrics.recovery import Agreement, compare_endmembers
 from provenmf.results import Factorization
 from provenmf.results.answers import numbered
-from provenmf.results.error_bars import ErrorBars
+from provenmf.results.estimates import ErrorBars
 from provenmf.results.factorization import with_estimates
 
 # What there is to say about how endmembers were found.
