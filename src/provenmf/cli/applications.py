@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from provenmf.cli import options
-from provenmf.cli.analysis import Analysis
-from provenmf.cli.target import check_output
+from provenmf.cli.analysis import Analysis, check_output
 from provenmf.errors import InvalidInput
 
 COMMUNITY_METHODS = "One of merit, spa, fast_anchor, fast_gradient."

@@ -11,14 +11,11 @@ import typer
 from provenmf.cli import options
 from provenmf.cli.analysis import Analysis, naming
 from provenmf.cli.messages import say, text_width
-from provenmf.cli.outcome import origin_of
-from provenmf.cli.target import PAGE_ENDINGS, check_output
 from provenmf.errors import InvalidInput, printable
 from provenmf.io.files import existing
 from provenmf.progress import Progress
 
 if TYPE_CHECKING:
-    from provenmf.advice.choose_rank import RankChoice
     from provenmf.io import Table
     from provenmf.results import Factorization
 
@@ -163,15 +160,6 @@ def rank(
     ] = 6,
     key: options.Key = None,
     transpose: options.Transpose = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Also write the table and the charts to a page (.html).",
-        ),
-    ] = None,
 ) -> None:
     """Show the evidence for each number of components, and the range it supports.
 
@@ -183,13 +171,11 @@ def rank(
     \b
     Examples:
       provenmf rank table.csv
-      provenmf rank counts.npz --ranks 2-20 -o counts-rank.html
+      provenmf rank counts.npz --ranks 2-20
       provenmf rank spectra.mat --key Y --transpose --json
     """  # fmt: skip
     data, shared = existing(data), options.shared()
     numbers = None if ranks is None else parse_ranks(ranks)
-    if output is not None:
-        check_output(output, PAGE_ENDINGS, "--output", data)
     from provenmf import choose_rank
     from provenmf.io.records import strict_json
 
@@ -205,11 +191,7 @@ def rank(
         found = choose_rank(
             matrix, numbers, repeats=repeats, random_state=shared.random_state, progress=done
         )
-    if output is not None:
-        write_page(found, data, output)
     say(strict_json(found.to_dict()) if shared.json else found.text(text_width()))
-    if output is not None and not shared.json:
-        say(f"Page written to {output}")
 
 
 def parse_ranks(text: str) -> list[int]:
@@ -223,33 +205,3 @@ def parse_ranks(text: str) -> list[int]:
             raise InvalidInput(f"--ranks {text} has numbers that are too large: use smaller ones")
         numbers += range(int(low), int(high or low) + 1)
     return numbers
-
-
-def write_page(found: RankChoice, data: Path, path: Path) -> None:
-    """Write the table and the curves as one HTML file."""
-    from provenmf import __version__
-    from provenmf.io import write_aside
-    from provenmf.report.elements import Chart, Element, Paragraph, Tab, Table
-    from provenmf.report.figures import Lines
-    from provenmf.report.page import Top, origin_rows, page
-
-    said = [
-        (w.name, "-" if w.n_components is None else str(w.n_components), w.reason)
-        for w in found.criteria
-    ]
-    elements: list[Element] = [
-        Table("What each kind of evidence says", ("evidence", "number", "why"), said),
-        *(Paragraph(f"{note}.", "note") for note in found.notes),
-    ]
-    for label, curves in found.curves().items():
-        lines = Lines(curves, "number of components", label, dotted=("floor",))
-        elements.append(Chart(label[:1].upper() + label[1:], lines))
-    table = Table("The evidence for each number", found.header(), found.rows(), unbroken=True)
-    elements.append(table)
-    tone = "note" if found.n_components is None else "good"
-    text = page(
-        f"Number of components of {data.name}",
-        [Tab("rank", "Evidence", elements)],
-        Top(origin_rows(origin_of(data), __version__), verdict=[found.verdict], tone=tone),
-    )
-    write_aside(path, lambda file: file.write(text.encode(errors="replace")))

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import contextvars
+import re
 import sys
 import warnings
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
+from itertools import islice
 from typing import Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from provenmf import __version__
 from provenmf.cli import options
 from provenmf.cli.applications import communities, parts, signatures, unmix
-from provenmf.cli.convert import convert
-from provenmf.cli.demo import demo
+from provenmf.cli.examples import demo, generate
 from provenmf.cli.fit import diagnose, fit, rank
-from provenmf.cli.generate import generate
-from provenmf.cli.help import PlainCommand, PlainGroup
 from provenmf.cli.messages import (
+    INTERRUPTED,
     OUTSIDE,
+    READABLE,
     complain,
     is_misuse,
     limit_columns,
@@ -28,12 +30,70 @@ from provenmf.cli.messages import (
     one_line,
     show_bug,
     show_warning,
+    text_width,
     was_interrupted,
 )
-from provenmf.cli.outcome import INTERRUPTED
 from provenmf.cli.reproduce import reproduce
-from provenmf.cli.saved import certify, label, report
+from provenmf.cli.saved import certify, convert, label, report
 from provenmf.cli.topics import topics
+
+
+class _Plain:
+    """Plain help, for the program and its commands: no types for flags, no boxes."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return all parameters, the option --help too: `--json`, not `--json <bool>`."""
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+            elif parameter.param_type_name == "argument":
+                parameter.metavar = parameter.metavar or str(parameter.name).upper()
+                parameter.display_type_rich = lambda ctx: ""
+        return parameters
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return DATA for an argument, as in other programs, not {DATA}."""
+        pieces = super().collect_usage_pieces(ctx)  # type: ignore[misc]
+        return [re.sub(r"^\{(.*?)\}(?:\.\.\.)?$", r"\1", piece) for piece in pieces]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Use the terminal's width, and a short column for options where it is narrow."""
+        formatter.width = text_width()
+        column = 28 if formatter.width == READABLE else 16
+        formatter.write_dl = partial(formatter.write_dl, col_max=column)
+        super().format_help(ctx, formatter)  # type: ignore[misc]
+
+
+class PlainCommand(_Plain, TyperCommand):
+    """A command with plain help."""
+
+
+class PlainGroup(_Plain, TyperGroup):
+    """The program with plain help, whose options may also stand behind a command."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Bring the options of the program to the front."""
+        flags = {name: p.is_flag for p in self.params for name in p.opts}  # type: ignore[attr-defined]
+        front, rest = [], []
+        items = iter(args)
+        for item in items:
+            name, equals, _ = item.partition("=")
+            if item == "--":
+                rest += [item, *items]
+            elif name in flags:
+                front += [item] if flags[name] or equals else [item, *islice(items, 1)]
+            else:
+                rest.append(item)
+        return super().parse_args(ctx, front + rest)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List all commands with their whole first sentence."""
+        found = [self.commands[name] for name in self.list_commands(ctx)]
+        rows = [(str(c.name), " ".join((c.help or "").split("\n\n")[0].split())) for c in found]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
 
 app = typer.Typer(
     name="provenmf",
@@ -82,7 +142,7 @@ def register(command: Callable[..., None], *used: str) -> None:
 
 for analysis in (topics, communities, signatures, unmix, parts, fit):
     register(analysis, *options.ANALYSIS)
-register(rank, "json", "force", "random_state")
+register(rank, "json", "random_state")
 register(diagnose, "json")
 register(certify, "json")
 register(report, "force")

@@ -23,6 +23,7 @@ from provenmf.errors import Message, Naming, ProvenmfError, printable, shortened
 # Errors that have their cause outside the program.
 OUTSIDE = (ProvenmfError, OSError, MemoryError)
 NARROWEST, WIDEST, READABLE = 20, 200, 80
+INTERRUPTED = 130  # what shells call the exit after Ctrl-C
 # The number of components has a name in each application, and -k on the command line.
 NUMBERS = ("n_components", "n_topics", "n_communities", "n_endmembers", "n_parts")
 

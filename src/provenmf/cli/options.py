@@ -58,9 +58,6 @@ class Shared:
             help="Save the state to DIR; running the same command again resumes from there.",
         ),
     ] = None
-    checkpoint_seconds: Annotated[
-        float, Option("--checkpoint-seconds", metavar="S", help="Seconds between checkpoints.")
-    ] = 30.0
     memory: Annotated[
         str | None,
         Option(

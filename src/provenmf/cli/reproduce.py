@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from provenmf.cli import options
+from provenmf.cli.analysis import refuse_overwriting
 from provenmf.cli.messages import say, say_wrapped
-from provenmf.cli.target import refuse_overwriting
 from provenmf.errors import InvalidInput
 from provenmf.progress import Progress
 

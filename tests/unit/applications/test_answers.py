@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 
 from provenmf import applications, load
 from provenmf.applications import count_words, find_communities, find_parts, find_topics, unmix
-from provenmf.cli.outcome import as_dict
+from provenmf.cli.analysis import as_dict
 from provenmf.errors import InvalidInput, MissingExtra
 from provenmf.io import Corpus
 from provenmf.io.images import as_cube

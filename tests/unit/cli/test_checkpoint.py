@@ -1,10 +1,12 @@
 """`--checkpoint` on the commands."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from provenmf import load
+from provenmf import Checkpoint, load
 from provenmf.cli.main import app
 from provenmf.errors import InvalidInput
 
@@ -20,7 +22,9 @@ def run(*arguments):
         ((5, 6, 8), "unmix", "-m", "merit"),
     ],
 )
-def test_a_command_goes_on_from_its_checkpoint(arguments, tmp_path):
+def test_a_command_goes_on_from_its_checkpoint(arguments, tmp_path, monkeypatch):
+    often = partial(Checkpoint, seconds=0)
+    monkeypatch.setattr("provenmf.methods.checkpoint.Checkpoint", often)
     shape, command, *options = arguments
     folder, data = tmp_path / "kept", tmp_path / "data.npy"
     rng = np.random.default_rng(0)
@@ -29,7 +33,7 @@ def test_a_command_goes_on_from_its_checkpoint(arguments, tmp_path):
     results = []
     for number in range(2):
         output = tmp_path / f"{number}.npz"
-        done = run(*common, "--checkpoint", folder, "--checkpoint-seconds", 0, "-o", output)
+        done = run(*common, "--checkpoint", folder, "-o", output)
         assert done.exit_code == 0, done.output
         results.append(load(output))
     assert list(folder.glob("*.npz"))

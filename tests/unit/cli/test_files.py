@@ -90,7 +90,7 @@ def test_tables_of_topics_and_communities(run, corpus, graph, tmp_path):
 
 
 def test_generated_data_are_not_overwritten_silently(run, tmp_path):
-    small = ("generate", "separable", "-n", 20, "-d", 5, "-k", 2)
+    small = ("generate", "separable", "n_rows=20", "n_columns=5", "n_components=2")
     run(*small)
     assert "separable-2.npz" in run(*small).out
     before = (tmp_path / "separable.npz").read_bytes()

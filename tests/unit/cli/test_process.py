@@ -121,7 +121,7 @@ def test_interruption_keeps_the_best_so_far(run, tmp_path, monkeypatch, method):
 @pytest.mark.parametrize("report", ["write", "no report"])
 def test_interruption_after_the_result_names_what_is_complete(run, tmp_path, monkeypatch, report):
     """An earlier report does not stay beside the new result."""
-    import provenmf.cli.outcome
+    import provenmf.cli.analysis
     import provenmf.report
 
     def interrupt(*arguments, **more):
@@ -129,23 +129,11 @@ def test_interruption_after_the_result_names_what_is_complete(run, tmp_path, mon
 
     np.save(tmp_path / "m.npy", np.random.default_rng(0).random((20, 6)))
     assert run("fit", "m.npy", "-k", 2, "-m", "spa", "-o", "kept.npz").code == 0
-    again = [
-        "fit",
-        "m.npy",
-        "-k",
-        3,
-        "-m",
-        "spa",
-        "-o",
-        "kept.npz",
-        "--force",
-        "--tables",
-        "tables",
-    ]
+    again = "fit m.npy -k 3 -m spa -o kept.npz --force --tables tables".split()
     if report == "write":
         monkeypatch.setattr(provenmf.report, "write", interrupt)
     else:
-        monkeypatch.setattr(provenmf.cli.outcome, "write_tables", interrupt)
+        monkeypatch.setattr(provenmf.cli.analysis, "write_tables", interrupt)
         again.append("--no-report")
     ran = run(*again)
     assert ran.code == 130

@@ -1,4 +1,4 @@
-"""`provenmf rank`: table, page, JSON, and where other commands send people."""
+"""`provenmf rank`: table, JSON, and where other commands send people."""
 
 import json
 
@@ -20,15 +20,11 @@ def data(tmp_path):
     return tmp_path / "data.csv"
 
 
-def test_table_and_page(run, data, tmp_path):
-    ran = run("rank", data, *SMALL, "-o", "page.html")
+def test_table(run, data):
+    ran = run("rank", data, *SMALL)
     assert ran.code == 0, ran
     assert "held-out error" in ran.out and "components" in ran.out
     assert max(map(len, ran.out.splitlines())) <= 80
-    page = (tmp_path / "page.html").read_text()
-    assert "What each kind of evidence says" in page and "singular value" in page
-    again = run("rank", data, *SMALL, "-o", "page.html")
-    assert again.code == 2 and "exists" in again.err
 
 
 def test_json(run, data):
@@ -42,7 +38,6 @@ def test_json(run, data):
         (("--ranks", "two"), "not a list of numbers"),
         (("--ranks", "²"), "not a list of numbers"),
         (("--ranks", "1-99999999999"), "too large"),
-        (("-o", "x.npz"), "end it in .html"),
         (("--random-state", -1), "--random-state"),
     ],
 )

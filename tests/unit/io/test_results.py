@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import provenmf
-from provenmf.cli.outcome import as_dict
+from provenmf.cli.analysis import as_dict
 from provenmf.errors import UnreadableFile
 from provenmf.report.matrix import convergence
 from provenmf.report.page import found
