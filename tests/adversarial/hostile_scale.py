@@ -787,7 +787,7 @@ def npy_files() -> list[Case]:
 # fmt: on
 
 
-# HDF5, zarr, Parquet
+# HDF5, zarr
 
 
 def hdf5(write: Callable[[Any], Any], mode: str = "r") -> Any:
@@ -923,61 +923,7 @@ def zarr_arrays() -> list[Case]:
         Case("a truncated chunk through Dask", in_folder(lambda: own_error(lambda: (zarr_with(lambda p: p.write_bytes(p.read_bytes()[:9])), da.from_zarr("m.zarr"))[1], "ecompress")), "right"),
     ]
 # fmt: on
-
-
-def parquet(columns: Any = None, **options: Any) -> str:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    table = pa.table(columns if columns is not None else {f"c{j}": X[:, j] for j in range(8)})
-    pq.write_table(table, "m.parquet", **options)
-    return "m.parquet"
-
-
-def parquet_folder() -> str:
-    Path("parts.parquet").mkdir()
-    os.replace(parquet(), "parts.parquet/0.parquet")
-    return "parts.parquet"
-
-
 # fmt: off
-def parquet_files() -> list[Case]:
-    import pyarrow as pa
-
-    bad = partial(on_disk, end="refused", methods=("spa",))
-    usual = {f"c{j}": X[:, j] for j in range(8)}
-    holes = [None if v > 50 else v for v in X[:, 0]]
-
-    def with_column(first: Any) -> dict[str, Any]:
-        return {**usual, "c0": first}
-
-    kinds = ("int8", "uint8", "int16", "uint64", "float32", "halffloat")
-    return [
-        *(on_disk(k, lambda k=k: parquet(with_column(pa.array(X[:, 0].astype("f2") if k == "halffloat" else X[:, 0]).cast(getattr(pa, "float16" if k == "halffloat" else k)())))) for k in kinds),
-        on_disk("groups of one row", lambda: parquet(row_group_size=1)),
-        on_disk("groups of seven rows", lambda: parquet(row_group_size=7)),
-        *(on_disk(f"{c}", lambda c=c: parquet(compression=c)) for c in ("gzip", "zstd", "brotli", "lz4", "none")),
-        on_disk("with dictionaries inside", lambda: parquet(use_dictionary=True)),
-        on_disk("pages of version 2", lambda: parquet(data_page_version="2.0")),
-        on_disk("columns in several pieces", lambda: parquet(pa.table({n: pa.chunked_array([v[:3], v[3:]]) for n, v in usual.items()}))),
-        on_disk("empty cells", lambda: parquet(with_column(pa.array(holes))), np.column_stack([np.where(X[:, 0] > 50, np.nan, X[:, 0]), X[:, 1:]]), methods=("hals",)),
-        on_disk("empty whole cells", lambda: parquet(with_column(pa.array([None if v is None else int(v) for v in holes]))), np.column_stack([np.where(X[:, 0] > 50, np.nan, X[:, 0]), X[:, 1:]]), methods=("hals",)),
-        bad("a column of empty cells", lambda: parquet(with_column(pa.nulls(40)))),
-        bad("a column of empty numbers", lambda: parquet(with_column(pa.nulls(40, pa.float64())))),
-        bad("lists", lambda: parquet(with_column(pa.array([[1.0]] * 40)))),
-        bad("fixed lists", lambda: parquet(with_column(pa.array([[1.0, 2.0]] * 40, pa.list_(pa.float64(), 2))))),
-        bad("records", lambda: parquet(with_column(pa.array([{"a": 1.0}] * 40)))),
-        bad("dictionary of words", lambda: parquet(with_column(pa.array(["x", "y"] * 20).dictionary_encode()))),
-        bad("decimals", lambda: parquet(with_column(pa.array(X[:, 0]).cast(pa.decimal128(9, 2))))),
-        bad("dates", lambda: parquet(with_column(pa.array(X[:, 0].astype("M8[s]"))))),
-        on_disk("bool", lambda: parquet(with_column(pa.array(X[:, 0] > 30))), end=None, plain=np.column_stack([X[:, 0] > 30, X[:, 1:]])),
-        bad("no rows", lambda: parquet({n: v[:0] for n, v in usual.items()})),
-        bad("no columns", lambda: parquet({})),
-        on_disk("two columns of one name", lambda: parquet(pa.table([pa.array(v) for v in usual.values()], names=["a"] * 8)), end=None),
-        bad("a folder of parts", parquet_folder),
-        bad("truncated", lambda: (Path("m.parquet").write_bytes(Path(parquet()).read_bytes()[:-9]), "m.parquet")[1]),
-        bad("a damaged page", lambda: (Path("m.parquet").write_bytes(Path(parquet(compression="zstd")).read_bytes().replace(b"\x28\xb5\x2f\xfd", b"\0\0\0\0")), "m.parquet")[1]),
-    ]
 # fmt: on
 
 
@@ -1173,8 +1119,6 @@ def changing_files() -> list[Case]:
         of("sparse: shrinks", archive, shortened("m.npz")),
         of("sparse: removed", archive, lambda: os.unlink("m.npz")),
         of("sparse: replaced, times kept", archive, keeping_times("m.npz", lambda: (archive("new.npz", data=SPARSE.data + 1), os.replace("new.npz", "m.npz")))),
-        of("Parquet: shrinks", lambda: parquet(row_group_size=7), shortened("m.parquet")),
-        of("Parquet: removed", lambda: parquet(row_group_size=7), lambda: os.unlink("m.parquet")),
         of("HDF5: shrinks", lambda: hdf5(data_set()), shortened("m.h5")),
         of("HDF5: removed", lambda: hdf5(data_set()), lambda: os.unlink("m.h5")),
         of("zarr: a chunk shrinks", lambda: zarr_array(), lambda: chunk_files()[1].write_bytes(b"x")),
@@ -1331,7 +1275,6 @@ def conversions() -> list[Case]:
         "h5ad, f2": (lambda: h5ad(SPARSE, data=SPARSE.data.astype("f2")), SPARSE),
         "h5ad, repeated int8": (lambda: h5ad(SPARSE, **int8_doubled()), 2 * SPARSE),
         "h5ad, unsorted": (lambda: h5ad(SPARSE, **shuffled()), SPARSE),
-        "Parquet": (lambda: parquet(row_group_size=7), X),
         "mtx": (lambda: mtx(f"coordinate real general\n40 8 {SPARSE.nnz}\n" + MTX), SPARSE),
         "mtx, from the end": (lambda: mtx(f"coordinate integer general\n40 8 {SPARSE.nnz}\n" + "".join(reversed(MTX.splitlines(True)))), SPARSE),
         "mtx, repeated": (lambda: mtx(f"coordinate integer general\n40 8 {2 * SPARSE.nnz}\n" + MTX + MTX), 2 * SPARSE),
@@ -1346,7 +1289,7 @@ def conversions() -> list[Case]:
         "records": lambda: npy(np.zeros((4, 3), "f8,f8")), "one axis": lambda: npy(X[0]), "three axes": lambda: npy(X.reshape(10, 4, 8)),
         "truncated": lambda: with_header(shown(), X.tobytes()[:-8]), "pointers that fall": lambda: archive(indptr=SPARSE.indptr[::-1]),
         "index outside": lambda: archive(indices=SPARSE.indices + 5), "a csv of unequal rows": lambda: csv([*X, X[0, :3]]),
-        "a csv with words far below": lambda: csv([*X, ["a"] * 8]), "Parquet of words": lambda: parquet({"a": ["x"] * 4, "b": ["y"] * 4}),
+        "a csv with words far below": lambda: csv([*X, ["a"] * 8]),
     }
     for (name, make), target in itertools.product(bad.items(), ("out.npz", "out.npy")):
         cases.append(Case(f"{name} to {target[-3:]}", in_folder(in_small_pieces(partial(converted_badly, make, target))), "refused"))
@@ -1837,7 +1780,6 @@ KINDS: dict[str, Callable[[], list[Case]]] = {
     "npy, memory maps": npy_files,
     "HDF5": hdf5_files,
     "zarr": zarr_arrays,
-    "Parquet": parquet_files,
     "sparse rows": sparse_files,
     "files that change": changing_files,
     "paths": paths,

@@ -3,7 +3,6 @@
 import warnings
 
 import numpy as np
-import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -83,27 +82,3 @@ def test_positive_row_scales_do_not_move_clusters(seed):
     scaled = cones(as_blocks(X * rng.uniform(0.1, 10, (30, 1))), 4, first=0)
     np.testing.assert_array_equal(plain.anchors, scaled.anchors)
     np.testing.assert_array_equal(plain.labels, scaled.labels)
-
-
-@settings(max_examples=30, deadline=None)
-@given(seed=SEEDS)
-def test_order_of_rows_and_columns_does_not_matter(seed):
-    rng = np.random.default_rng(seed)
-    X = rng.random((30, 5)) ** 2
-    rows, columns = rng.permutation(30), rng.permutation(5)
-    plain = cones(as_blocks(X), 4)
-    shuffled = cones(as_blocks(X[rows][:, columns]), 4)
-    np.testing.assert_array_equal(rows[shuffled.anchors], plain.anchors)
-    np.testing.assert_allclose(shuffled.components, plain.components[:, columns], atol=1e-7)
-
-
-@settings(max_examples=30, deadline=None)
-@given(seed=SEEDS, block_rows=st.integers(1, 40))
-def test_blocks_and_sparsity_do_not_matter(seed, block_rows):
-    rng = np.random.default_rng(seed)
-    X = rng.random((40, 6)) * (rng.random((40, 6)) < 0.5)
-    X[0, 0] = 2.0
-    plain = cones(as_blocks(X), 4)
-    for blocks in (as_blocks(X, block_rows=block_rows), as_blocks(sp.csr_array(X))):
-        other = cones(blocks, 4)
-        np.testing.assert_array_equal(other.labels, plain.labels)

@@ -40,13 +40,3 @@ def test_simplex_optimality(problem):
     assert weights.min() >= 0
     np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-12)
     assert frank_wolfe_gap.max() <= 1e-9
-
-
-@settings(max_examples=100, deadline=None)
-@given(integer_problems(), st.integers(-20, 20))
-def test_nonnegative_weights_scale_with_the_data(problem, power):
-    components, data = problem
-    gram, cross = components @ components.T, data @ components.T
-    weights = nonnegative_least_squares(gram, cross)
-    scaled = nonnegative_least_squares(gram, cross * 2.0**power)
-    np.testing.assert_array_equal(scaled, weights * 2.0**power)

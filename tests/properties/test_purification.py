@@ -1,8 +1,6 @@
 """What must not matter to Purification: order, scale, blocks; and what must hold for all data."""
 
 import numpy as np
-import pytest
-import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -52,22 +50,6 @@ def test_the_unit_of_the_data_does_not_matter(seed, power):
     usual = components(sample.data, start, balance=True)
     other = components(unit * sample.data, unit * start, balance=True)
     np.testing.assert_allclose(other / unit, usual, atol=1e-9)
-
-
-@pytest.mark.parametrize("block_rows", [1, 37, 300])
-@pytest.mark.parametrize("as_data", [np.asarray, sp.csr_array])
-def test_blocks_and_storage_do_not_matter(block_rows, as_data):
-    sample, start = small(0)
-    blocks = as_blocks(as_data(sample.data), block_rows=block_rows)
-    found = purification(blocks, start, max_iter=5, tol=0).components
-    np.testing.assert_allclose(found, components(sample.data, start), atol=1e-9)
-
-
-def test_single_precision_is_enough():
-    sample, start = small(1)
-    found = components(sample.data.astype(np.float32), start.astype(np.float32))
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, components(sample.data, start), atol=1e-5)
 
 
 @given(seed=seeds, level=st.floats(0, 1), kind=st.sampled_from(["min-inf", "moore-penrose"]))

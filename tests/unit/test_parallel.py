@@ -46,19 +46,6 @@ def test_small_matrices_get_one_thread(entries, inside):
         assert blas_threads() == before
 
 
-def test_threads_may_leave_in_another_order():
-    with threadpool_limits(2, user_api="blas"):
-        if blas_threads() != {2}:
-            pytest.skip("this BLAS does not take two threads here")
-        outer, inner = blas_limited_to(1), blas_limited_to(1)
-        outer.__enter__()
-        inner.__enter__()
-        inner.__exit__()
-        assert blas_threads() == {1}
-        outer.__exit__()
-        assert blas_threads() == {2}
-
-
 def test_the_least_that_anybody_inside_allows():
     with threadpool_limits(3, user_api="blas"):
         if blas_threads() != {3}:
@@ -131,18 +118,6 @@ def test_amounts_of_memory():
     for wrong in ("", "much", "-2GB", 0, "1..2GB"):
         with pytest.raises(InvalidInput, match="memory="):
             bytes_of(wrong)
-
-
-@pytest.mark.parametrize("threads", [1, 2, 5])
-def test_every_slice_is_visited_once(monkeypatch, threads):
-    monkeypatch.setattr("provenmf.budget.available_threads", lambda: threads)
-    visits = np.zeros(103, dtype=int)
-
-    def visit(rows):
-        visits[rows] += 1
-
-    for_row_slices(visit, 103, slice_rows=7)
-    assert (visits == 1).all()
 
 
 def test_calls_may_be_nested(monkeypatch):

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain, islice
 from operator import getitem
 from pickle import PicklingError
@@ -87,7 +88,7 @@ class DaskBlocks(Blocks):
                 )
             self._chunks = rows.to_delayed().ravel().tolist()
         else:
-            with _sending("X, a Dask array,"):
+            with _errors_named():
                 self._settle(self._cluster, given)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -101,10 +102,11 @@ class DaskBlocks(Blocks):
         for future in there:
             if future.status == "error":
                 future.result()  # Dask would only say that the chunk was lost
-        if not _threads(client):  # a cluster may grow with its work
-            with _losses_named():
-                _wait(client, [client.compute(rows.to_delayed()[0, 0])])
-        size, room = _stored_bytes(cluster, rows), _memory(client)
+        if not _workers(client):  # a cluster may grow with its work
+            _wait(client, [client.compute(rows.to_delayed()[0, 0])])
+        limits = [worker["memory_limit"] for worker in _workers(client)]
+        room = float(sum(limits)) if all(limits) else float("inf")
+        size = _stored_bytes(cluster, rows)
         fits = size <= SHARE * room
         if not fits and len(there) < given.npartitions:
             warn_user(
@@ -120,12 +122,12 @@ class DaskBlocks(Blocks):
         by_key = {future.key: future for future in _futures_in(kept)}
         self._chunks = [by_key[key] for [key] in kept.__dask_keys__()]
         self.may_differ = False
-        with _losses_named():
-            _wait(client, self._chunks)
-            holders = client.who_has(self._chunks)
+        _wait(client, self._chunks)
         if fits:
+            holders = client.who_has(self._chunks)
             homes = [next(iter(holders.get(chunk.key) or ()), "") for chunk in self._chunks]
-            self._run = chunks_of_a_task(homes, TASKS_PER_THREAD * _threads(client))
+            threads = sum(int(worker["nthreads"]) for worker in _workers(client))
+            self._run = chunks_of_a_task(homes, TASKS_PER_THREAD * threads)
 
     def in_blocks_of(self, rows: int) -> DaskBlocks:
         """Return these blocks: chunks stay as they are."""
@@ -163,9 +165,9 @@ class DaskBlocks(Blocks):
     def run(self, result: Result, function: Callable[..., Any], *by_row: ByRow) -> Any:
         """Make one pass over all chunks in parallel."""
         runs = range(0, len(self._chunks), self._run)
-        call = Held(function) if self._cluster is None else _packed_for(function, len(runs))
+        call = function if self._cluster is None else _packed_for(function, len(runs))
         lists = [
-            values.tasks if isinstance(values, WorkerRows) else self._slices(values)
+            values.tasks if isinstance(values, WorkerRows) else self._parts(values)
             for values in by_row
         ]
         tasks = []
@@ -173,12 +175,12 @@ class DaskBlocks(Blocks):
             chunks = self._chunks[first : first + self._run]
             parts = (some[number] for some in lists)
             tasks.append(delayed(_run, pure=False)(call, result, len(chunks), *chunks, *parts))
-        found = self._local(result, tasks) if self._cluster is None else self._far(result, tasks)
+        found = self._gathered(result, tasks) if self._cluster is None else self._far(result, tasks)
         if self.progress is not None:
             self.progress(self.n_rows, self.n_rows)
         return found
 
-    def _local(self, result: Result, tasks: list[Delayed]) -> Any:
+    def _gathered(self, result: Result, tasks: list[Delayed]) -> Any:
         """Compute the result of a pass in this process."""
         if result == "sum":
             return tree_sum(_computed(_added(tasks)))
@@ -202,15 +204,16 @@ class DaskBlocks(Blocks):
         """Store an array beside the chunks."""
         if self._cluster is None:
             return super().place(values)
-        placed = self._rows([delayed(_value, pure=False)(some) for some in self._slices(values)])
+        unpack = delayed(Packed.value, pure=False)
+        placed = self._rows([unpack(part) for part in self._parts(values)])
         placed.cluster.pending.add(placed)
         placed.whole = values
         return placed
 
-    def _slices(self, values: ByRow) -> list[Held]:
+    def _parts(self, values: ByRow) -> list[Packed]:
         """Return the parts of an array for each task."""
-        pack = Held if self._cluster is None else Packed
         parts = [part_of(values, i, a, b) for i, (a, b) in enumerate(self._ranges)]
+        pack = partial(Packed, here=self._cluster is None)
         return [pack(parts[i : i + self._run]) for i in range(0, len(parts), self._run)]
 
     def _rows(self, tasks: list[Any]) -> WorkerRows:
@@ -305,35 +308,29 @@ def _tasks_of(rows: Rows) -> list[Any]:
 # Tasks
 
 
-class Held:
-    """A value for tasks of this process; Dask does not look into it, as it would into a list."""
+class Packed:
+    """A value for tasks; Dask does not look into it, as it would into a list.
 
-    def __init__(self, value: Any) -> None:
-        self._value = value
-
-    def value(self) -> Any:
-        """Return the value."""
-        return self._value
-
-
-class Packed(Held):
-    """A value for tasks of other processes, pickled once for all of them.
-
-    The scheduler passes on the bytes; it would unpack and pack functions for every task.
+    For other processes it is pickled once: the scheduler passes on the bytes, where it would unpack
+    and pack a function for every task.
     """
 
-    def __init__(self, value: Any) -> None:
-        from distributed.protocol import pickle
+    def __init__(self, value: Any, *, here: bool = False) -> None:
+        self._value, self._frame, self._buffers = value, None, []
+        if not here:
+            from distributed.protocol import pickle
 
-        buffers: list[Any] = []
-        self._frame = pickle.dumps(value, buffer_callback=buffers.append)  # type: ignore[no-untyped-call]
-        self._buffers = [bytearray(buffer) for buffer in buffers]  # arrays can be written to
+            buffers: list[Any] = []
+            self._frame = pickle.dumps(value, buffer_callback=buffers.append)  # type: ignore[no-untyped-call]
+            self._value, self._buffers = None, list(map(bytearray, buffers))  # can be written to
 
     def __len__(self) -> int:
-        return len(self._frame) + sum(map(len, self._buffers))
+        return len(self._frame or b"") + sum(map(len, self._buffers))
 
     def value(self) -> Any:
-        """Unpack the value."""
+        """Return the value, unpacked."""
+        if self._frame is None:
+            return self._value
         from distributed.protocol import pickle
 
         return pickle.loads(self._frame, buffers=self._buffers)  # type: ignore[no-untyped-call]
@@ -347,32 +344,26 @@ def _packed_for(function: Callable[..., Any], tasks: int) -> Any:
     return delayed(packed, name=f"provenmf-{uuid4().hex}", traverse=False)
 
 
-def _run(call: Held, result: Result, n_chunks: int, *values: Any) -> Any:
+def _run(call: Any, result: Result, n_chunks: int, *values: Any) -> Any:
     """Call a function for each of some chunks, given first, and their parts, given as lists.
 
     BLAS gets one thread: the scheduler keeps the cores busy with other tasks.
     """
-    function = call.value()
-    chunks = [values[:n_chunks]] if n_chunks else []
-    lists = (_value(some) if isinstance(some, Held) else some for some in values[n_chunks:])
+    function, *given = (v.value() if isinstance(v, Packed) else v for v in (call, *values))
+    chunks = [given[:n_chunks]] if n_chunks else []
+    kept: list[Any] = []
+
+    def results() -> Iterator[Any]:
+        for each in zip(*chunks, *given[n_chunks:], strict=True):
+            found = function(*map(aligned, each))
+            if result == "both":
+                kept.append(found[1])
+            yield found[0] if result == "both" else found
+
     with at_most(1):
-        found = (function(*map(aligned, given)) for given in zip(*chunks, *lists, strict=True))
-        if result == "sum":
-            return tree_sum(found)
         if result == "both":
-            kept: list[Any] = []
-            return tree_sum(_first_of(found, kept)), kept
-        return list(found)
-
-
-def _first_of(pairs: Iterable[tuple[Any, Any]], second: list[Any]) -> Iterator[Any]:
-    for first, other in pairs:
-        second.append(other)
-        yield first
-
-
-def _value(held: Held) -> Any:
-    return held.value()
+            return tree_sum(results()), kept
+        return tree_sum(results()) if result == "sum" else list(results())
 
 
 def _added(tasks: list[Delayed]) -> list[Delayed]:
@@ -542,7 +533,7 @@ class Cluster:
             )
         rows = list(self.pending)
         self.pending.clear()
-        with _losses_named():
+        with _errors_named():
             futures: list[Any] = self.client.compute([*tasks, *(t for r in rows for t in r.tasks)])
         left = iter(futures[len(tasks) :])
         for each in rows:
@@ -551,7 +542,7 @@ class Cluster:
 
     def gathered(self, futures: Sequence[Any]) -> list[Any]:
         """Return results, or an error that says what was lost."""
-        with _losses_named():
+        with _errors_named():
             _wait(self.client, futures)
             found: list[Any] = self.client.gather(list(futures))
         return found
@@ -615,8 +606,8 @@ def _aside() -> Iterator[None]:
 
 
 @contextmanager
-def _losses_named() -> Iterator[None]:
-    """Let Dask's errors about lost workers and results say what to do."""
+def _errors_named() -> Iterator[None]:
+    """Let Dask's errors about lost workers, and about what pickle cannot take, say what to do."""
     from concurrent.futures import CancelledError
 
     from distributed import KilledWorker
@@ -631,26 +622,19 @@ def _losses_named() -> Iterator[None]:
             "see that scheduler and workers run and have memory, make the array again, and fit "
             "again; with the checkpoint of this fit it goes on where it was"
         ) from error
-
-
-@contextmanager
-def _sending(what: str) -> Iterator[None]:
-    """Name what cannot be sent to the workers."""
-    try:
-        yield
     except (TypeError, AttributeError, PicklingError) as error:
         words = " ".join(str(error).split())
         if not re.search("pickle|serialize", words):
             raise
         raise InvalidInput(
-            f"{what} cannot be sent to the workers ({words:.200}): make it from functions and "
-            "data that pickle takes, without locks, open files and the like"
+            f"X, a Dask array, cannot be sent to the workers ({words:.200}): make it from "
+            "functions and data that pickle takes, without locks, open files and the like"
         ) from error
 
 
 def _futures_in(array: Any) -> list[Any]:
     """Return what of an array is on the workers, or on its way there."""
-    with _losses_named():
+    with _errors_named():
         return list(_distributed().futures_of(array))
 
 
@@ -666,17 +650,9 @@ def _bytes_of(block: Any) -> int:
     return int(block.data.nbytes + block.indices.nbytes + block.indptr.nbytes)
 
 
-def _memory(client: Any) -> float:
-    """Return the memory of all workers together, infinite without limits."""
-    workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    limits = [worker["memory_limit"] for worker in workers]
-    return float(sum(limits)) if all(limits) else float("inf")
-
-
-def _threads(client: Any) -> int:
-    """Return the number of tasks that run at a time."""
-    workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    return sum(int(worker["nthreads"]) for worker in workers)
+def _workers(client: Any) -> list[dict[str, Any]]:
+    """Return what the scheduler knows of each worker."""
+    return list(client.scheduler_info(n_workers=-1)["workers"].values())
 
 
 def _distributed() -> Any:

@@ -26,7 +26,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.data.base import Block, Blocks, MappedBlocks, Progress, tree_sum
-from provenmf.data.disk import ArrayBlocks, from_hdf5, from_memmap, open_npy, open_npz, open_parquet
+from provenmf.data.disk import ArrayBlocks, from_hdf5, from_memmap, open_npy, open_npz
 from provenmf.data.memory import MemoryBlocks, ObservedBlocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.compiled import njit
@@ -61,7 +61,7 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
     Parameters
     ----------
     X : numpy array, scipy sparse matrix or array, pandas frame, memory map, path of an `.npy`
-        file, of a `.parquet` file of numbers or of sparse rows (`.npz`, see
+        file or of sparse rows (`.npz`, see
         `provenmf.io.rows`), HDF5, zarr or Dask array.
     block_rows : rows in a block; chosen from the size of a row if None. Results do not depend
         on it beyond rounding.
@@ -73,8 +73,6 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
     if isinstance(X, (str, Path)):
         if Path(X).suffix.lower() == ".npz":
             return open_npz(X, **options)
-        if Path(X).suffix.lower() == ".parquet":
-            return open_parquet(X, **options)
         return open_npy(X, **options)
     if isinstance(X, np.memmap):
         return from_memmap(X, **options)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf.data import as_blocks, is_outside_memory
+from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput, UnreadableFile
 
 
@@ -79,11 +79,6 @@ def test_ties_go_to_the_lowest_row(block_rows):
     assert blocks.arg_reduce(lambda b: b[:, 0], largest=False)[0] == 0
 
 
-def test_dense_blocks_are_views(matrix):
-    blocks = as_blocks(matrix, block_rows=10)
-    assert all(np.shares_memory(matrix, b) for _, _, b in blocks.each(lambda b: b))
-
-
 def test_stored_entries(matrix, tmp_path):
     matrix[0] = 0
     assert (
@@ -97,18 +92,6 @@ def test_progress_counts_rows(matrix):
     blocks = as_blocks(matrix, block_rows=10, progress=lambda done, n: seen.append((done, n)))
     blocks.map_reduce(lambda b: b.sum())
     assert seen == [(10, 37), (20, 37), (30, 37), (37, 37)]
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_floating_types_stay(dtype, matrix):
-    assert as_blocks(matrix.astype(dtype)).dtype == dtype
-
-
-@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64])
-def test_whole_numbers_become_double(dtype, tmp_path):
-    matrix = np.eye(4).astype(dtype)
-    assert as_blocks(matrix).dtype == np.float64
-    assert as_blocks(npy(matrix, tmp_path)).read(0, 2).dtype == np.float64
 
 
 @pytest.mark.parametrize("bad", [np.ones(3), np.ones((2, 2)) * 1j, np.array([["a"]])])
@@ -136,9 +119,3 @@ def test_a_file_cut_short_after_opening_is_noticed(tmp_path, matrix):
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(UnreadableFile, match="changed while it was read"):
         blocks.map_reduce(lambda b: b.sum())
-
-
-def test_what_is_outside_memory(matrix, tmp_path):
-    assert is_outside_memory(npy(matrix, tmp_path))
-    assert not is_outside_memory(matrix)
-    assert not is_outside_memory(sp.csr_array(matrix))

@@ -86,42 +86,6 @@ def test_the_first_missing_entry_of_sparse_rows_is_named():
         SPA(2).fit(rows)
 
 
-class TestParquet:
-    def write(self, folder, X, **more):
-        pandas, _ = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
-        frame = pandas.DataFrame(X, columns=[f"c{i}" for i in range(X.shape[1])]).assign(**more)
-        frame.to_parquet(folder / "X.parquet", row_group_size=7)
-        return folder / "X.parquet"
-
-    @pytest.mark.parametrize("block_rows", [None, 1, 5, 7, 30])
-    @pytest.mark.parametrize("kind", [np.float64, np.float32, np.int32])
-    def test_blocks_need_not_be_row_groups(self, tmp_path, block_rows, kind):
-        X = (100 * np.random.default_rng(0).random((31, 4))).astype(kind)
-        blocks = as_blocks(self.write(tmp_path, X), block_rows=block_rows)
-        assert blocks.dtype == (np.float32 if kind == np.float32 else np.float64)
-        np.testing.assert_array_equal(blocks.everything(), X)
-        np.testing.assert_array_equal(blocks.take(np.array([30, 0, 8])), X[[30, 0, 8]])
-        np.testing.assert_allclose(blocks.map_reduce(lambda b: b.T @ b), X.T @ X, rtol=1e-5)
-
-    def test_fit_and_refusals(self, tmp_path):
-        X = np.random.default_rng(0).random((31, 4))
-        path = self.write(tmp_path, X)
-        np.testing.assert_array_equal(SPA(2).fit(str(path)).anchors_, SPA(2).fit(X).anchors_)
-        with pytest.raises(InvalidInput, match="column 'name'"):
-            as_blocks(self.write(tmp_path, X, name="a"))
-        path.write_bytes(path.read_bytes()[:-20])
-        with pytest.raises(UnreadableFile, match="not a readable Parquet file"):
-            as_blocks(path)
-
-    def test_a_damaged_page_is_an_error_that_names_the_file(self, tmp_path):
-        good = self.write(tmp_path, np.random.default_rng(0).random((31, 4)))
-        content = bytearray(good.read_bytes())
-        content[4:40] = bytes(36)  # the first page; the list of contents at the end is whole
-        good.write_bytes(content)
-        with pytest.raises(UnreadableFile, match=good.name):
-            as_blocks(good).everything()
-
-
 def test_an_hdf5_file_that_changes_is_noticed(tmp_path):
     h5py = pytest.importorskip("h5py")
     path = tmp_path / "X.h5"

@@ -99,12 +99,6 @@ def test_other_types_are_refused(dtype):
         as_blocks(np.zeros((2, 2), dtype=dtype))
 
 
-def test_objects_are_numbers_or_refused():
-    np.testing.assert_array_equal(as_blocks(SMALL.astype(object)).everything(), SMALL)
-    with pytest.raises(InvalidInput, match="real numbers are needed"):
-        as_blocks(np.full((2, 2), "text", dtype=object))
-
-
 def test_dense_rows_are_shared_where_they_lie_one_after_the_other():
     assert np.shares_memory(as_blocks(SMALL).everything(), SMALL)
     for other in (np.asfortranarray(SMALL), SMALL[:, ::-1].copy()[:, ::-1]):
@@ -155,7 +149,7 @@ def test_pointers_that_end_in_zero_are_checked():
 
 
 @pytest.mark.parametrize("method", sorted(CATALOGUE))
-@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e-170, 1e-61, 1e61, 1e100, 1e300])
+@pytest.mark.parametrize("size", [1e-310, 1e-61, 1e61, 1e300])
 def test_extreme_scales_are_refused_by_name(method, size):
     given = X / X.max() * size
     with pytest.raises(InvalidInput, match=r"outside 1e-60 to 1e60: multiply it by 1e") as refusal:
@@ -165,7 +159,7 @@ def test_extreme_scales_are_refused_by_name(method, size):
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("size", [1e-59, 1e-30, 1e30, 1e59])
+@pytest.mark.parametrize("size", [1e-59, 1e59])
 @pytest.mark.parametrize("method", ["spa", "merit", "hals", "anls", "and_descent"])
 def test_a_fit_does_not_depend_on_the_scale(method, size, form):
     data = X / X.max()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 import warnings
 from pathlib import Path
 
@@ -88,25 +87,6 @@ def test_a_resumed_fit_ends_with_the_same_bits(name, tmp_path):
         assert same(fitted(model, checkpoint=tmp_path), expected)
     finally:
         model.set_params(callback=None)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a process that can be killed")
-@pytest.mark.parametrize("name", ["hals", "and", "merit"])
-def test_a_process_that_is_killed_loses_nothing(name, tmp_path):
-    model = MODELS[name]
-    expected = fitted(model)
-
-    def die(row):
-        if any(tmp_path.glob(f"*-{name}.npz")):  # the start is over, the method itself runs
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    child = os.fork()
-    if child == 0:
-        fitted(model.set_params(callback=die), checkpoint=Checkpoint(tmp_path, seconds=0))
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    assert os.WTERMSIG(status) == signal.SIGKILL
-    assert same(fitted(model, checkpoint=tmp_path), expected)
 
 
 def test_iterations_are_not_repeated_and_more_may_be_asked_for(tmp_path):
@@ -244,12 +224,6 @@ def test_the_automatic_choice_has_a_folder_for_each_method(tmp_path):
     first, again = (factorize(X, 4, random_state=0, checkpoint=tmp_path) for _ in range(2))
     assert same(first, again)
     assert {"hals", "cones"} <= {path.name for path in Path(tmp_path).iterdir()}
-
-
-@pytest.mark.parametrize("setting", [{"folder": f} for f in (None, 5, b"kept", "")])
-def test_a_folder_of_another_type_is_refused_by_name(setting):
-    with pytest.raises(InvalidInput, match="is not a folder"):
-        Checkpoint(**setting)
 
 
 @pytest.mark.parametrize("seconds", ["30", None, [1], 1j, -1, float("nan")])

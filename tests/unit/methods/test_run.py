@@ -10,12 +10,6 @@ import pytest
 from provenmf.methods.run import Run
 
 
-def test_runs_out():
-    run = Run(3)
-    assert list(run) == [0, 1, 2]
-    assert run.stop_reason == "max_iter"
-
-
 def test_stops_when_told_and_records():
     run = Run(10)
     for iteration in run:
@@ -46,15 +40,6 @@ def test_interruption_lets_the_iteration_finish():
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_by_default_an_interruption_is_raised():
-    run, finished = Run(10), []
-    with pytest.raises(KeyboardInterrupt):
-        for iteration in run:
-            finished.append(iteration)
-            os.kill(os.getpid(), signal.SIGINT)
-    assert finished == [0]
-
-
 def test_a_second_interruption_is_raised():
     run = Run(10, on_interrupt="return")
     with pytest.raises(KeyboardInterrupt):
@@ -78,12 +63,3 @@ def test_verbose_is_seen_by_who_has_not_set_up_logging():
         )
         assert len([line for line in ran.stderr.splitlines() if line.startswith("SPA ")]) == lines
         assert ran.stdout == ""
-
-
-def test_log_only_when_verbose(caplog):
-    with caplog.at_level("INFO", logger="provenmf"):
-        for verbose in (0, 1):
-            run = Run(1, verbose=verbose, name="AND")
-            for _ in run:
-                run.record(loss=1)
-    assert len(caplog.records) == 1 and "AND 1: " in caplog.text
