@@ -54,7 +54,7 @@ MORE = {
     "topics": [["--reduce-to", "1"], ["--by", "id"], ["--by", "no"], ["--n-resamples", "10"]],
     "unmix": [["--maps", "maps.tif"], ["--maps", "maps.hdr"], ["--maps", "cube.hdr"]],
     "communities": [["--truth", "m.npy"], ["--truth", "damaged.npz"]],
-    "rank": [["--ranks", "1-3"], ["--ranks", "²"], ["--ranks", "9-1"], ["-o", "page.html"]],
+    "rank": [["--ranks", "1-3"], ["--ranks", "²"], ["--ranks", "9-1"]],
 }
 USUAL = {"rank": ["--repeats=2"], "parts": ["--shape=2x3"]}
 MORE |= {"unmix": [*MORE["unmix"], ["--n-resamples", "10"], ["--shape", "²x3"]]}

@@ -1,8 +1,8 @@
 """Fits that are killed at random moments and go on from their checkpoint: do the factors agree?
 
-    python tests/adversarial/faults.py [--runs 2] [--kills 2] [--methods hals merit …]
+    python tests/adversarial/faults.py [--runs 2] [--kills 2] [--methods hals] [--signals KILL]
 
-Each run forks a process that fits with a checkpoint after every iteration, sends it SIGKILL at a
+Each run forks a process that fits with a checkpoint after every iteration, sends it a signal at a
 random moment of the time that such a process takes when it is left alone, and starts it again,
 until `--kills` kills have met a living process (those that come too late begin anew); then lets it
 end. The table counts these kills, the runs whose factors have exactly the bits of the undisturbed
@@ -71,6 +71,7 @@ def started(method: str, folder: Path) -> int:
     child = os.fork()
     if child:
         return child
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         (folder / "answer").write_bytes(b"".join(fit(method, folder)))
         os._exit(0)
@@ -92,7 +93,7 @@ def seconds_alone(method: str) -> float:
 
 
 def one_run(
-    method: str, expected: bytes, kills: int, seconds: float, rng: np.random.Generator
+    method: str, expected: bytes, kills: int, seconds: float, rng: np.random.Generator, number: int
 ) -> tuple[int, ...]:
     """Kills that met a living process, iterations kept before the last start, same bits or not."""
     hits = 0
@@ -101,8 +102,8 @@ def one_run(
         while hits < kills:
             child = started(method, folder)
             time.sleep(rng.uniform(0.1, 0.9) * seconds)
-            os.kill(child, signal.SIGKILL)
-            if os.WIFSIGNALED(os.waitpid(child, 0)[1]):
+            os.kill(child, number)
+            if os.waitpid(child, 0)[1]:
                 hits += 1
             else:  # it had ended: forget what it wrote
                 shutil.rmtree(folder)
@@ -118,20 +119,22 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--kills", type=int, default=2)
     parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--signals", nargs="*", default=["KILL", "INT", "TERM", "HUP"])
     arguments = parser.parse_args()
     rng = np.random.default_rng(0)
-    print(f"{'method':14}{'runs':>6}{'kills':>7}{'same bits':>11}{'iterations kept (median)':>26}")
+    print(f"{'method':14}{'signal':>8}{'runs':>6}{'kills':>7}{'same':>11}{'median kept':>15}")
     for method in arguments.methods:
         expected = b"".join(fit(method, None))
         seconds = seconds_alone(method)
-        found = [
-            one_run(method, expected, arguments.kills, seconds, rng) for _ in range(arguments.runs)
-        ]
-        hits, kept, same = zip(*found)
-        print(
-            f"{method:14}{len(found):6}{sum(hits):7}{sum(same):11}{np.median(kept):26.0f}",
-            flush=True,
-        )
+        for name in arguments.signals:
+            number = signal.Signals[f"SIG{name}"]
+            found = [
+                one_run(method, expected, arguments.kills, seconds, rng, number)
+                for _ in range(arguments.runs)
+            ]
+            hits, kept, same = zip(*found)
+            row = f"{len(found):6}{sum(hits):7}{sum(same):11}{np.median(kept):15.0f}"
+            print(f"{method:14}{name:>8}{row}", flush=True)
 
 
 if __name__ == "__main__":

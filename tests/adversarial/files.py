@@ -65,22 +65,20 @@ def _through_path(name: str, write: Callable[[Path], Any]) -> bytes:
 
 
 def _h5ad(path: Path) -> None:
-    import h5py
+    import anndata
 
-    with h5py.File(path, "w") as file:
-        group = file.create_group("X")
-        group.attrs["shape"] = X.shape
-        for part in ("data", "indices", "indptr"):
-            group.create_dataset(part, data=getattr(X, part))
-        file.create_group("obs").create_dataset("_index", data=[f"c{i}" for i in range(12)])
+    anndata.AnnData(X, layers={"counts": X}).write_h5ad(path)
 
 
 def _matlab_7_3(path: Path) -> None:
-    _h5ad(path)
     import h5py
 
-    with h5py.File(path, "a") as file:
+    with h5py.File(path, "w") as file:
         file["M"] = X.toarray()
+        file.create_group("record")["field"] = X.toarray()
+        file["letters"] = np.array([72, 105], dtype=np.uint16)
+        file["letters"].attrs["MATLAB_class"] = np.bytes_("char")
+        file["waves"] = np.zeros((3, 2), dtype=[("real", "f8"), ("imag", "f8")])
     head = (b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM").ljust(512, b"\0")
     path.write_bytes(head + path.read_bytes())
 
