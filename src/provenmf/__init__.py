@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from provenmf.methods.cones.estimator import ConeNMF
     from provenmf.methods.error_bars import with_error_bars
     from provenmf.methods.merit.estimator import MERIT
+    from provenmf.methods.min_vol.estimator import MinVol
     from provenmf.methods.poisson.estimator import PoissonNMF
     from provenmf.methods.purification.estimator import Purification
     from provenmf.methods.separable.fast_anchor import FastAnchor
@@ -55,6 +56,7 @@ __all__ = [
     "HALS",
     "InvalidInput",
     "MERIT",
+    "MinVol",
     "Parts",
     "PoissonNMF",
     "ProvenmfError",
@@ -102,6 +104,7 @@ _PUBLIC = {
     "methods.cones.estimator": ("ConeNMF",),
     "methods.error_bars": ("with_error_bars",),
     "methods.merit.estimator": ("MERIT",),
+    "methods.min_vol.estimator": ("MinVol",),
     "methods.poisson.estimator": ("PoissonNMF",),
     "methods.purification.estimator": ("Purification",),
     "methods.separable.fast_anchor": ("FastAnchor",),

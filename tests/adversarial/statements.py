@@ -672,6 +672,21 @@ def divergence(rows, product):
     return (logs - rows + product).sum()
 
 
+@statement(CHECKS, "weights sufficiently scattered")
+def scattered_weights(case, check):
+    """Scattered weights touch each face x_j = 0 where x_i > 0, for every pair of i and j."""
+    weights = exact.exact(case.weights)
+    k = len(case.components)
+    if check.status == "fails":
+        used = [row for row in weights if any(row)]
+        return not used or min(sum(row[j] == 0 for row in used) for j in range(k)) < k - 1
+    if check.status == "unknown" or k == 1:
+        return None
+    return all(
+        any(row[i] > 0 and row[j] == 0 for row in weights) for i, j in permutations(range(k), 2)
+    )
+
+
 @statement(BOUNDS, "weights_divergence_gap", "components_divergence_gap")
 def divergence_gap(case, value):
     """Some steps of expectation-maximization must not gain more than the proved gap."""

@@ -249,6 +249,7 @@ DRAWS = {
     "hals": {"init": "random"},
     "anls": {"init": "random"},
     "poisson": {"init": "random"},
+    "min_vol": {"init": "random"},
 }
 
 

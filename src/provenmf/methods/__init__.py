@@ -29,6 +29,7 @@ CATALOGUE = {
     "hals": "HALS",
     "anls": "ANLS",
     "poisson": "PoissonNMF",
+    "min_vol": "MinVol",
 }
 
 

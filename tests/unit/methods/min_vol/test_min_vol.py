@@ -1,0 +1,135 @@
+"""Minimum-volume NMF: recovers components without pure rows, and its steps lower the objective."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from provenmf import HALS, SPA, InvalidInput, MinVol
+from provenmf.certificate.scattered import is_scattered
+from provenmf.data import as_blocks
+from provenmf.methods.min_vol import solver
+from provenmf.metrics.matching import match_components
+
+
+def mixtures(purity, noise=0.0, k=3, n=300, d=20, seed=0):
+    rng = np.random.default_rng(seed)
+    weights = rng.dirichlet([0.5] * k, 20 * n)
+    weights = weights[weights.max(axis=1) <= purity][:n]
+    components = rng.dirichlet([0.5] * d, k)
+    components = (components + 0.5 * components.mean(axis=0)) / 1.5  # no zeros that make it unique
+    clean = weights @ components
+    size = np.sqrt(np.mean(clean**2))
+    return np.maximum(clean + noise * size * rng.standard_normal(clean.shape), 0), components
+
+
+def angle(found, true):
+    return np.degrees(np.arccos(np.clip(match_components(found, true).cosines, 0, 1))).mean()
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_components_without_pure_rows_are_found(noise):
+    X, true = mixtures(0.7, noise)
+    found = angle(MinVol(3, certify=False).fit(X).components_, true)
+    assert found < 1.5
+    for other in (SPA(3, certify=False), HALS(3, certify=False, random_state=0)):
+        assert found < angle(other.fit(X).components_, true) / 3
+
+
+def test_simplex_allows_dark_components():
+    X, true = mixtures(0.7)
+    sizes = np.array([[1.0], [0.3], [0.6]])
+    weights = np.linalg.lstsq(true.T, X.T, rcond=None)[0].T
+    found = MinVol(3, constraint="simplex", certify=False).fit(weights @ (sizes * true))
+    assert angle(found.components_, true) < 2.5
+    np.testing.assert_allclose(found.factorization_.weights.sum(axis=1), 1.0, atol=1e-9)
+    matching = match_components(found.components_, sizes * true)
+    sums = found.components_.sum(axis=1)[matching.found_rows]
+    np.testing.assert_allclose(sums, sizes.ravel()[matching.true_rows], rtol=0.1)
+
+
+def test_counts_by_likelihood():
+    X, true = mixtures(0.8)
+    counts = np.random.default_rng(1).poisson(2000 * X).astype(float)
+    found = MinVol(3, loss="poisson", certify=False).fit(counts)
+    assert angle(found.components_, true) < 2.5
+    np.testing.assert_allclose(found.components_.sum(axis=1), 1.0)
+
+
+def test_misfit_and_products_are_those_of_the_definition():
+    X, true = mixtures(0.8, 0.1)
+    squares = solver.Squares(as_blocks(X), "nonnegative")
+    found = squares.sums(true)
+    weights = MinVol(3)._encoder(as_blocks(X), true)(X)
+    error = np.linalg.norm(X - weights @ true) ** 2 / np.linalg.norm(X) ** 2
+    assert found.misfit == pytest.approx(error)
+    np.testing.assert_allclose(found.cross, weights.T @ X / np.linalg.norm(X) ** 2)
+
+
+@pytest.mark.parametrize("loss", ["least-squares", "poisson"])
+def test_a_step_lowers_the_objective_with_the_weights_fixed(loss):
+    X, true = mixtures(0.8, 0.1)
+    X = np.round(50 * X) if loss == "poisson" else X
+    start = np.random.default_rng(2).dirichlet([1.0] * 20, 3)
+    if loss == "poisson":
+        problem = solver.Divergence(as_blocks(X), start)
+        for _ in range(5):
+            sums = problem.sums(start)
+        weights = problem.weights.array()
+    else:
+        problem = solver.Squares(as_blocks(X), "nonnegative")
+        sums = problem.sums(start)
+        weights = MinVol(3)._encoder(as_blocks(X), start)(X)
+
+    def objective(components, penalty=0.01, delta=1e-3):
+        means = weights @ components
+        misfit = np.sum((X - means) ** 2) / np.sum(X**2)
+        if loss == "poisson":
+            logs = X * np.log(np.where(X > 0, X, 1) / means)
+            misfit = np.sum(logs - X + means) / X.sum()
+        gram = components @ components.T + delta * np.eye(3)
+        return misfit + penalty * np.linalg.slogdet(gram)[1]
+
+    inverse = np.linalg.inv(start @ start.T + 1e-3 * np.eye(3))
+    better = problem.step(start, sums, 0.01 * inverse)
+    assert objective(better) < objective(start)
+    np.testing.assert_allclose(better.sum(axis=1), 1.0)
+
+
+def test_projection_onto_the_simplex_is_the_nearest_point():
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((5, 4))
+    found = solver.onto_simplex(rows)
+    assert (found >= 0).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    others = rng.dirichlet([1.0] * 4, 2000)
+    for row, nearest in zip(rows, found):
+        distances = np.linalg.norm(others - row, axis=1)
+        assert np.linalg.norm(nearest - row) <= distances.min() + 1e-12
+
+
+def test_a_given_penalty_is_used_and_shrinks_the_volume():
+    X, _ = mixtures(0.8, 0.05)
+    volumes = []
+    for penalty in (1e-5, 1e-2):
+        model = MinVol(3, penalty=penalty, certify=False).fit(X)
+        assert set(model.trace_["penalty"]) == {penalty}
+        volumes.append(np.linalg.det(model.components_ @ model.components_.T))
+    assert volumes[1] < volumes[0]
+
+
+def test_uniqueness_is_proved_for_pure_rows_and_refuted_without_zeros():
+    weights = np.vstack([np.eye(3), np.full((5, 3), 1 / 3)])
+    _, true = mixtures(0.8)
+    checks = {c.name: c for c in MinVol(3, certify="full").fit(weights @ true).certificate_.checks}
+    assert is_scattered(weights, [Fraction(1)] * 3)
+    assert checks["weights sufficiently scattered"].status in ("holds", "unknown")
+    inside, _ = mixtures(0.5)
+    model = MinVol(3, init=true, penalty=1e-12, max_iter=1, certify="full").fit(inside)
+    checks = {c.name: c for c in model.certificate_.checks}
+    assert checks["weights sufficiently scattered"].status == "fails"
+
+
+def test_simplex_with_counts_is_refused():
+    with pytest.raises(InvalidInput, match="constraint"):
+        MinVol(2, loss="poisson", constraint="simplex").fit(np.eye(4))
