@@ -674,17 +674,15 @@ def divergence(rows, product):
 
 @statement(CHECKS, "weights sufficiently scattered")
 def scattered_weights(case, check):
-    """Scattered weights touch each face x_j = 0 where x_i > 0, for every pair of i and j."""
-    weights = exact.exact(case.weights)
+    """Pure rows prove it; it needs each face x_j = 0 to be touched where x_i > 0."""
+    used = [row for row in exact.exact(case.weights) if any(row)]
     k = len(case.components)
-    if check.status == "fails":
-        used = [row for row in weights if any(row)]
-        return not used or min(sum(row[j] == 0 for row in used) for j in range(k)) < k - 1
-    if check.status == "unknown" or k == 1:
-        return None
-    return all(
-        any(row[i] > 0 and row[j] == 0 for row in weights) for i, j in permutations(range(k), 2)
-    )
+    if check.status == "holds":
+        return all(any(row[i] == sum(row) for row in used) for i in range(k))
+    pairs = permutations(range(k), 2)
+    touched = all(any(row[i] > 0 and row[j] == 0 for row in used) for i, j in pairs)
+    enough = all(sum(row[j] == 0 for row in used) >= k - 1 for j in range(k))
+    return not (touched and enough) if check.status == "fails" else None
 
 
 @statement(BOUNDS, "weights_divergence_gap", "components_divergence_gap")

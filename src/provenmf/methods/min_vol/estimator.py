@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks
 from provenmf.errors import InvalidInput
+from provenmf.linalg.nnls import Constraint
 from provenmf.methods.alternating.starts import Init
 from provenmf.methods.base import Factorizer
 from provenmf.methods.min_vol import guarantee
@@ -25,7 +26,6 @@ from provenmf.methods.traits import (
     StrOptions,
     Traits,
 )
-from provenmf.methods.weights import Constraint
 from provenmf.results import Certificate, Solution
 
 
@@ -168,4 +168,4 @@ class MinVol(Factorizer):
         return super()._encoder(blocks, components)
 
     def _certify(self, fit: Fit) -> Certificate:
-        return guarantee.certify(fit, self.constraint)
+        return guarantee.certify(fit)

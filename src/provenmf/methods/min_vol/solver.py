@@ -38,13 +38,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.data import Block, Blocks, Rows
+from provenmf.linalg.nnls import Constraint, encoder
 from provenmf.linalg.norms import squared_frobenius_norm
 from provenmf.linalg.products import transposed_product
 from provenmf.linalg.storage import as_dense
 from provenmf.methods.alternating.starts import Init, start_components
 from provenmf.methods.poisson.counts import as_counts, improve_rows
 from provenmf.methods.run import Callback, Run
-from provenmf.methods.weights import Constraint, encoder
 from provenmf.results import Solution, StopReason
 
 Floats = NDArray[np.float64]

@@ -1,12 +1,9 @@
 """Minimum-volume NMF: recovers components without pure rows, and its steps lower the objective."""
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 
-from provenmf import HALS, SPA, InvalidInput, MinVol
-from provenmf.certificate.scattered import is_scattered
+from provenmf import HALS, SPA, Factorization, InvalidInput, MinVol, certify
 from provenmf.data import as_blocks
 from provenmf.methods.min_vol import solver
 from provenmf.metrics.matching import match_components
@@ -118,16 +115,20 @@ def test_a_given_penalty_is_used_and_shrinks_the_volume():
     assert volumes[1] < volumes[0]
 
 
-def test_uniqueness_is_proved_for_pure_rows_and_refuted_without_zeros():
-    weights = np.vstack([np.eye(3), np.full((5, 3), 1 / 3)])
+def test_scattering_holds_for_pure_rows_and_fails_without_zeros():
     _, true = mixtures(0.8)
-    checks = {c.name: c for c in MinVol(3, certify="full").fit(weights @ true).certificate_.checks}
-    assert is_scattered(weights, [Fraction(1)] * 3)
-    assert checks["weights sufficiently scattered"].status in ("holds", "unknown")
-    inside, _ = mixtures(0.5)
-    model = MinVol(3, init=true, penalty=1e-12, max_iter=1, certify="full").fit(inside)
-    checks = {c.name: c for c in model.certificate_.checks}
-    assert checks["weights sufficiently scattered"].status == "fails"
+
+    def status(weights):
+        plain = Factorization("min_vol", weights, true)
+        checks = {c.name: c.status for c in certify(weights @ true, plain).checks}
+        return checks["weights sufficiently scattered"]
+
+    mixed = np.full((5, 3), 1 / 3)
+    edges = np.array([[7, 3, 0], [3, 7, 0], [7, 0, 3], [3, 0, 7], [0, 7, 3], [0, 3, 7]]) / 10
+    assert status(np.vstack([np.eye(3), mixed])) == "holds"
+    assert status(np.vstack([edges, mixed])) == "unknown"
+    assert status(np.vstack([np.eye(3)[:2], mixed])) == "fails"
+    assert status(mixed) == "fails"
 
 
 def test_simplex_with_counts_is_refused():
