@@ -34,8 +34,13 @@ from provenmf.datasets.networks import mixed_membership_network
 Floats = NDArray[np.float64]
 # Data, the number of components to fit, the number of true ones, and whether they are counts.
 Null = tuple[Floats, int, int, bool]
-N, D, TRUE = 200, 20, 3
+D, TRUE = 20, 3
 LEVELS = (0.05, 0.001)
+
+
+def rows(seed: int) -> int:
+    """Return 200 rows, 1000 for every fifth data set: false components need power to be seen."""
+    return 1000 if seed % 5 == 4 else 200
 
 
 def drawn(rng: np.random.Generator, n: int, d: int, H: Floats, counts: bool) -> Floats:
@@ -51,18 +56,20 @@ def profiles(rng: np.random.Generator, k: int, d: int = D) -> Floats:
 
 
 def no_structure(rng: np.random.Generator, seed: int) -> Null:
-    """Independent columns with means of their own, with and without sizes of rows."""
-    mean = rng.gamma(2.0, 2.0, D) * (rng.gamma(4.0, 0.25, (N, 1)) if seed % 4 > 1 else 1.0)
+    """Independent columns with means and noise of their own, with and without sizes of rows."""
+    n = rows(seed)
+    size = rng.gamma(4.0, 0.25, (n, 1)) if seed % 4 > 1 else np.ones((n, 1))
+    mean = rng.gamma(2.0, 2.0, D)
     if seed % 2:
-        return rng.poisson(np.broadcast_to(mean, (N, D))).astype(float), 3, 1, True
-    noise = rng.standard_normal((N, D)) * rng.gamma(2.0, 0.5, D)
-    return np.maximum(mean + noise, 0), 3, 1, False
+        return rng.poisson(size * mean).astype(float), 3, 1, True
+    noise = rng.standard_normal((n, D)) * np.exp(rng.standard_normal(D))
+    return np.maximum(size * (mean + noise), 0), 3, 1, False
 
 
 def too_many(more: int) -> Callable[[np.random.Generator, int], Null]:
     def draw(rng: np.random.Generator, seed: int) -> Null:
         counts = bool(seed % 2)
-        return drawn(rng, N, D, profiles(rng, TRUE), counts), TRUE + more, TRUE, counts
+        return drawn(rng, rows(seed), D, profiles(rng, TRUE), counts), TRUE + more, TRUE, counts
 
     return draw
 
@@ -70,42 +77,43 @@ def too_many(more: int) -> Callable[[np.random.Generator, int], Null]:
 def duplicated(rng: np.random.Generator, seed: int) -> Null:
     """Two of four components are the same."""
     H, counts = profiles(rng, TRUE), bool(seed % 2)
-    return drawn(rng, N, D, np.vstack([H, H[:1]]), counts), TRUE + 1, TRUE, counts
+    return drawn(rng, rows(seed), D, np.vstack([H, H[:1]]), counts), TRUE + 1, TRUE, counts
 
 
 def heavy_tails(rng: np.random.Generator, seed: int) -> Null:
     """Independent entries without variance: Cauchy, or lognormal."""
-    scale = rng.gamma(2.0, 1.0, D)
+    scale, shape = rng.gamma(2.0, 1.0, D), (rows(seed), D)
     if seed % 2:
-        return np.abs(rng.standard_cauchy((N, D))) * scale, 3, 1, False
-    return np.exp(1.5 * rng.standard_normal((N, D))) * scale, 3, 1, False
+        return np.abs(rng.standard_cauchy(shape)) * scale, 3, 1, False
+    return np.exp(1.5 * rng.standard_normal(shape)) * scale, 3, 1, False
 
 
 def overdispersed(rng: np.random.Generator, seed: int) -> Null:
-    """Negative binomial counts, independent of each other."""
-    mean, size = rng.gamma(2.0, 2.0, D), rng.choice([0.3, 1.0, 3.0])
-    return rng.poisson(mean * rng.gamma(size, 1 / size, (N, D))).astype(float), 3, 1, True
+    """Negative binomial counts, independent; each column has its own dispersion in half of them."""
+    size = np.exp(rng.standard_normal(D if seed % 2 else 1))
+    mean = rng.gamma(1.0, 3.0, D) * rng.gamma(size, 1 / size, (rows(seed), D))
+    return rng.poisson(mean).astype(float), 3, 1, True
 
 
 def rare_noise(rng: np.random.Generator, seed: int) -> Null:
     """Two components, and large noise in 1 % of the rows, another one in each."""
-    counts, n = bool(seed % 2), 400
+    counts, n = bool(seed % 2), 2 * rows(seed)
     X = drawn(rng, n, D, profiles(rng, 2), counts)
-    rows = rng.choice(n, n // 100, replace=False)
-    noise = 5 * X.sum(axis=1).mean() * rng.dirichlet(np.full(D, 0.3), len(rows))
-    X[rows] += rng.poisson(noise) if counts else noise
+    odd = rng.choice(n, n // 100, replace=False)
+    noise = 5 * X.sum(axis=1).mean() * rng.dirichlet(np.full(D, 0.3), len(odd))
+    X[odd] += rng.poisson(noise) if counts else noise
     return X, 3, 2, counts
 
 
 def shuffled(folder: Path | None) -> Callable[[np.random.Generator, int], Null]:
-    """Real data whose columns are permuted one by one."""
+    """Rows drawn from real data, with columns permuted one by one."""
     real = {name: getattr(datasets, f"load_{name}")().data for name in SHUFFLED}
     if folder is not None:
         real["signatures"] = np.load(folder / "mutational_signatures/scenario8.npz")["X"]
 
     def draw(rng: np.random.Generator, seed: int) -> Null:
         X = real[sorted(real)[seed % len(real)]].astype(float)
-        X = X[rng.choice(len(X), min(len(X), 300), replace=False)]
+        X = X[rng.integers(0, len(X), rows(seed))]
         X = X[:, X.any(axis=0)]
         counts = bool((X == np.floor(X)).all())
         return rng.permuted(X, axis=0), 3 if X.shape[1] > 4 else 2, 1, counts

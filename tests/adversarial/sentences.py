@@ -59,11 +59,14 @@ def worse_than_zero(case, value):
 
 
 @sentence(
-    r"No factorization of this rank is below {N}, so a better fit could lower it by at most {N}\."
+    r"The relative error is {N}; no factorization of this rank is below {N}, so a better fit could "
+    r"lower it by at most {N}\."
 )
-def floor(case, lower, gain):
-    return Fraction(lower) <= case.best_error and Fraction(gain) >= (
-        case.relative_error[0] - case.best_error
+def floor(case, value, lower, gain):
+    return (
+        in_words(case, value)
+        and Fraction(lower) <= case.best_error
+        and Fraction(gain) >= case.relative_error[0] - case.best_error
     )
 
 
@@ -324,23 +327,22 @@ def one_by_one(case, count, k, radius, near, scaled):
     return int(k) == len(case.record.anchors) and statements.beyond_own_noise(case, int(count))
 
 
-@sentence(r"The factors explain (-?[0-9.]+)% of the deviance from independent rows and columns\.")
-def deviance(case, percent):
-    """Recompute the deviance of the factors and that of independent rows and columns."""
+@sentence(
+    r"The factors explain (-?[0-9.]+)% of the deviance from independent rows and columns; with "
+    r"either factor kept, the other could lower the divergence by at most {N} %\."
+)
+def deviance(case, percent, most):
+    """Recompute the deviance of the factors, and try steps of expectation-maximization."""
     rows = case.rows.astype(np.longdouble)
     product = case.weights.astype(np.longdouble) @ case.components.astype(np.longdouble)
     independent = np.outer(rows.sum(axis=1), rows.sum(axis=0)) / max(rows.sum(), 1e-300)
     worst = statements.divergence(rows, independent)
     reached = statements.divergence(rows, product)
+    bounds, divergence = case.certificate.bounds, case.certificate.measures["divergence"]
+    gap = max(bounds["weights_divergence_gap"], bounds["components_divergence_gap"])
+    enough = divergence <= 0 or float(most) >= 100 * gap / divergence * (1 - 1e-12)
+    if not enough or not statements.divergence_gap(case, gap):
+        return False
     if not np.isfinite(reached) or worst <= 1e-9 * rows.sum():
         return None
     return bool(abs(100 * (1 - reached / worst) - float(percent)) <= 0.06)
-
-
-@sentence(r"With either factor kept, the other could lower the divergence by at most {N} %\.")
-def kept_factor(case, percent):
-    """No step of expectation-maximization gains more than the percentage of the divergence."""
-    bounds, divergence = case.certificate.bounds, case.certificate.measures["divergence"]
-    gap = max(bounds["weights_divergence_gap"], bounds["components_divergence_gap"])
-    enough = divergence <= 0 or float(percent) >= 100 * gap / divergence * (1 - 1e-12)
-    return enough and statements.divergence_gap(case, gap)

@@ -70,7 +70,8 @@ def test_an_unknown_statement_stops_the_attack():
     "text",
     [
         "The relative error is 0.1.",
-        "No factorization of this rank is below 0.9, so a better fit could lower it by at most 2.",
+        "The relative error is 0.1; no factorization of this rank is below 0.9, so a better fit "
+        "could lower it by at most 2.",
         "The part is unique: no other nonnegative part has the same product.",
         "The parts are unique nearby: small changes of them cannot give the same product.",
         "Some weights are negative, so this is not a nonnegative factorization.",

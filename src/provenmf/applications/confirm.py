@@ -147,7 +147,8 @@ def _topics(documents: Any, result: Any, groups: Any, seed: int) -> Evidence:
         groups=groups,
         counts=True,
         distance=lambda a, b: 50.0 * float(np.abs(a / a.sum() - b / b.sum()).sum()),
-        measure="% of the words",
+        measure="%",
+        entries="word probabilities",
         noun="topic",
         row="document",
         random_state=seed,
@@ -186,6 +187,7 @@ def _pixels(cube: Any, result: Any, groups: Any, seed: int) -> Evidence:
         result.endmembers,
         groups=groups,
         counts=False,
+        entries="spectra",
         noun="material",
         row="pixel",
         random_state=seed,
@@ -209,6 +211,7 @@ def _tumors(counts: Any, result: Any, groups: Any, seed: int) -> Evidence:
         result.signatures,
         groups=groups,
         counts=True,
+        entries="profiles",
         noun="signature",
         row="tumor",
         random_state=seed,
@@ -228,7 +231,7 @@ def _nodes(graph: Any, result: Any, groups: Any, seed: int) -> Evidence:
     adjacency = sp.csr_array(as_graph(graph).adjacency, dtype=np.float64)
     n, k = adjacency.shape[0], result.memberships.shape[1]
     units = np.arange(n)
-    words = {"measure": "% of the memberships", "noun": "community", "row": "node"}
+    words = {"measure": "%", "entries": "memberships", "noun": "community", "row": "node"}
     if n < 20 * k:
         reason = f"{n} nodes are too few to find {k} communities in half of them"
         return without_judgement(k, n, reason, words)

@@ -2,16 +2,19 @@
 
 The rows are split in two halves. Components H are found in one half and judged in the other, and
 the other way round. In the judging half the columns of each row are split at random: weights are
-fitted to the *seen* columns and the *unseen* ones are predicted, with all components and by the
-best model without component j, which drops j or merges it with one of its two nearest neighbors
-(chosen, as everything else, in the half that found H). The gain of row i is
+fitted to the *seen* columns and the *unseen* ones are predicted, with all components and by models
+without component j. These drop j, merge it with one of its two nearest neighbors, or let it absorb
+its part of the seen columns but predict nothing (a component of one noisy column keeps the noise
+away from the others, and is nothing real). The gain of row i is
 
     g_i(j) = loss(unseen_i; without j) − loss(unseen_i; all),
 
 relative to the row's size: squared error for real data, Poisson likelihood for counts. Given the
 first half, the gains are independent, so any test of a mean is a test of the component: nothing is
-used twice. Columns are split, not counts: thinned counts that vary more than Poisson counts
-predict each other, and components of one column would be confirmed on noise.
+used twice. A component must beat the two best models without it, which the first half chooses: the
+smaller of the two e-values counts, whose mean is ≤ 1 if either of them predicts as well. Columns
+are split, not counts: thinned counts that vary more than Poisson counts predict each other, and
+components of one column would be confirmed on noise.
 
 The test bets against H0: E clip(g, ±c) ≤ 0 (Waudby-Smith & Ramdas 2024). With λ ≤ 1/c the product
 of 1 + λ clip(g_i) has mean ≤ 1 under H0, and so has its average over several λ: it is an e-value,
@@ -54,6 +57,7 @@ class Settings:
     bets: tuple[float, ...] = (0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 0.99)  # λc, averaged
     clip_quantile: float = 0.98  # of |gain| in the half that finds; at least its root mean square
     neighbors: int = 2  # a component may be merged with: two copies of one are both replaceable
+    rivals: int = 2  # best models without a component that it must beat, chosen in the finding half
     masks: int = 8  # random splits of the columns, shared by the rows of a half
     rounds: int = 3  # splits of each row, whose gains are averaged
     judged_rows: int = 1000  # of each half; enough for e-values beyond any doubt
@@ -70,10 +74,25 @@ ROUNDS = SETTINGS.rounds
 
 
 class Model(NamedTuple):
-    """Components with the mean share of each in a row."""
+    """Components with the mean share of each in a row.
+
+    One of them may be `absorbed`: it takes its part of the seen columns, but in the unseen ones its
+    weight is the mean share of the others' weights, so that it predicts nothing of a row.
+    """
 
     components: Floats
     shares: Floats
+    absorbed: int | None = None
+
+    def predicting(self, weights: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return the weights to predict with, from those fitted to the seen columns."""
+        j = self.absorbed
+        if j is None:
+            return weights
+        others = np.delete(weights, j, axis=1).sum(axis=1)
+        replaced = weights.copy()
+        replaced[:, j] = others * self.shares[j] / max(1.0 - self.shares[j], 1e-12)
+        return replaced
 
 
 def confirm_components(
@@ -85,6 +104,7 @@ def confirm_components(
     counts: bool | None = None,
     distance: Distance | None = None,
     measure: str = "degrees",
+    entries: str = "",
     noun: str = "component",
     row: str = "row",
     random_state: int = 0,
@@ -106,8 +126,9 @@ def confirm_components(
         Whether to judge by the Poisson likelihood; by default where all entries are whole numbers.
     distance : callable, optional
         Distance of two components for the report; their angle in degrees by default.
-    measure, noun, row : str
-        Names of the distance, of a component and of a row, for the sentences.
+    measure, entries, noun, row : str
+        Unit of the distance, what it compares, names of a component and of a row, for the
+        sentences.
     random_state : int
         Seed of the splits.
 
@@ -116,10 +137,10 @@ def confirm_components(
     Evidence
     """
     whole = np.asarray(components, dtype=np.float64)
-    words = {"measure": measure, "noun": noun, "row": row}
+    words = {"measure": measure, "entries": entries, "noun": noun, "row": row}
     data = sp.csr_array(X, dtype=np.float64) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
     units = _units(groups, data.shape[0])
-    reason = _reason(data, units, len(whole))
+    reason = _reason(data, units, len(whole), row)
     if reason:
         return without_judgement(len(whole), int(units.max(initial=-1)) + 1, reason, words)
     rng = np.random.default_rng(random_state)
@@ -203,21 +224,21 @@ def _units(groups: ArrayLike | None, n: int) -> NDArray[np.intp]:
     return np.unique(named, return_inverse=True)[1].astype(np.intp)
 
 
-def _reason(data: Rows, units: NDArray[np.intp], k: int) -> str:
+def _reason(data: Rows, units: NDArray[np.intp], k: int, row: str) -> str:
     """Say why components cannot be judged; nothing if they can."""
     n_units, (n, d) = int(units.max(initial=-1)) + 1, data.shape
     values = data.data if sp.issparse(data) else data
     if n_units < SETTINGS.fewest_units:
-        what = "rows" if n_units == n else "groups"
-        return f"there are {n_units} independent {what}, and {SETTINGS.fewest_units} are needed"
+        what = row if n_units == n else "group"
+        return f"there are {n_units} independent {what}s, and {SETTINGS.fewest_units} are needed"
     if k > n // 2:
-        return f"half of the {n} rows is fewer than {k} components"
+        return f"half of the {n} {row}s are fewer than {k}; use a smaller number"
     if d < max(k + 1, 3):
         return (
-            f"{d} columns are too few to predict some of them from the others with {k} components"
+            f"{d} columns are too few to predict some of them from the others; use fewer than {k}"
         )
     if not np.isfinite(values).all():
-        return "the data have missing entries"
+        return "the data have missing entries; fill them in or leave out their rows"
     if not values.any():
         return "all entries are zero"
     return ""
@@ -259,12 +280,17 @@ def log_evalues(
     own = loss(data[finders], flat, rng, rounds=1)
     chosen, place = [], 1
     for some in rivals:
-        chosen.append(place + int(own[:, place : place + len(some)].mean(axis=0).argmin()))
+        order = np.argsort(own[:, place : place + len(some)].mean(axis=0))
+        chosen.append(place + order[: SETTINGS.rivals])
         place += len(some)
-    new = loss(data[judges], [flat[0], *(flat[c] for c in chosen)], rng)
-    seen = _by_unit(own[:, chosen] - own[:, :1], units[finders])
-    gains = _by_unit(new[:, 1:] - new[:, :1], units[judges])
-    return np.array([_log_evalue(gains[:, j], seen[:, j]) for j in range(len(components))])
+    new = loss(data[judges], [flat[0], *(flat[c] for some in chosen for c in some)], rng)
+    place, found = 1, []
+    for picked in chosen:
+        seen = _by_unit(own[:, picked] - own[:, :1], units[finders])
+        gains = _by_unit(new[:, place : place + len(picked)] - new[:, :1], units[judges])
+        found.append(min(map(_log_evalue, gains.T, seen.T)))
+        place += len(picked)
+    return np.array(found)
 
 
 def _some(rows: NDArray[np.intp], most: int, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -291,11 +317,12 @@ def _log_evalue(gains: Floats, seen: Floats) -> float:
 
 def _without(model: Model, j: int) -> list[Model]:
     """Models without component j: dropped, or merged with one of its nearest neighbors."""
-    H, shares = model
+    H, shares = model.components, model.shares
     if len(H) == 1:
         return [Model(np.full_like(H, H.mean()), np.ones(1))]
     keep = np.arange(len(H)) != j
-    models = [Model(H[keep], shares[keep] / max(shares[keep].sum(), np.finfo(float).tiny))]
+    left = shares[keep] / max(shares[keep].sum(), np.finfo(float).tiny)
+    models = [Model(H[keep], left), Model(H, shares, absorbed=j)]
     near = np.array([_cosine(H[j], other) for other in H])
     near[j] = -np.inf
     for other in np.argsort(-near)[: min(SETTINGS.neighbors, len(H) - 1)]:
@@ -311,6 +338,8 @@ class _Reals:
     """Relative squared error of unseen columns, weights by nonnegative least squares."""
 
     def __init__(self, rows: Rows, components: Floats, rng: np.random.Generator) -> None:
+        sizes = np.linalg.norm(components, axis=1, keepdims=True)
+        components = components / np.where(sizes > 0, sizes, 1.0)
         weights = nonnegative_least_squares(
             components @ components.T, np.asarray(rows @ components.T)
         )
@@ -328,9 +357,10 @@ class _Reals:
             squares = _squared_norms(hidden)
             size = _squared_norms(known) / seen.sum() * unseen.sum()
             size = np.where(size > 0, size, 1.0)
-            for t, (H, _) in enumerate(models):
-                inner, outer = H[:, seen], H[:, unseen]
-                weights = nonnegative_least_squares(inner @ inner.T, np.asarray(known @ inner.T))
+            for t, model in enumerate(models):
+                inner, outer = model.components[:, seen], model.components[:, unseen]
+                fitted = nonnegative_least_squares(inner @ inner.T, np.asarray(known @ inner.T))
+                weights = model.predicting(fitted)
                 cross = np.einsum("ij,ij->i", weights, np.asarray(hidden @ outer.T))
                 product = np.einsum("ij,ij->i", weights @ (outer @ outer.T), weights)
                 losses[some, t] += (squares - 2 * cross + product) / size
@@ -383,7 +413,7 @@ class _Counts:
             flat = SETTINGS.background * total / d
             lines = np.repeat(np.arange(len(size)), np.diff(hidden.indptr))
             for t, model in enumerate(models):
-                weights = self._weights(known, model, seen)
+                weights = model.predicting(self._weights(known, model, seen))
                 outer = model.components[:, unseen]
                 at = np.einsum("ij,ij->i", weights[lines], outer[:, hidden.indices].T)
                 likelihood = hidden.data * np.log(np.maximum(at + flat[lines], 1e-300))

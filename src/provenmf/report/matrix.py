@@ -23,7 +23,8 @@ from provenmf.report.elements import (
     Table,
 )
 from provenmf.results import Factorization
-from provenmf.results.answers import Answer, plural
+from provenmf.results.answers import Answer
+from provenmf.results.estimates import plural
 
 COLUMNS = 12
 ROWS_IN_MAP = 200

@@ -20,7 +20,7 @@ from provenmf.arguments import checked
 from provenmf.errors import InvalidInput, MissingExtra
 from provenmf.results.certificate import Certificate
 from provenmf.results.display import Plotted
-from provenmf.results.estimates import ErrorBars
+from provenmf.results.estimates import ErrorBars, plural
 from provenmf.results.factorization import Factorization
 from provenmf.results.states import agree
 
@@ -49,11 +49,6 @@ def stored_or_numbered(
 ) -> Sequence[str]:
     """Return the stored names, or numbered ones where there are none."""
     return numbered(word, length) if stored is None else [str(name) for name in stored]
-
-
-def plural(word: str) -> str:
-    """Return the plural of a word: `topics`, `communities`."""
-    return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
 
 
 # The one registry over the kinds of answer: each class enters itself under its `kind`.

@@ -15,6 +15,7 @@ from provenmf.results.states import Shape
 Floats = NDArray[np.float64]
 Judgement = Literal["confirmed", "not confirmed", "cannot be judged"]
 ASSUMES = "rows (or the groups that were named) are independent of each other"
+LARGE = {"degrees": 15.0, "%": 20.0}  # errors beyond which details are not to be read
 LEVEL = 0.05  # error probability, corrected for the number of components, that confirms
 CONFIDENCE = 0.95
 # A component that fewer of the resamples show again than this is called unstable.
@@ -67,6 +68,8 @@ class Evidence:
         What a component is called: "topic", "material", …
     row : str
         What a row is called: "document", "pixel", …
+    entries : str
+        What `distances` compare: "word probabilities", "spectra", …; empty for components as such.
     """
 
     judgements: tuple[str, ...]
@@ -77,6 +80,7 @@ class Evidence:
     reason: str = ""
     noun: str = "component"
     row: str = "row"
+    entries: str = ""
 
     @property
     def confirmed(self) -> tuple[int, ...]:
@@ -98,46 +102,56 @@ class Evidence:
         return tuple(None if apart is None else apart / 2 for apart in self.distances)
 
     def sentences(self) -> list[str]:
-        """Return the evidence in plain words, most important first."""
-        k, many = len(self.judgements), _plural(self.noun)
+        """Return the evidence in plain words, most important first, with what to do."""
+        k, many = len(self.judgements), plural(self.noun)
         if self.reason:
             return [f"The {many} cannot be judged on unseen {self.row}s: {self.reason}."]
-        real, rows = self.confirmed, f"{self.row}s that were not used to find them"
+        real, rows = self.confirmed, f"{self.row}s that were not used to find {_them(k)}"
+        if not real:
+            who = f"The {self.noun} is not" if k == 1 else f"None of the {k} {many} is"
+            fewer = "" if k == 1 else f" try fewer {many} or"
+            return [
+                f"{who} confirmed in {rows}: do not interpret {_them(k)};{fewer} more {self.row}s."
+            ]
+        sure = f"confirmed in {rows} ({self._sureness()})"
         if len(real) == k:
-            who = f"The {self.noun} is" if k == 1 else f"All {k} {many} are"
-            said = [f"{who} confirmed in {rows} ({self._sureness()})."]
-        else:
-            rest = [j for j in range(k) if j not in real]
-            said = [f"{len(real)} of {k} {many} are confirmed in {rows}; {self._advice(rest)}."]
-        return [*said, *self._error_sentences(real)]
+            said = f"The {self.noun} is {sure}." if k == 1 else f"All {k} {many} are {sure}."
+            return [said, *self._error_sentences(real)]
+        rest = [j for j in range(k) if j not in real]
+        verb = "is" if len(real) == 1 else "are"
+        said = f"{len(real)} of {k} {many} {verb} {sure}; {self._advice(rest)}."
+        return [said, *self._error_sentences(real)]
 
     def _sureness(self) -> str:
         wrong = max(self.error_probabilities[j] for j in self.confirmed)
-        return (
-            "99.9 % sure" if wrong <= 0.001 else f"{math.floor(1000 * (1 - wrong)) / 10:g} % sure"
-        )
+        if wrong <= 0.001:
+            return "99.9 % sure"
+        return f"{math.floor(1000 * (1 - wrong)) / 10:g} % sure"
 
     def _advice(self, rest: Sequence[int]) -> str:
-        names = _listed([str(j + 1) for j in rest])
-        fewer = len(self.judgements) - len(rest)
-        use = f"use {fewer} {_plural(self.noun)} or merge" if fewer else "distrust"
+        """Name the components that are not confirmed, why, and what to do about them."""
+        names, many, count = _listed([str(j + 1) for j in rest]), plural(self.noun), len(rest)
         why = ""
         if all(self.error_probabilities[j] <= LEVEL for j in rest):
-            why = f" found again in other {self.row}s"
-        if len(rest) == 1:
-            return f"{self.noun} {names} is not{why}: {use} it"
-        return f"{_plural(self.noun)} {names} are not{why}: {use} them"
+            why = f" found again in the other half of the {self.row}s"
+        use = f"use {len(self.judgements) - count} {many}, or do not interpret {_them(count)}"
+        if count == 1:
+            return f"{self.noun} {names} is not{why}: {use}"
+        return f"{many} {names} are not{why}: {use}"
 
     def _error_sentences(self, real: Sequence[int]) -> list[str]:
-        if not real:
-            return []
         errors = {j: error for j in real if (error := self.errors[j]) is not None}
         worst = max(errors, key=errors.__getitem__)
         typical = sorted(errors.values())[len(errors) // 2]
-        text = f"Found again in either half of the {self.row}s, they are about {typical:.2g} "
-        text += f"{self.measure} off"
+        who = f"the {self.noun}" if len(self.judgements) == 1 else f"confirmed {plural(self.noun)}"
+        text = f"The {self.entries} of {who}" if self.entries else f"{who[0].upper()}{who[1:]}"
+        verb = "is" if len(self.judgements) == 1 and not self.entries else "are"
+        text += f" {verb} about {typical:.2g} {self.measure} off"
         if errors[worst] > 1.5 * typical:
-            text += f", {self.noun} {worst + 1} about {errors[worst]:.2g}"
+            text += f" ({self.noun} {worst + 1}: {errors[worst]:.2g})"
+        text += f", as two halves of the {self.row}s show"
+        if typical > LARGE.get(self.measure, math.inf):
+            text += f": rely on the largest entries only, or use more {self.row}s"
         return [f"{text}."]
 
     def to_dict(self) -> dict[str, Any]:
@@ -158,8 +172,13 @@ class Evidence:
         return cls(**given)
 
 
-def _plural(noun: str) -> str:
-    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+def plural(word: str) -> str:
+    """Return the plural of a word: `topics`, `communities`."""
+    return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+
+
+def _them(count: int) -> str:
+    return "it" if count == 1 else "them"
 
 
 def _listed(names: Sequence[str], most: int = 6) -> str:

@@ -6,6 +6,7 @@ that print, JSON, notebook and page say the same.
 
 from __future__ import annotations
 
+import re
 from textwrap import wrap
 
 from provenmf.results.certificate import (
@@ -23,7 +24,9 @@ NOTHING_PROVED = "Nothing is proved about the parts themselves on this data."
 FROM_FILE = "This certificate was read from a file and not recomputed from the data."
 # Bounds that speak of the parts, and theorems of checks whose sentences do not.
 ABOUT_PARTS = {"unique_components", "largest_component_change", "other_fit_mixing"}
-OF_NO_PARTS = {"projections", "fingerprint", "definition", "Eckart-Young"}
+OF_NO_PARTS = {"projections", "Eckart-Young"}
+WARNINGS = {"fingerprint", "definition", "observed entries"}
+MOST_SENTENCES = 3
 
 
 def verdict(certificate: Certificate) -> str:
@@ -32,22 +35,40 @@ def verdict(certificate: Certificate) -> str:
 
 
 def headline(certificate: Certificate) -> list[str]:
-    """Return the verdict point by point: the evidence, or all statements where there is none."""
-    if certificate.evidence is None:
-        return statements(certificate)
-    if certificate.evidence.reason:  # nothing could be judged: the theory says more
-        return [*statements(certificate), *certificate.evidence.sentences()]
-    return [*certificate.evidence.sentences(), *fit_sentences(certificate)[:1]]
+    """Return the verdict, at most three sentences, most important first.
+
+    These are the evidence on unseen rows, and the fit where the components are of the user's own
+    matrix. Without evidence they are warnings, the fit and what is known of the parts.
+    """
+    evidence = certificate.evidence
+    if evidence is None:
+        return _first_sentences(statements(certificate))
+    if evidence.reason:  # nothing could be judged: the theory says more
+        return _first_sentences([*evidence.sentences(), *statements(certificate)])
+    fit = fit_sentences(certificate) if evidence.noun == "component" else []
+    return [*evidence.sentences(), *fit][:MOST_SENTENCES]
+
+
+def details(certificate: Certificate) -> list[str]:
+    """Return the statements about the factorized matrix that the verdict leaves out."""
+    said = headline(certificate)
+    return [text for text in statements(certificate) if text not in said]
+
+
+def _first_sentences(texts: list[str]) -> list[str]:
+    """Return the first sentence of each text, as many as a verdict has."""
+    return [re.split(r"(?<=[a-z%)\d]\.) (?=[A-Z0-9])", text)[0] for text in texts[:MOST_SENTENCES]]
 
 
 def statements(certificate: Certificate) -> list[str]:
-    """Return what is known of the factorized matrix: fit, then theory, each a sentence or a few."""
-    sentences = fit_sentences(certificate)
-    sentences += [check.in_words for check in certificate.checks if check.in_words]
-    said = any(check.in_words and check.theorem not in OF_NO_PARTS for check in certificate.checks)
-    if not said and not ABOUT_PARTS & certificate.bounds.keys():
-        sentences.append(NOTHING_PROVED)
-    return list(dict.fromkeys(sentences))
+    """Return what is known of the factorized matrix: warnings, the fit, the parts, the weights."""
+    said = [check for check in certificate.checks if check.in_words]
+    warnings = [check.in_words for check in said if check.theorem in WARNINGS]
+    parts = [check.in_words for check in said if check.theorem not in WARNINGS | OF_NO_PARTS]
+    others = [check.in_words for check in said if check.theorem in OF_NO_PARTS]
+    if not parts and not ABOUT_PARTS & certificate.bounds.keys():
+        parts = [NOTHING_PROVED]
+    return list(dict.fromkeys([*warnings, *fit_sentences(certificate), *parts, *others]))
 
 
 def is_good_news(certificate: Certificate) -> bool:
@@ -71,7 +92,7 @@ def fit_sentences(certificate: Certificate) -> list[str]:
         share = max(gaps) / divergence if divergence > 0 else 0.0
         return [
             f"The factors explain {explained:.1%} of the deviance from independent rows and "
-            "columns. With either factor kept, the other could lower the divergence by at most "
+            "columns; with either factor kept, the other could lower the divergence by at most "
             f"{rounded_up(100 * share)} %."
         ]
     error = certificate.measures.get("relative_error")
@@ -79,21 +100,16 @@ def fit_sentences(certificate: Certificate) -> list[str]:
     gap = certificate.bounds.get("relative_error_gap")
     if not isinstance(error, float):
         return []
+    text = f"The relative error is {in_digits(error)}"
     if lower is None or gap is None:
-        return [f"The relative error is {in_digits(error)}."]
+        return [f"{text}."]
     if error > 1:
-        return [
-            f"The relative error is {in_digits(error)}: all zeros would be nearer to the data "
-            "than this product."
-        ]
+        return [f"{text}: all zeros would be nearer to the data than this product."]
     if lower == 0:
-        return [
-            f"The relative error is {in_digits(error)}; nothing rules out an exact fit of this "
-            "rank."
-        ]
+        return [f"{text}; nothing rules out an exact fit of this rank."]
     return [
-        f"The relative error is {in_digits(error)}. No factorization of this rank is below "
-        f"{rounded_down(lower)}, so a better fit could lower it by at most {rounded_up(gap)}."
+        f"{text}; no factorization of this rank is below {rounded_down(lower)}, so a better fit "
+        f"could lower it by at most {rounded_up(gap)}."
     ]
 
 
@@ -101,9 +117,10 @@ def printed(certificate: Certificate) -> str:
     """Return the certificate as text: verdict, conditions, and the three kinds of numbers."""
     lines = [f"Certificate of {certificate.method}", ""]
     lines += wrap(certificate.verdict, WIDTH, initial_indent="  ", subsequent_indent="  ")
-    if certificate.evidence is not None:
-        behind = " ".join(statements(certificate)[1:])
+    behind = " ".join(details(certificate))
+    if behind:
         lines += ["", *wrap(behind, WIDTH, initial_indent="  ", subsequent_indent="  ")]
+    if certificate.evidence is not None:
         lines += ["", *_evidence_lines(certificate.evidence)]
     if not certificate.recomputed:
         lines += ["", f"  {FROM_FILE}"]

@@ -1,6 +1,7 @@
 """Evidence on unseen rows: validity on null data, power on drawn data, bad input."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -88,7 +89,7 @@ def test_rows_of_a_group_count_once():
         (np.ones((30, 3)), 4, "columns are too few"),
         (np.zeros((30, 8)), 2, "all entries are zero"),
         (np.full((30, 8), np.nan), 2, "missing entries"),
-        (np.ones((30, 50)), 20, "fewer than 20 components"),
+        (np.ones((30, 50)), 20, "fewer than 20; use"),
     ],
 )
 def test_what_cannot_be_judged_says_why(X, k, reason):
@@ -146,11 +147,31 @@ def test_the_record_goes_to_json_and_back():
     assert "All 4 topics are confirmed in documents" in evidence.sentences()[0]
 
 
-def test_sentences_name_what_is_not_confirmed():
-    words = ("confirmed", "not confirmed", "confirmed")
-    evidence = Evidence(words, (0.001, 0.9, 0.002), (2.0, 30.0, 8.0), n_units=100, noun="topic")
-    assert evidence.sentences() == [
-        "2 of 3 topics are confirmed in rows that were not used to find them; topic 2 is not: use "
-        "2 topics or merge it.",
-        "Found again in either half of the rows, they are about 4 degrees off.",
-    ]
+@pytest.mark.parametrize(
+    "judgements, said",
+    [
+        (
+            "cnc",
+            "2 of 3 topics are confirmed in documents that were not used to find them (99.8 % "
+            "sure); topic 2 is not: use 2 topics, or do not interpret it. The word probabilities "
+            "of confirmed topics are about 4 % off, as two halves of the documents show.",
+        ),
+        (
+            "nnn",
+            "None of the 3 topics is confirmed in documents that were not used to find them: do "
+            "not interpret them; try fewer topics or more documents.",
+        ),
+        (
+            "c",
+            "The topic is confirmed in documents that were not used to find it (99.9 % sure). "
+            "The word probabilities of the topic are about 1 % off, as two halves of the "
+            "documents show.",
+        ),
+    ],
+)
+def test_sentences_say_which_are_real_and_what_to_do(judgements, said):
+    words = tuple("confirmed" if word == "c" else "not confirmed" for word in judgements)
+    k = len(words)
+    evidence = Evidence(words, (0.001, 0.9, 0.002)[:k], (2.0, 30.0, 8.0)[:k], noun="topic")
+    evidence = replace(evidence, row="document", entries="word probabilities", measure="%")
+    assert " ".join(evidence.sentences()) == said

@@ -185,7 +185,7 @@ def vertices_are_no_rows(fit: Fit) -> tuple[Check, ...]:
         "The components are means of rows around the anchors; what is said of chosen rows is about "
         "the anchors alone."
     )
-    return (Check(ARE_ROWS, "definition", "fails", note=note, in_words=words),)
+    return (Check(ARE_ROWS, "margin", "fails", note=note, in_words=words),)
 
 
 Indices = NDArray[np.intp]
