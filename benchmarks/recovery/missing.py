@@ -57,9 +57,6 @@ def error(data, rebuilt, where):
 
 def compare(name, data, truth, k):
     whole = HALS(k, random_state=0, certify=False).fit(data)
-    masked = HALS(k, random_state=0, certify=False).fit(data, mask=np.ones(data.shape, bool))
-    same = np.array_equal(whole.components_, masked.components_)
-    print(f"{name:20}   0 %  the same bits as the plain fit: {same}", flush=True)
     for share in SHARES:
         hidden = np.random.default_rng(1).random(data.shape) < share
         gaps = np.where(hidden, np.nan, data)

@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from importlib.util import find_spec
-from types import TracebackType
 from typing import Any
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -40,17 +39,12 @@ class Progress:
     """
 
     def __init__(self, title: str, steps: int | None = None) -> None:
-        self.title = title
-        self.steps = steps
-        self._done = 0.0
+        self.title, self.steps = title, steps
+        self._done, self._text = 0.0, title
         self._started = self._spoken = time.monotonic()
         self._first: tuple[float, float] | None = None  # steps done at the first report, and when
-        self._last = (0.0, self._started)
-        self._text = title
         self._bar: Any = None
-        self._task: Any = None
-        self._closed = threading.Event()
-        self._lock = threading.Lock()
+        self._closed, self._lock = threading.Event(), threading.Lock()
 
     def __enter__(self) -> Progress:
         if sys.stderr.isatty() or in_notebook():
@@ -59,136 +53,97 @@ class Progress:
             threading.Thread(target=self._tick, daemon=True).start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._closed.set()
         if self._bar is not None:
             self._bar.stop()
 
     def _open_bar(self) -> None:
+        from rich import progress
         from rich.console import Console
-        from rich.progress import BarColumn, SpinnerColumn, TextColumn
-        from rich.progress import Progress as Bar
 
-        self._bar = Bar(
-            SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=20),
-            times_column(self),
+        self._bar = progress.Progress(
+            progress.SpinnerColumn(),
+            progress.TextColumn("{task.description}", markup=False),
+            progress.BarColumn(bar_width=20),
+            progress.TimeElapsedColumn(),
+            progress.TextColumn("{task.fields[left]}", markup=False),
             console=Console(stderr=True),
             transient=True,
         )
         self._bar.start()
-        self._task = self._bar.add_task(self.title, total=self.steps)
+        self._bar.add_task(self.title, total=self.steps, left="")
 
     def _tick(self) -> None:
         """Look at the clock now and then, so that a silent solver does not look dead."""
         while not self._closed.wait(1.0):
             self._print_if_due()
 
-    def times(self) -> str:
-        """The time that has passed and, where the end is known, the time left."""
-        now = time.monotonic()
-        left = None if self._ended() else self._seconds_left(now)
-        passed = f"{clock_time(now - self._started)} passed"
-        return passed if left is None else f"{passed}, at most {clock_time(left)} left"
+    def time_left(self) -> str:
+        """Return the time left where the end is known, from the pace since the first report."""
+        if self.steps is None or self._first is None:
+            return ""
+        done, began = self._first
+        if not done < self._done < self.steps:
+            return ""
+        pace = (time.monotonic() - began) / (self._done - done)
+        return f"at most {clock_time(pace * (self.steps - self._done))} left"
 
     def row(self, row: dict[str, float]) -> None:
-        """One iteration is done (a solver's callback)."""
+        """Count one iteration (a solver's callback)."""
         self.reach(self._done + 1)
 
     def rows_read(self, done: int, total: int) -> None:
-        """A pass over a matrix on disk is this far (the callback of `Blocks`)."""
-        what = "weights and certificate" if self._ended() else "reading"
+        """Show how far a pass over a matrix on disk is (the callback of `Blocks`)."""
+        ended = self.steps is not None and self._done >= self.steps
+        what = "weights and certificate" if ended else "reading"
         self.say(f"{self.title}: {what}, {done / max(total, 1):.0%} of this pass")
 
     def documents(self, done: int) -> None:
-        """So many documents have been read."""
+        """Show the number of documents that have been read."""
         self.say(f"{self.title}: {done:,} documents")
 
     def fraction(self, fraction: float, text: str) -> None:
-        """An experiment is this far."""
+        """Show how far an experiment is."""
         self.steps = 1
         self.reach(fraction, text)
 
     def reach(self, done: float, text: str = "") -> None:
-        """So many steps are done."""
+        """Show the number of steps that are done."""
         self._done = done
-        self._last = (done, time.monotonic())
-        self._first = self._first or self._last
+        self._first = self._first or (done, time.monotonic())
         self.say(f"{self.title} {text}".strip())
 
     def say(self, text: str) -> None:
         """Show a text and the steps done."""
-        if self._bar is not None:
-            steps = f" ({self._done:.0f})" if self.steps is None and self._done else ""
-            self._bar.update(
-                self._task, completed=self._done, total=self.steps, description=text + steps
-            )
+        steps = f" ({self._done:.0f})" if self.steps is None and self._done else ""
+        self._text = text + steps
+        if self._bar is None:
+            self._print_if_due()
             return
-        self._text = text
-        self._print_if_due()
+        state = {"completed": self._done, "total": self.steps, "left": self.time_left()}
+        self._bar.update(self._bar.task_ids[0], description=self._text, **state)
 
     def _print_if_due(self) -> None:
         with self._lock:
             now = time.monotonic()
             if now - self._spoken >= SECONDS_BETWEEN_LINES:
                 self._spoken = now
-                line = self._line(self._text, now - self._started)
+                share = f"{self._done / self.steps:.0%} done" if self.steps and self._done else ""
+                said = [f"{clock_time(now - self._started)} passed", share, self.time_left()]
+                line = f"{self._text}: {', '.join(filter(None, said))}"
                 print(line, file=sys.stderr, flush=True)
-
-    def _ended(self) -> bool:
-        """Whether all steps are done, so that only what follows them is left."""
-        return self.steps is not None and self._done >= self.steps
-
-    def _line(self, text: str, seconds: float) -> str:
-        line = f"{text}: {seconds:.0f} s"
-        if self.steps is None:
-            recent = self._started + seconds - self._last[1] < SECONDS_BETWEEN_LINES
-            return f"{line}, iteration {self._done:.0f}" if self._done and recent else line
-        if not self._done or self._ended():
-            return line
-        line += f", {self._done / self.steps:.0%} done"
-        left = self._seconds_left(self._started + seconds)
-        return line if left is None else f"{line}, at most {left:.0f} s left"
-
-    def _seconds_left(self, now: float) -> float | None:
-        """From the pace since the first report: what came before it is preparation."""
-        if self.steps is None or self._first is None or self._last[0] <= self._first[0]:
-            return None
-        pace = (self._last[1] - self._first[1]) / (self._last[0] - self._first[0])
-        left = pace * (self.steps - self._last[0]) - (now - self._last[1])
-        return left if left > 0 else None  # slower than it was: nothing can be said
 
 
 def clock_time(seconds: float) -> str:
-    """Minutes and seconds, and hours where there are any."""
+    """Return minutes and seconds, and hours where there are any."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def times_column(progress: Progress) -> Any:
-    """A column of the bar that says which time is which."""
-    from rich.progress import ProgressColumn, Task
-    from rich.text import Text
-
-    class Times(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            return Text(progress.times())
-
-    return Times()
-
-
 def in_notebook() -> bool:
-    """Whether output goes to a notebook that has what a bar needs, ipywidgets.
-
-    rich is asked only where IPython runs.
-    """
+    """Return whether output goes to a notebook that has what a bar needs, ipywidgets."""
     if "IPython" not in sys.modules or find_spec("ipywidgets") is None:
         return False
     from rich.console import Console

@@ -12,7 +12,7 @@ from provenmf import Checkpoint, certify, find_topics
 from provenmf.certificate.uniqueness import ELSEWHERE, EVERYWHERE, NEARBY
 from provenmf.data import Blocks, as_blocks
 from provenmf.data import dask as adapter
-from provenmf.data.dask import WorkerRows, chunks_of_a_task
+from provenmf.data.dask import WorkerRows
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.datasets.separable import dirichlet_mixtures
 from provenmf.errors import ClusterLost, InvalidInput
@@ -107,20 +107,19 @@ def test_sums_that_come_with_rows_are_added_up_on_the_workers(client, monkeypatc
 
 
 @pytest.mark.parametrize("chunk_rows", [7, 12, 40])
-def test_sums_do_not_depend_on_the_number_of_workers(client, chunk_rows, monkeypatch):
-    """Nor on how many chunks a task takes: a worker that is lost or joins changes no bit."""
-    X = da.from_array(np.random.default_rng(0).random((200, 8)), chunks=(chunk_rows, 8))
+def test_sums_on_workers_have_the_bits_of_sums_in_memory(client, chunk_rows):
+    """A worker that is lost or joins changes no bit."""
+    X = np.random.default_rng(0).random((200, 8))
 
-    def found(tasks):
-        monkeypatch.setattr(adapter, "TASKS_PER_THREAD", tasks)
-        blocks = as_blocks(X)
+    def found(blocks):
         kept = blocks.keep(lambda b: b[:, :2])
         total = blocks.map_reduce(lambda b, p: (b.T @ b, b.T @ p), kept)
         single = [kept[number] for number in range(len(kept))]
         return *total, np.concatenate(single)
 
-    for few, many in zip(found(1), found(100)):
-        np.testing.assert_array_equal(few, many)
+    near = found(as_blocks(X, block_rows=chunk_rows))
+    for a, b in zip(near, found(as_blocks(da.from_array(X, chunks=(chunk_rows, 8))))):
+        np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -288,43 +287,22 @@ def test_chunks_that_do_not_fit_are_made_again_in_each_pass(client, method, monk
     np.testing.assert_array_equal(blocks.take(np.array([50, 3])), data()[[50, 3]])
 
 
-def test_chunks_stay_where_they_are(client, monkeypatch):
-    """Those of two workers that alternate too; sums do not depend on it."""
-    monkeypatch.setattr(adapter, "TASKS_PER_THREAD", 1)
+def test_chunks_stay_where_they_are(client):
     workers = sorted(client.scheduler_info()["workers"])
     rows = np.random.default_rng(0).random((8, 5, 4))
-
-    def found(places):
-        futures = [
-            client.submit(np.asarray, block, workers=[worker], pure=False)
-            for block, worker in zip(rows, places)
-        ]
-        parts = [da.from_delayed(dask.delayed(np.asarray)(f), (5, 4), float) for f in futures]
-        blocks = as_blocks(da.concatenate(parts))
-        names = blocks.map_rows(on_which_worker)
-        sums = blocks.map_reduce(lambda b: b.T @ b)
-        return names.tolist(), sums, blocks.take(np.array([33, 1, 12])), blocks._run
-
-    alternating = [workers[i % 2] for i in range(8)]
-    halves = [workers[i // 4] for i in range(8)]
-    names, *apart, single = found(alternating)
-    assert names == np.repeat(alternating, 5).tolist() and single == 1
-    names, *together, several = found(halves)
-    assert names == np.repeat(halves, 5).tolist() and several == 4
-    for one, other in zip(apart, together):
-        np.testing.assert_array_equal(one, other)
+    places = [workers[i % 2] for i in range(8)]
+    futures = [
+        client.submit(np.asarray, block, workers=[worker], pure=False)
+        for block, worker in zip(rows, places)
+    ]
+    parts = [da.from_delayed(dask.delayed(np.asarray)(f), (5, 4), float) for f in futures]
+    blocks = as_blocks(da.concatenate(parts))
+    assert blocks.map_rows(on_which_worker).tolist() == np.repeat(places, 5).tolist()
+    np.testing.assert_array_equal(blocks.take(np.array([33, 1])), rows.reshape(-1, 4)[[33, 1]])
 
 
 def on_which_worker(block):
     return np.full(len(block), distributed.get_worker().address)
-
-
-def test_a_task_takes_neighboring_chunks_of_one_worker():
-    assert chunks_of_a_task(["a"] * 16 + ["b"] * 16, tasks=8) == 4
-    assert chunks_of_a_task(["a"] * 16 + ["b"] * 16, tasks=20) == 1
-    assert chunks_of_a_task(["a", "b"] * 16, tasks=8) == 1
-    assert chunks_of_a_task(["a"] * 15 + ["b"] * 17, tasks=8) == 4  # one task of both workers
-    assert chunks_of_a_task([], tasks=8) == 1
 
 
 def test_merit_on_a_cluster_is_merit_in_memory(client, monkeypatch):

@@ -139,14 +139,6 @@ def test_an_entry_that_is_no_number_is_found_by_row_and_block(method):
         make_estimator(method, 3).fit(array)
 
 
-def test_chunks_that_split_columns_are_joined_with_a_word():
-    X = data()
-    with dask.config.set(scheduler="synchronous"):
-        with pytest.warns(RuntimeWarning, match=r"columns are in 3 chunks.*chunks=\(rows, -1\)"):
-            far = SPA(3).fit(da.from_array(X, chunks=(11, 4)))
-    np.testing.assert_array_equal(far.anchors_, SPA(3).fit(X).anchors_)
-
-
 def test_what_comes_to_this_process_is_said_before_the_start(client, monkeypatch):
     monkeypatch.setattr("provenmf.budget.HINT", 100.0)
     started = []

@@ -1,10 +1,9 @@
 """A Dask array or frame: every chunk is worked on where it is stored, and only results travel.
 
 Passes run on whatever scheduler is active: threads of this process, or the cluster of the current
-`distributed.Client`. A pass is one graph of delayed tasks. On a cluster the chunks are persisted if
-they fit into the workers' memory, and a task takes several neighboring chunks of one worker.
-Chunks are added up in the binary tree of `tree_sum`, and a task takes an aligned run of 2^j chunks:
-sums do not depend on the number of workers or on the chunks of a task.
+`distributed.Client`. A pass is one graph with a task for each chunk. On a cluster the chunks are
+persisted if they fit into the workers' memory. Results are added up in the binary tree of
+`tree_sum`, so that sums do not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -13,13 +12,10 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
-from itertools import chain, islice
 from operator import getitem
 from pickle import PicklingError
 from typing import Any
 from uuid import uuid4
-from weakref import WeakSet
 
 import numpy as np
 import scipy.sparse as sp
@@ -53,8 +49,6 @@ from provenmf.linalg.storage import (
 
 # The chunks may take this share of the workers' memory; the rest is for results.
 SHARE = 0.5
-# A pass has at least this many tasks for each thread of the workers, so that they finish together.
-TASKS_PER_THREAD = 2
 # The sums of this many tasks are added up by one, and so many are transferred; a power of two.
 FAN_IN = 8
 # A function that takes more bytes than this in all tasks together travels as a task of its own.
@@ -73,23 +67,21 @@ class DaskBlocks(Blocks):
         self.is_sparse = sp.issparse(given._meta)
         self._array = rows = _in_rows(given, self.is_sparse, block_rows)
         super().__init__(rows.shape, rows.dtype, max(rows.chunks[0]), progress)
-        self._ranges = _ranges(rows.chunks[0])
-        self._chunks: list[Any] = []
-        self._run = 1  # chunks of one task
+        stops = np.cumsum(rows.chunks[0])
+        self._ranges = list(zip((stops - rows.chunks[0]).tolist(), stops.tolist(), strict=True))
+        self._chunks: list[Any] = rows.to_delayed().ravel().tolist()
         self.may_differ = True
         client = active_client()
         self.on_workers = client is not None
         self._cluster = None if client is None else Cluster(client)
-        if self._cluster is None:
-            if "distributed" in sys.modules and _futures_in(given):
-                raise ClusterLost(
-                    "X is a Dask array with chunks on the workers of a cluster, and there is no "
-                    "client of it: make a distributed.Client and X again"
-                )
-            self._chunks = rows.to_delayed().ravel().tolist()
-        else:
+        if self._cluster is not None:
             with _errors_named():
                 self._settle(self._cluster, given)
+        elif "distributed" in sys.modules and _futures_in(given):
+            raise ClusterLost(
+                "X is a Dask array with chunks on the workers of a cluster, and there is no "
+                "client of it: make a distributed.Client and X again"
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a function on a worker may ask of these blocks: sizes, not rows."""
@@ -116,18 +108,12 @@ class DaskBlocks(Blocks):
                     "form that is quick to read"
                 )
             )
-            self._chunks = rows.to_delayed().ravel().tolist()
             return
         kept = client.persist(rows)
         by_key = {future.key: future for future in _futures_in(kept)}
         self._chunks = [by_key[key] for [key] in kept.__dask_keys__()]
         self.may_differ = False
         _wait(client, self._chunks)
-        if fits:
-            holders = client.who_has(self._chunks)
-            homes = [next(iter(holders.get(chunk.key) or ()), "") for chunk in self._chunks]
-            threads = sum(int(worker["nthreads"]) for worker in _workers(client))
-            self._run = chunks_of_a_task(homes, TASKS_PER_THREAD * threads)
 
     def in_blocks_of(self, rows: int) -> DaskBlocks:
         """Return these blocks: chunks stay as they are."""
@@ -164,61 +150,45 @@ class DaskBlocks(Blocks):
 
     def run(self, result: Result, function: Callable[..., Any], *by_row: ByRow) -> Any:
         """Make one pass over all chunks in parallel."""
-        runs = range(0, len(self._chunks), self._run)
-        call = function if self._cluster is None else _packed_for(function, len(runs))
+        call = function if self._cluster is None else _packed(function, len(self._chunks))
         lists = [
-            values.tasks if isinstance(values, WorkerRows) else self._parts(values)
+            values.futures if isinstance(values, WorkerRows) else self._parts(values)
             for values in by_row
         ]
-        tasks = []
-        for number, first in enumerate(runs):
-            chunks = self._chunks[first : first + self._run]
-            parts = (some[number] for some in lists)
-            tasks.append(delayed(_run, pure=False)(call, result, len(chunks), *chunks, *parts))
-        found = self._gathered(result, tasks) if self._cluster is None else self._far(result, tasks)
+        tasks = [
+            delayed(_call, pure=False)(call, *given)
+            for given in zip(self._chunks, *lists, strict=True)
+        ]
+        if self._cluster is None:
+            found = self._local(result, tasks)
+        else:
+            found = self._cluster.finish(result, tasks, self._ranges)
         if self.progress is not None:
             self.progress(self.n_rows, self.n_rows)
         return found
 
-    def _gathered(self, result: Result, tasks: list[Delayed]) -> Any:
+    def _local(self, result: Result, tasks: list[Delayed]) -> Any:
         """Compute the result of a pass in this process."""
+        found = _computed(_added(tasks) if result == "sum" else tasks)
         if result == "sum":
-            return tree_sum(_computed(_added(tasks)))
-        found = _computed(tasks)
-        lists = [kept for _, kept in found] if result == "both" else found
+            return tree_sum(found)
         if result == "each":
-            return chain.from_iterable(lists)
-        rows = LocalRows(self.n_rows, chain.from_iterable(lists), self.room_for_parts)
+            return iter(found)
+        parts = [part for _, part in found] if result == "both" else found
+        rows = LocalRows(self.n_rows, parts, self.room_for_parts)
         return (tree_sum(first for first, _ in found), rows) if result == "both" else rows
-
-    def _far(self, result: Result, tasks: list[Delayed]) -> Any:
-        """Compute the result of a pass on the cluster."""
-        if result != "both":
-            return self._rows(tasks).result(result)
-        rows = self._rows([delayed(getitem, pure=False)(task, 1) for task in tasks])
-        rows.cluster.pending.add(rows)
-        first = [delayed(getitem, pure=False)(task, 0) for task in tasks]
-        return tree_sum(rows.cluster.results(_added(first))), rows
 
     def place(self, values: NDArray[Any]) -> Rows:
         """Store an array beside the chunks."""
         if self._cluster is None:
             return super().place(values)
-        unpack = delayed(Packed.value, pure=False)
-        placed = self._rows([unpack(part) for part in self._parts(values)])
-        placed.cluster.pending.add(placed)
+        tasks = [delayed(_same, pure=False)(part) for part in self._parts(values)]
+        placed: WorkerRows = self._cluster.finish("rows", tasks, self._ranges)
         placed.whole = values
         return placed
 
-    def _parts(self, values: ByRow) -> list[Packed]:
-        """Return the parts of an array for each task."""
-        parts = [part_of(values, i, a, b) for i, (a, b) in enumerate(self._ranges)]
-        pack = partial(Packed, here=self._cluster is None)
-        return [pack(parts[i : i + self._run]) for i in range(0, len(parts), self._run)]
-
-    def _rows(self, tasks: list[Any]) -> WorkerRows:
-        assert self._cluster is not None
-        return WorkerRows(self._cluster, tasks, self._ranges, self._run)
+    def _parts(self, values: ByRow) -> list[Any]:
+        return [part_of(values, i, a, b) for i, (a, b) in enumerate(self._ranges)]
 
 
 def _computed(tasks: Sequence[Delayed]) -> list[Any]:
@@ -228,22 +198,14 @@ def _computed(tasks: Sequence[Delayed]) -> list[Any]:
 class WorkerRows(Rows):
     """Parts on the workers; should one die, they are computed again from what they came from.
 
-    Parameters
-    ----------
-    cluster : where they are.
-    tasks : that return lists of parts; futures once they are sent, with the next pass.
-    ranges : rows of each chunk.
-    run : chunks of a task.
-
     Attributes
     ----------
+    futures : of the parts.
     whole : all parts as one array, once they have been transferred.
     """
 
-    def __init__(
-        self, cluster: Cluster, tasks: list[Any], ranges: list[tuple[int, int]], run: int
-    ) -> None:
-        self.cluster, self.tasks, self._ranges, self._run = cluster, tasks, ranges, run
+    def __init__(self, cluster: Cluster, futures: list[Any], ranges: list[tuple[int, int]]) -> None:
+        self._cluster, self.futures, self._ranges = cluster, futures, ranges
         self.n_rows = ranges[-1][1]
         self.whole: NDArray[Any] | None = None
 
@@ -253,90 +215,66 @@ class WorkerRows(Rows):
         return self.whole is not None
 
     def __len__(self) -> int:
-        return len(self._ranges)
+        return len(self.futures)
 
     def __getitem__(self, number: int) -> Part:
-        group, place = divmod(number, self._run)
-        found: Part = self.cluster.results([delayed(getitem)(self.tasks[group], place)])[0]
+        found: Part = self._cluster.gathered([self.futures[number]])[0]
         return found
 
     def run(self, result: Result, function: Callable[..., Any], *others: Rows) -> Any:
         """Call the function on the workers."""
-        call = _packed_for(function, len(self.tasks))
-        lists = zip(self.tasks, *map(_tasks_of, others), strict=True)
-        tasks = [delayed(_run, pure=False)(call, result, 0, *parts) for parts in lists]
-        return WorkerRows(self.cluster, tasks, self._ranges, self._run).result(result)
-
-    def result(self, result: Result) -> Any:
-        """Return what a pass is to return from its tasks: these rows, or what is gathered."""
-        if result == "sum":
-            return tree_sum(self.cluster.results(_added(self.tasks)))
-        if result == "each":
-            return chain.from_iterable(self.cluster.results(self.tasks))
-        self.cluster.pending.add(self)
-        return self
+        call = _packed(function, len(self))
+        lists = [other.futures for other in (self, *others) if isinstance(other, WorkerRows)]
+        if len(lists) <= len(others):
+            raise TypeError("rows on the workers and rows of this process do not go together")
+        tasks = [delayed(_call, pure=False)(call, *parts) for parts in zip(*lists, strict=True)]
+        return self._cluster.finish(result, tasks, self._ranges)
 
     def array(self, function: Callable[[Any], NDArray[Any]] | None = None) -> NDArray[Any]:
-        """Transfer the parts, one list after the other."""
+        """Transfer the parts, one after the other."""
         if function is not None:
             return self.map(function).array()
         if self.whole is None:
-            self.cluster.send()
-            lists = (self.cluster.gathered([future])[0] for future in self.tasks)
-            self.whole = joined(self.n_rows, chain.from_iterable(lists))
+            parts = (self._cluster.gathered([future])[0] for future in self.futures)
+            self.whole = joined(self.n_rows, parts)
         return self.whole
 
     def as_dask(self, columns: int, dtype: np.dtype[Any]) -> Any:
         """Return the rows as a Dask array in the chunks of the matrix."""
         from dask import array
 
-        self.cluster.send()
-        pieces = []
-        for number, (start, stop) in enumerate(self._ranges):
-            group, place = divmod(number, self._run)
-            part = delayed(getitem)(self.tasks[group], place)
-            pieces.append(array.from_delayed(part, (stop - start, columns), dtype))
+        pieces = [
+            array.from_delayed(delayed(future), (stop - start, columns), dtype)
+            for future, (start, stop) in zip(self.futures, self._ranges, strict=True)
+        ]
         return array.concatenate(pieces)
-
-
-def _tasks_of(rows: Rows) -> list[Any]:
-    if not isinstance(rows, WorkerRows):
-        raise TypeError("rows on the workers and rows of this process do not go together")
-    return rows.tasks
 
 
 # Tasks
 
 
 class Packed:
-    """A value for tasks; Dask does not look into it, as it would into a list.
+    """A function that is pickled once for all tasks of a pass.
 
-    For other processes it is pickled once: the scheduler passes on the bytes, where it would unpack
-    and pack a function for every task.
+    The scheduler passes on the bytes, where it would unpack and pack the function for every task.
     """
 
-    def __init__(self, value: Any, *, here: bool = False) -> None:
-        self._value, self._frame, self._buffers = value, None, []
-        if not here:
-            from distributed.protocol import pickle
-
-            buffers: list[Any] = []
-            self._frame = pickle.dumps(value, buffer_callback=buffers.append)  # type: ignore[no-untyped-call]
-            self._value, self._buffers = None, list(map(bytearray, buffers))  # can be written to
-
-    def __len__(self) -> int:
-        return len(self._frame or b"") + sum(map(len, self._buffers))
-
-    def value(self) -> Any:
-        """Return the value, unpacked."""
-        if self._frame is None:
-            return self._value
+    def __init__(self, function: Callable[..., Any]) -> None:
         from distributed.protocol import pickle
 
-        return pickle.loads(self._frame, buffers=self._buffers)  # type: ignore[no-untyped-call]
+        self._frame: bytes = pickle.dumps(function)  # type: ignore[no-untyped-call]
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    def value(self) -> Any:
+        """Return the function."""
+        from distributed.protocol import pickle
+
+        return pickle.loads(self._frame)  # type: ignore[no-untyped-call]
 
 
-def _packed_for(function: Callable[..., Any], tasks: int) -> Any:
+def _packed(function: Callable[..., Any], tasks: int) -> Any:
     """Return a function for tasks on workers: packed with each of them, or once if it is large."""
     packed = Packed(function)
     if len(packed) * tasks <= BYTES_IN_TASKS:
@@ -344,26 +282,15 @@ def _packed_for(function: Callable[..., Any], tasks: int) -> Any:
     return delayed(packed, name=f"provenmf-{uuid4().hex}", traverse=False)
 
 
-def _run(call: Any, result: Result, n_chunks: int, *values: Any) -> Any:
-    """Call a function for each of some chunks, given first, and their parts, given as lists.
-
-    BLAS gets one thread: the scheduler keeps the cores busy with other tasks.
-    """
-    function, *given = (v.value() if isinstance(v, Packed) else v for v in (call, *values))
-    chunks = [given[:n_chunks]] if n_chunks else []
-    kept: list[Any] = []
-
-    def results() -> Iterator[Any]:
-        for each in zip(*chunks, *given[n_chunks:], strict=True):
-            found = function(*map(aligned, each))
-            if result == "both":
-                kept.append(found[1])
-            yield found[0] if result == "both" else found
-
+def _call(function: Any, *given: Any) -> Any:
+    """Call a function; BLAS gets one thread, since other tasks keep the cores busy."""
+    call = function.value() if isinstance(function, Packed) else function
     with at_most(1):
-        if result == "both":
-            return tree_sum(results()), kept
-        return tree_sum(results()) if result == "sum" else list(results())
+        return call(*map(aligned, given))
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def _added(tasks: list[Delayed]) -> list[Delayed]:
@@ -395,20 +322,6 @@ def aligned(value: Any) -> Any:
     return value
 
 
-def chunks_of_a_task(homes: Sequence[str], tasks: int) -> int:
-    """Return 2^j, the number of neighboring chunks that a task takes.
-
-    At least `tasks` tasks remain, and at least three of four runs have all chunks on one worker.
-    """
-    run = 1
-    while len(homes) >= 2 * run * tasks:
-        pieces = [homes[i : i + 2 * run] for i in range(0, len(homes), 2 * run)]
-        if sum(len(set(piece)) == 1 for piece in pieces) < 0.75 * len(pieces):
-            break
-        run *= 2
-    return run
-
-
 # Chunks
 
 
@@ -428,13 +341,6 @@ def _matrix(array: Any) -> Any:
         raise InvalidInput(
             f"X is a Dask array of shape {array.shape} and type {array.dtype}; a real matrix "
             "of known shape is needed (see dask.array.Array.compute_chunk_sizes)"
-        )
-    if len(array.chunks[1]) > 1:
-        warn_user(
-            RuntimeWarning(
-                f"X's columns are in {len(array.chunks[1])} chunks: they are joined to whole "
-                "rows, which moves them between workers; make X with chunks=(rows, -1)"
-            )
         )
     return array
 
@@ -481,11 +387,6 @@ def _numbers(chunk: object, dtype: np.dtype[Any]) -> NDArray[Any]:
     return in_row_order(np.asarray(values, dtype=dtype))
 
 
-def _ranges(lengths: Sequence[int]) -> list[tuple[int, int]]:
-    stops = np.cumsum(lengths)
-    return list(zip((stops - lengths).tolist(), stops.tolist(), strict=True))
-
-
 # The cluster
 
 
@@ -518,30 +419,35 @@ def _local_scheduler() -> Any:
 
 
 class Cluster:
-    """A client of Dask, and rows that are computed with the next message to its scheduler."""
+    """A client of Dask whose errors say what was lost."""
 
     def __init__(self, client: Any) -> None:
         self.client = client
-        self.pending: WeakSet[WorkerRows] = WeakSet()
 
-    def send(self, tasks: Sequence[Delayed] = ()) -> list[Any]:
-        """Return futures of the tasks; they go to the scheduler with all pending rows."""
-        if self.client.status in ("closing", "closed"):
-            raise ClusterLost(
-                "the Dask client is closed, and with it what was on the workers, such as weights: "
-                "read them before it is closed, or fit again"
-            )
-        rows = list(self.pending)
-        self.pending.clear()
+    def finish(self, result: Result, tasks: list[Delayed], ranges: list[tuple[int, int]]) -> Any:
+        """Return what a pass is to return from its tasks, one for each chunk."""
+        if result == "sum":
+            return tree_sum(self.results(_added(tasks)))
+        if result == "each":
+            return iter(self.results(tasks))
+        if result == "rows":
+            return WorkerRows(self, self.send(tasks), ranges)
+        sums = _added([delayed(getitem, pure=False)(task, 0) for task in tasks])
+        parts = [delayed(getitem, pure=False)(task, 1) for task in tasks]
+        futures = self.send([*sums, *parts])
+        rows = WorkerRows(self, futures[len(sums) :], ranges)
+        return tree_sum(self.gathered(futures[: len(sums)])), rows
+
+    def send(self, tasks: Sequence[Delayed]) -> list[Any]:
+        """Return futures of the tasks."""
+        self._check()
         with _errors_named():
-            futures: list[Any] = self.client.compute([*tasks, *(t for r in rows for t in r.tasks)])
-        left = iter(futures[len(tasks) :])
-        for each in rows:
-            each.tasks = list(islice(left, len(each.tasks)))
-        return futures[: len(tasks)]
+            futures: list[Any] = self.client.compute(list(tasks))
+        return futures
 
     def gathered(self, futures: Sequence[Any]) -> list[Any]:
         """Return results, or an error that says what was lost."""
+        self._check()
         with _errors_named():
             _wait(self.client, futures)
             found: list[Any] = self.client.gather(list(futures))
@@ -550,6 +456,13 @@ class Cluster:
     def results(self, tasks: Sequence[Delayed]) -> list[Any]:
         """Return what the tasks return."""
         return self.gathered(self.send(tasks))
+
+    def _check(self) -> None:
+        if self.client.status in ("closing", "closed"):
+            raise ClusterLost(
+                "the Dask client is closed, and with it what was on the workers, such as weights: "
+                "read them before it is closed, or fit again"
+            )
 
 
 def _wait(client: Any, futures: Sequence[Any]) -> None:

@@ -19,14 +19,13 @@ from provenmf.budget import block_bytes, computed_once
 from provenmf.data.base import Block, Blocks, Progress
 from provenmf.errors import InvalidInput
 from provenmf.linalg.norms import row_sums
-from provenmf.linalg.storage import in_row_order, is_sparse, own_rows
+from provenmf.linalg.storage import in_row_order, is_sparse, own_rows, stored_values
 
 # Blocks of this size keep the products inside a pass small beside the data, and are large
 # enough for BLAS to use all the cores.
 BLOCK_BYTES = 256 * 2**20
 # Where a start needs a full matrix, missing entries are filled up to this many entries (512 MB).
 MOST_FILLED = 1 << 26
-STORED = "stored"
 
 
 class MemoryBlocks(Blocks):
@@ -125,43 +124,25 @@ def _means(entries: sp.csr_array, otherwise: float) -> NDArray[np.float64]:
     return means
 
 
-def observed_entries(X: Block, mask: Any = None) -> sp.csr_array | None:
-    """The entries of X that are neither NaN nor masked; None if that is all of them.
+def observed_entries(X: Block, *, unstored_missing: bool) -> sp.csr_array | None:
+    """Return the entries of X that are not missing, None if that is all of them.
 
-    `mask` is True where an entry is observed, dense or sparse, or "stored": those that a sparse X
-    stores.
+    NaN is missing, and with `unstored_missing` what sparse rows do not store.
     """
-    if mask is None and is_sparse(X):
-        if np.isnan(X.data).any():
-            raise InvalidInput(
-                "X is sparse and contains NaN",
-                argument="mask",
-                remedy="give {argument}, True where an entry is observed, or X.toarray()",
-            )
+    if is_sparse(X) and unstored_missing:
+        return without_missing(X)
+    if not np.isnan(stored_values(X).min(initial=0.0)):  # NaN if any entry is
         return None
-    if mask is None and not np.isnan(X.min(initial=0.0)):  # NaN if any entry is
-        return None
-    if isinstance(mask, str):
-        return _stored(X, mask)
-    observed = None if mask is None else _pattern(mask, X.shape)
     if is_sparse(X):
-        assert observed is not None
-        entries = _looked_up(X, observed)
-    else:
-        entries = _taken(X, observed)
-    return None if entries.nnz == X.shape[0] * X.shape[1] else entries
-
-
-def _stored(X: Block, mask: str) -> sp.csr_array:
-    if mask != STORED or not is_sparse(X):
         raise InvalidInput(
-            "is not known for these data",
-            argument="mask",
-            value=mask,
-            remedy="give an array that is True where an entry is observed, or "
-            f"{{argument={STORED!r}}} with sparse data whose stored entries are the observed ones",
+            "X is sparse and contains NaN",
+            argument="unstored",
+            remedy="give X.toarray(), or {argument='missing'} if the entries that are not stored "
+            "are missing, too",
         )
-    return without_missing(X)
+    there = ~np.isnan(X)
+    rows, columns = np.nonzero(there)
+    return _from_sorted(rows, columns, X[there], X.shape)
 
 
 def without_missing(entries: sp.csr_array) -> sp.csr_array:
@@ -171,48 +152,6 @@ def without_missing(entries: sp.csr_array) -> sp.csr_array:
         return entries
     rows = np.repeat(np.arange(entries.shape[0]), np.diff(entries.indptr))[~missing]
     return _from_sorted(rows, entries.indices[~missing], entries.data[~missing], entries.shape)
-
-
-def _pattern(mask: Any, shape: tuple[int, int]) -> Any:
-    """The mask as a boolean array, or sparse rows that store what is observed only."""
-    given = mask if sp.issparse(mask) else np.asarray(mask)
-    if given.shape != shape or (not sp.issparse(given) and given.dtype.kind not in "biu"):
-        raise InvalidInput(
-            f"mask has shape {given.shape} and type {given.dtype}: give one of shape {shape}, "
-            "True where an entry is observed"
-        )
-    if not sp.issparse(given):
-        return given.astype(bool)
-    rows = own_rows(given.astype(np.float64), "mask")
-    rows.eliminate_zeros()
-    return rows
-
-
-def _taken(X: NDArray[np.floating], observed: Any) -> sp.csr_array:
-    """Observed entries of a dense matrix."""
-    there = ~np.isnan(X)
-    if observed is not None:
-        there &= observed.toarray() > 0 if sp.issparse(observed) else observed
-    rows, columns = np.nonzero(there)
-    return _from_sorted(rows, columns, X[there], X.shape)
-
-
-def _looked_up(X: sp.csr_array, observed: Any) -> sp.csr_array:
-    """Entries of sparse rows at the observed places, zero where nothing is stored."""
-    if sp.issparse(observed):
-        columns = observed.indices
-        rows = np.repeat(np.arange(X.shape[0]), np.diff(observed.indptr))
-    else:
-        rows, columns = np.nonzero(observed)
-    stored_rows = np.repeat(np.arange(X.shape[0], dtype=np.int64), np.diff(X.indptr))
-    stored = stored_rows * X.shape[1] + X.indices
-    wanted = rows.astype(np.int64) * X.shape[1] + columns
-    values = np.zeros(len(wanted), dtype=X.dtype)
-    if len(stored):
-        place = np.minimum(np.searchsorted(stored, wanted), len(stored) - 1)
-        found = stored[place] == wanted
-        values[found] = X.data[place[found]]
-    return without_missing(_from_sorted(rows, columns, values, X.shape))
 
 
 def _from_sorted(

@@ -20,8 +20,8 @@ def test_a_pipe_gets_a_line_every_ten_seconds_with_the_time_left(clock, capsys):
             progress.row({})
     lines = capsys.readouterr().err.splitlines()
     assert lines == [
-        "Finding topics: 12 s, 20% done, at most 48 s left",
-        "Finding topics: 24 s, 40% done, at most 36 s left",
+        "Finding topics: 0:12 passed, 20% done, at most 0:48 left",
+        "Finding topics: 0:24 passed, 40% done, at most 0:36 left",
     ]
 
 
@@ -35,7 +35,7 @@ def test_without_a_known_end_the_iteration_is_named(clock, capsys):
     with Progress("open end") as progress:
         clock[0] = 20.0
         progress.row({})
-    assert capsys.readouterr().err == "open end: 20 s, iteration 1\n"
+    assert capsys.readouterr().err == "open end (1): 0:20 passed\n"
 
 
 def test_passes_over_a_matrix_on_disk(clock, capsys):
@@ -50,36 +50,18 @@ def test_what_follows_the_last_step_is_named(clock, capsys):
         progress.row({})
         clock[0] = 30.0
         progress.rows_read(250, 1000)
-    assert capsys.readouterr().err == (
-        "SPA on big.npy: weights and certificate, 25% of this pass: 30 s\n"
-    )
+    said = capsys.readouterr().err
+    assert said.startswith("SPA on big.npy: weights and certificate, 25% of this pass: 0:30 passed")
 
 
-def test_the_time_left_shrinks_between_steps(clock, capsys):
-    with Progress("fit", steps=4) as progress:
-        clock[0] = 100.0  # preparation does not count
-        progress.row({})
-        clock[0] = 120.0
-        progress.row({})
-        clock[0] = 130.0
-        progress.rows_read(1, 2)
-    assert capsys.readouterr().err.splitlines() == [
-        "fit: 100 s, 25% done",
-        "fit: 120 s, 50% done, at most 40 s left",
-        "fit: reading, 50% of this pass: 130 s, 50% done, at most 30 s left",
-    ]
-
-
-def test_the_bar_says_which_time_has_passed_and_which_is_left(clock):
+def test_preparation_does_not_count_for_the_pace(clock):
     progress = Progress("fit", steps=4)
-    clock[0] = 65.0
-    assert progress.times() == "1:05 passed"
+    clock[0] = 100.0
     progress.row({})
-    clock[0] = 75.0
+    assert progress.time_left() == ""
+    clock[0] = 120.0
     progress.row({})
-    assert progress.times() == "1:15 passed, at most 0:20 left"
-    clock[0] = 3675.0
-    assert progress.times() == "1:01:15 passed"  # slower than it was: nothing can be said
+    assert progress.time_left() == "at most 0:40 left"
 
 
 def test_a_terminal_sees_the_words_beside_the_times(clock, monkeypatch, capsys):
@@ -87,9 +69,10 @@ def test_a_terminal_sees_the_words_beside_the_times(clock, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("TERM", "xterm")
     with Progress("fit", steps=4) as progress:
-        clock[0] = 5.0
+        for clock[0] in (5.0, 65.0):
+            progress.row({})
         progress._bar.refresh()
-        assert "0:05 passed" in capsys.readouterr().err
+        assert "at most 2:00 left" in capsys.readouterr().err
 
 
 def test_a_silent_solver_still_gets_its_lines(clock, capsys):
@@ -98,7 +81,7 @@ def test_a_silent_solver_still_gets_its_lines(clock, capsys):
         for _ in range(50):
             if progress._closed.wait(0.1) or progress._spoken == 11.0:
                 break
-    assert capsys.readouterr().err == "Reading big.csv: 11 s\n"
+    assert capsys.readouterr().err == "Reading big.csv: 0:11 passed\n"
 
 
 def test_notebooks_get_a_bar(monkeypatch):

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks, Rows, as_blocks, at_safe_scale, is_outside_memory
@@ -22,9 +20,8 @@ from provenmf.methods.alternating.guarantee import ObservedFit
 from provenmf.methods.alternating.solver import anls, hals
 from provenmf.methods.alternating.starts import Init, checked_known
 from provenmf.methods.base import Factorizer
-from provenmf.methods.checkpoint import Checkpoint
 from provenmf.methods.run import Callback, OnInterrupt
-from provenmf.methods.traits import AT_LEAST_ONE, NOT_NEGATIVE, Traits
+from provenmf.methods.traits import AT_LEAST_ONE, NOT_NEGATIVE, StrOptions, Traits
 from provenmf.results import Certificate, Factorization, Solution
 
 PENALTIES = ("l1_weights", "l2_weights", "l1_components", "l2_components")
@@ -38,8 +35,9 @@ class AlternatingFactorizer(Factorizer):
         1/(2 n d) ||X - WC||_F^2 + 1/n (l1_weights ||W||_1 + 1/2 l2_weights ||W||_F^2)
                                  + 1/d (l1_components ||C||_1 + 1/2 l2_components ||C||_F^2).
 
-    Entries that are NaN, or False in the `mask` given to `fit`, are missing; the sum of squares
-    does not include them.
+    Entries that are NaN are missing; the sum of squares does not include them. `transform` solves
+    each row on its observed entries, and a row that has none gets weights of zero. Data on disk
+    with missing entries are read into memory.
 
     Parameters
     ----------
@@ -57,6 +55,9 @@ class AlternatingFactorizer(Factorizer):
         repeating all rows changes no component. Penalize both factors or none, since a penalty on
         one alone would only move scale to the other. With all components fixed, penalize the
         weights alone.
+    unstored : {"zero", "missing"}, default="zero"
+        What entries are that a sparse matrix does not store. "missing" suits ratings: the stored
+        entries, zeros too, are the observed ones.
     max_iter : int, default=500
         Maximum number of iterations on the whole data; one updates weights and components.
     tol : float, default=0.0001
@@ -86,6 +87,7 @@ class AlternatingFactorizer(Factorizer):
         "init": [str, "array-like"],
         "known_components": ["array-like", None],
         **dict.fromkeys(PENALTIES, [NOT_NEGATIVE]),
+        "unstored": [StrOptions({"zero", "missing"})],
         "max_iter": [AT_LEAST_ONE],
         "tol": [NOT_NEGATIVE],
     }
@@ -100,6 +102,7 @@ class AlternatingFactorizer(Factorizer):
         l2_weights: float = 0.0,
         l1_components: float = 0.0,
         l2_components: float = 0.0,
+        unstored: Literal["zero", "missing"] = "zero",
         max_iter: int = 500,
         tol: float = 1e-4,
         random_state: int | np.random.RandomState | None = None,
@@ -115,6 +118,7 @@ class AlternatingFactorizer(Factorizer):
         self.l2_weights = l2_weights
         self.l1_components = l1_components
         self.l2_components = l2_components
+        self.unstored = unstored
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -123,103 +127,17 @@ class AlternatingFactorizer(Factorizer):
         self.callback = callback
         self.on_interrupt = on_interrupt
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        mask: Any = None,
-        *,
-        checkpoint: str | Path | Checkpoint | None = None,
-    ) -> AlternatingFactorizer:
-        """Factorize X.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
-            Rows are data points. NaN in dense data is a missing entry; data on disk with missing
-            entries are read into memory.
-        y : None
-            Ignored.
-        mask : array or sparse matrix of shape (n_rows, n_columns), "stored" or None, default=None
-            True where an entry is observed; the others are missing, whatever X has there. "stored"
-            takes the stored entries of sparse data as the observed ones, as with ratings.
-        checkpoint : str, Path, Checkpoint or None, default=None
-            As for every estimator.
-
-        Returns
-        -------
-        self
-        """
-        self._validate_params()
-        self._factorized(self._blocks(X, reset=True, mask=mask), checkpoint)
-        return self
-
-    def fit_transform(
-        self,
-        X: Any,
-        y: Any = None,
-        mask: Any = None,
-        *,
-        checkpoint: str | Path | Checkpoint | None = None,
-    ) -> NDArray[Any]:
-        """Factorize X and return the weights.
-
-        Parameters
-        ----------
-        X, y, mask, checkpoint
-            As for `fit`.
-
-        Returns
-        -------
-        array (n_rows, n_components)
-        """
-        self.fit(X, mask=mask, checkpoint=checkpoint)
-        return self.factorization_.weights
-
-    def transform(self, X: Any, mask: Any = None) -> NDArray[Any]:
-        """Find the weights of rows for the components found by `fit`.
-
-        Each row is solved on its own observed entries; one that has none gets weights of zero.
-
-        Parameters
-        ----------
-        X, mask
-            As for `fit`, with as many columns as its data.
-
-        Returns
-        -------
-        array (n_rows, n_components)
-        """
-        check_is_fitted(self)
-        return self._transformed(self._blocks(X, reset=False, mask=mask))
-
-    def score(self, X: Any, y: Any = None, mask: Any = None) -> float:
-        """How well the components explain rows: minus the mean squared residual of an entry.
-
-        As in every estimator, with the mean over the observed entries.
-
-        Parameters
-        ----------
-        X, y, mask
-            As for `fit`, with as many columns as its data.
-
-        Returns
-        -------
-        float
-        """
-        check_is_fitted(self)
-        return self._score(self._blocks(X, reset=False, mask=mask))
-
-    def _blocks(self, X: Any, *, reset: bool, mask: Any = None) -> Blocks:
-        """Validate X and see it as blocks of rows, or as observed entries if some are missing."""
+    def _blocks(self, X: Any, *, reset: bool) -> Blocks:
+        """Validate X and return blocks of rows, or observed entries if some are missing."""
         if isinstance(X, ObservedBlocks):
             return X
         outside = is_outside_memory(X) or isinstance(X, Blocks)
-        if outside and mask is None:
+        unstored = self.unstored == "missing"
+        if outside and not unstored:
             return super()._blocks(X, reset=reset)
         matrix = as_blocks(X).everything() if outside else X
         matrix = self._validated(matrix, reset=reset)
-        entries = observed_entries(matrix, mask)
+        entries = observed_entries(matrix, unstored_missing=unstored)
         if entries is None:
             return at_safe_scale(as_blocks(self._checked(matrix)))
         blocks = ObservedBlocks(self._checked(entries))

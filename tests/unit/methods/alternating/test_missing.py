@@ -35,32 +35,6 @@ def test_missing_entries_are_recovered(kind, share):
     assert relative((full - rebuilt)[missing], full[missing]) < 0.02
 
 
-@BOTH
-def test_nothing_missing_is_the_plain_fit(kind):
-    full, _ = planted()
-    plain = kind(3, random_state=0).fit(full)
-    masked = kind(3, random_state=0).fit(full, mask=np.ones(full.shape, dtype=bool))
-    np.testing.assert_array_equal(masked.components_, plain.components_)
-    assert masked.certificate_ == plain.certificate_
-
-
-def test_nan_mask_and_sparse_say_the_same():
-    _, holes = planted()
-    seen, filled = ~np.isnan(holes), np.nan_to_num(holes, nan=7.0)
-    one = HALS(3, random_state=0).fit(holes)
-    for data, mask in (
-        (filled, seen),
-        (filled, sp.csr_array(seen)),
-        (sp.csr_array(filled), seen),
-        (sp.csr_array(filled), sp.csc_array(seen)),
-    ):
-        other = HALS(3, random_state=0).fit(data, mask=mask)
-        np.testing.assert_array_equal(other.components_, one.components_)
-        np.testing.assert_array_equal(other.transform(data, mask=mask), one.transform(holes))
-        assert other.score(data, mask=mask) == one.score(holes)
-        assert other.factorization_.fingerprint == one.factorization_.fingerprint
-
-
 def test_stored_entries_are_ratings():
     """Zeros that are stored count, those that are not are missing."""
     _, holes = planted()
@@ -68,12 +42,14 @@ def test_stored_entries_are_ratings():
     rows, columns = np.nonzero(~np.isnan(holes))
     pointers = np.concatenate([[0], np.cumsum((~np.isnan(holes)).sum(axis=1))])
     ratings = sp.csr_array((holes[rows, columns], columns, pointers), shape=holes.shape)
-    stored = HALS(3, random_state=0).fit(ratings, mask="stored")
-    np.testing.assert_array_equal(
-        stored.components_, HALS(3, random_state=0).fit(holes).components_
-    )
-    with pytest.raises(InvalidInput, match="mask='stored' is not known for these data"):
-        HALS(3).fit(holes, mask="stored")
+    stored, plain = HALS(3, random_state=0, unstored="missing"), HALS(3, random_state=0)
+    plain.fit(holes)
+    np.testing.assert_array_equal(stored.fit(ratings).components_, plain.components_)
+    np.testing.assert_array_equal(stored.transform(ratings), plain.transform(holes))
+    assert stored.score(ratings) == plain.score(holes)
+    assert stored.factorization_.fingerprint == plain.factorization_.fingerprint
+    ratings.data[3] = np.nan  # missing as well
+    assert np.isfinite(stored.fit(ratings).components_).all()
 
 
 @BOTH
@@ -155,11 +131,8 @@ def test_an_empty_column_is_said():
     assert np.isfinite(model.components_).all()
 
 
-def test_bad_masks_and_bad_entries_are_refused():
-    full, holes = planted()
-    for mask in (np.ones((2, 2), bool), np.full(full.shape, 0.5)):
-        with pytest.raises(InvalidInput, match="mask has shape"):
-            HALS(3).fit(full, mask=mask)
+def test_bad_entries_are_refused():
+    _, holes = planted()
     with pytest.raises(InvalidInput, match="sparse and contains NaN"):
         HALS(3).fit(sp.csr_array(holes))
     holes[0, 0] = -1
