@@ -52,7 +52,7 @@ MORE = {
         ["--known-components", "damaged.npz"],
     ],
     "topics": [["--reduce-to", "1"], ["--by", "id"], ["--by", "no"], ["--n-resamples", "10"]],
-    "unmix": [["--maps", "maps.tif"], ["--maps", "maps.hdr"], ["--maps", "cube.hdr"]],
+    "unmix": [["--maps", "maps.tif"], ["--maps", "cube.hdr"]],
     "communities": [["--truth", "m.npy"], ["--truth", "damaged.npz"]],
     "rank": [["--ranks", "1-3"], ["--ranks", "²"], ["--ranks", "9-1"]],
 }

@@ -96,6 +96,7 @@ def case(rng: Rng) -> str:
     before = fingerprint(matrix)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)  # numpy: overflow, division by zero
         found = fitted(model, matrix)
         hold(fingerprint(matrix) == before, f"{model} changed its argument")
         if found is None:

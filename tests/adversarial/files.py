@@ -31,6 +31,7 @@ from provenmf import io as readers
 from provenmf.cli.applications import read_truth
 from provenmf.cli.topics import read_stop_words
 from provenmf.data import as_blocks
+from provenmf.errors import LONGEST_MESSAGE
 from provenmf.io import child
 from provenmf.io.graphs import read_memberships
 from provenmf.io.rasters import write_maps
@@ -42,7 +43,20 @@ from provenmf.methods.checkpoint import Keeper
 CHILD_SECONDS = 2  # CPU seconds for a guarded reader; damaged HDF5 files keep it busy for ever
 X = sp.random(12, 6, 0.5, random_state=0, format="csr")
 TOKENS = (
-    *(b"nan", b"inf", b"-1", b"1e999", b"\x00", b"\xff" * 4, b"\x7f\xff\xff\xff", b"\n", b","),
+    *(
+        b"\x1b[2J",
+        b"\x07",
+        b"a" * 6000,
+        b"nan",
+        b"inf",
+        b"-1",
+        b"1e999",
+        b"\x00",
+        b"\xff" * 4,
+        b"\x7f\xff\xff\xff",
+        b"\n",
+        b",",
+    ),
     *(b'"', b"99999999999", b"{", b"[" * 40, b"\xef\xbb\xbf", b"%", b"e"),
 )
 
@@ -241,7 +255,6 @@ FORMATS: dict[str, tuple[Callable[[], bytes], Callable[[Path], Any]]] = {
         lambda p: readers.read_table(p, missing=True),
     ),
     "truth.csv": (lambda: TABLE, lambda p: read_memberships(p, [f"r{i}" for i in range(9)])),
-    "maps.hdr": (lambda: _through_path("maps.hdr", _maps), readers.read_cube),
     "pictures/p.tif": (lambda: _through_path("p.tif", _picture), readers.read_images),
     "pictures/p.gif": (lambda: _through_path("p.gif", _picture), readers.read_images),
     "pictures/p.bmp": (lambda: _through_path("p.bmp", _picture), readers.read_images),
@@ -376,6 +389,8 @@ def read_mutant(name: str, content: bytes) -> str:
                 raise
             if str(path.name).partition(".")[0] not in str(error):
                 raise AssertionError(f"the message does not name the file: {error}") from error
+            short = str(error).isprintable() and len(str(error)) <= LONGEST_MESSAGE
+            hold(short, f"not one short line: {error!s:.900}")
             return "refused"
     return "read"
 

@@ -31,6 +31,7 @@ ROUND = {
     "options:chunk_case": 1,
     "options:terminal_case": 1,
     "options:signal_case": 1,
+    "options:handler_case": 1,
     "files:corpus": 1,
 }
 

@@ -21,6 +21,7 @@ from oracles import hold, is_allowed
 
 import provenmf
 from provenmf.applications import find_communities, find_parts, find_topics, unmix
+from provenmf.errors import LONGEST_MESSAGE
 from provenmf.methods import make_estimator
 
 ODD = (None, True, -1, 0, 1, 2.5, 99, float("nan"), float("inf"), "", "x", "auto", b"x", [], ())
@@ -58,6 +59,9 @@ COMMANDS = (
 )
 
 
+CLOSE = {"stdin": "<&-", "stdout": ">&-", "stderr": "2>&-"}
+
+
 def data_of(rng: Rng, function: Any) -> Any:
     """Small data that the function takes."""
     if function is find_communities:
@@ -80,8 +84,14 @@ def attempt(call: Any, what: str) -> str:
             unknown = isinstance(error, TypeError) and last == __file__  # Python's own refusal
             if not (unknown or is_allowed(error)):
                 raise
+            hold(unknown or fit_for_people(str(error)), f"not one short line: {error!s:.900}")
             return f"{what} refused"
     return f"{what} answered"
+
+
+def fit_for_people(message: str) -> bool:
+    """Whether a message is one line of printable characters that can be read at a glance."""
+    return message.isprintable() and len(message) <= LONGEST_MESSAGE
 
 
 def case(rng: Rng) -> str:
@@ -153,14 +163,18 @@ def terminal_case(rng: Rng) -> str:
     """A command in a terminal of an odd size, with a stream that is closed before or early."""
     words = COMMANDS[rng.integers(len(COMMANDS))]
     columns = str(rng.choice(["0", "-5", "1", "100000", "x", "80"]))
-    closed = str(rng.choice(["nothing", "stdout", "reader"]))
+    closed = str(rng.choice(["nothing", "stdin", "stdout", "stderr", "reader"]))
     environment = {**os.environ, "COLUMNS": columns}
     with tempfile.TemporaryDirectory() as folder:
-        if closed == "stdout":
-            words = ["-c", f"exec {sys.executable} -m provenmf {' '.join(words)} >&-"]
+        if closed in CLOSE:
+            words = ["-c", f"exec {sys.executable} -m provenmf {' '.join(words)} {CLOSE[closed]}"]
             Path(folder, "m.npy").write_bytes(good("m.npy"))
             process = subprocess.Popen(
-                ["sh", *words], cwd=folder, stderr=subprocess.PIPE, env=environment
+                ["sh", *words],
+                cwd=folder,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=environment,
             )
         else:
             process = started(folder, words, stdout=subprocess.PIPE, env=environment)
@@ -188,3 +202,36 @@ def signal_case(rng: Rng) -> str:
     hold("Traceback" not in err and "bug in provenmf" not in err, said)
     hold(not left, f"{said} left {left}")
     return "ended before" if process.returncode == 0 else "interrupted"
+
+
+class Stop(Exception):
+    """What a signal handler of the user raises."""
+
+
+def handler_case(rng: Rng) -> str:
+    """A signal handler that raises inside a fit: the limits on threads are as they were before."""
+    from threadpoolctl import threadpool_info
+
+    def stop(*_: Any) -> None:
+        raise Stop
+
+    def limits() -> list[int]:
+        return sorted(pool["num_threads"] for pool in threadpool_info())
+
+    model = make_estimator(str(rng.choice(["hals", "merit", "anls"])), 3, random_state=0)
+    matrix = mixtures(rng, 400, 30)
+    model.fit(matrix)  # libraries are loaded, kernels compiled
+    before, old = limits(), signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, float(rng.uniform(0.001, 0.1)))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.set_params(max_iter=10**6, tol=0.0).fit(matrix)
+        ended = "fitted before"
+    except Stop:
+        ended = "stopped"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    hold(limits() == before, f"threads {limits()}, before {before}")
+    return ended

@@ -92,9 +92,7 @@ def unmix(
     n_resamples: options.NResamples = 0,
     maps: Annotated[
         Path | None,
-        typer.Option(
-            "--maps", metavar="FILE", help="Also write the abundance maps (.hdr or .tif)."
-        ),
+        typer.Option("--maps", metavar="FILE", help="Also write the abundance maps (.tif)."),
     ] = None,
 ) -> None:
     """Find the pure spectra in a hyperspectral image and how much of each is in every pixel.
@@ -111,9 +109,7 @@ def unmix(
     """
     analysis = Analysis("unmix", locals(), truth, mask)
     if maps is not None:
-        check_output(maps, (".hdr", ".tif", ".tiff"), "--maps", data)
-        if maps.suffix.lower() == ".hdr":
-            check_output(maps.with_suffix(".img"), (".img",), "--maps", data)
+        check_output(maps, (".tif", ".tiff"), "--maps", data)
     from provenmf.applications.unmixing import unmix as unmix_cube
     from provenmf.io import read_cube
 

@@ -144,9 +144,7 @@ def convert(
             "a folder; with --texts also txt, csv, tsv, parquet.",
         ),
     ],
-    output: Annotated[
-        Path, typer.Argument(metavar="OUT", help="Sparse rows (.npz) or dense rows (.npy).")
-    ],
+    output: Annotated[Path, typer.Argument(metavar="OUT", help="File for the sparse rows (.npz).")],
     key: options.Key = None,
     texts: Annotated[
         bool,
@@ -171,11 +169,11 @@ def convert(
     Examples:
       provenmf convert genes.mtx genes.npz
       provenmf convert cells.h5ad cells.npz --key counts
-      provenmf convert table.csv.gz table.npy
+      provenmf convert table.csv.gz table.npz
       provenmf convert posts.jsonl.xz posts.npz --field body
     """
     data = existing(data)
-    check_output(output, (".npz", ".npy"), "OUT", data)
+    check_output(output, (".npz",), "OUT", data)
     with naming(data), Progress(f"Reading {printable(data.name)}") as progress:
         if texts or data.is_dir() or without_compression(data) in (".jsonl", ".ndjson", ".json"):
             from provenmf.applications.topics.texts import write_counts

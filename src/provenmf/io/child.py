@@ -295,7 +295,7 @@ def read_h5ad(path: Path, key: str | None) -> Found:
 
 def convert_h5ad(path: Path, target: str) -> Found:
     """Write X of an AnnData file as rows on disk, a piece at a time; see `rows.convert`."""
-    from provenmf.io.rows import RowStream, write_rows
+    from provenmf.io.rows import write_sparse_rows
 
     cells = _open_h5ad(path, backed="r")
     if cells.X is None:
@@ -305,6 +305,6 @@ def convert_h5ad(path: Path, target: str) -> Found:
         blocks: Iterator[Any] = (piece for piece, _, _ in cells.chunked_X(step))
     else:  # rows of a matrix that is stored by columns
         blocks = iter([cells.X[:]])
-    checked = (own_rows(b, f"{path}:") if sp.issparse(b) else b for b in blocks)
-    stream = RowStream(cells.n_vars, checked, list(cells.obs_names), list(cells.var_names))
-    return [("sizes", list(write_rows(stream, Path(target))))]
+    rows = (own_rows(sp.csr_array(block), f"{path}:") for block in blocks)
+    names = {"rows": list(cells.obs_names), "columns": list(cells.var_names)}
+    return [("sizes", list(write_sparse_rows(target, rows, cells.n_vars, names)))]

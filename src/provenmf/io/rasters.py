@@ -1,11 +1,10 @@
-"""Images of many bands in files of geographic programs: ENVI and (Geo)TIFF, read and written."""
+"""Images of many bands in files of geographic programs: ENVI and (Geo)TIFF."""
 
 from __future__ import annotations
 
 import glob
 import io
 import logging
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,32 +156,20 @@ def _map_info(tags: Any) -> str:
 
 def write_maps(
     path: str | Path, maps: NDArray[np.floating], names: Sequence[str], map_info: str = ""
-) -> list[Path]:
-    """Write maps (k, rows, columns) with a name for each; the ending chooses the format.
+) -> Path:
+    """Write maps (k, rows, columns) with a name for each as a TIFF file; return its path.
 
     Parameters
     ----------
-    path : `.hdr` writes an ENVI header and, beside it, the numbers in an `.img` file; `.tif` one
-        TIFF file, a GeoTIFF where `map_info` is known and of a kind that can be said in one.
+    path : of the file (`.tif`), a GeoTIFF where `map_info` is of a kind that can be said in one.
     maps : values, NaN where there is none; written in single precision.
     names : of the maps.
     map_info : the entry of that name in the ENVI header of the data, without braces.
-
-    Returns
-    -------
-    list of Path
-        The files written.
     """
     path = Path(path)
     values = np.ascontiguousarray(maps, dtype="<f4")
-    if path.suffix.lower() == ".hdr":
-        image = path.with_suffix(".img")
-        write_aside(image, lambda file: file.write(values.tobytes()))
-        header = envi_header(values.shape, names, map_info)
-        write_aside(path, lambda file: file.write(header.encode(errors="replace")))
-        return [path, image]
-    if path.suffix.lower() not in ENDINGS:
-        raise InvalidInput(f"{path} cannot hold maps: end it in .hdr (ENVI) or .tif")
+    if path.suffix.lower() not in TIFF_ENDINGS:
+        raise InvalidInput(f"{path} cannot hold maps: end it in .tif")
     tifffile = optional("tifffile", "writing a TIFF image", "files")
     description = f"Maps written by provenmf: {'; '.join(names)}"
     items = "".join(
@@ -205,28 +192,7 @@ def write_maps(
         extratags=[*told, *geographic_tags(map_info)],
     )
     write_aside(path, lambda file: file.write(content.getbuffer()))
-    return [path]
-
-
-def envi_header(shape: tuple[int, ...], names: Sequence[str], map_info: str = "") -> str:
-    """Return the text that says how to read a file of single-precision numbers, map after map."""
-    shown = ", ".join(re.sub(r"[{},\n]", " ", name) for name in names)
-    lines = [
-        "ENVI",
-        "description = {Maps written by provenmf}",
-        f"samples = {shape[2]}",
-        f"lines = {shape[1]}",
-        f"bands = {shape[0]}",
-        "header offset = 0",
-        "file type = ENVI Standard",
-        "data type = 4",
-        "interleave = bsq",
-        "byte order = 0",
-        "data ignore value = nan",
-        f"band names = {{{shown}}}",
-        *([f"map info = {{{map_info}}}"] if map_info else []),
-    ]
-    return "\n".join(lines) + "\n"
+    return path
 
 
 def geographic_tags(map_info: str) -> list[tuple[int, str, int, Sequence[float], bool]]:

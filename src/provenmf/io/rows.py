@@ -1,4 +1,4 @@
-"""Rows on disk: sparse rows that are read a range at a time, and files rewritten as such rows.
+"""Sparse rows on disk, read a range at a time, and files rewritten as such rows.
 
 A file of sparse rows is what `scipy.sparse.save_npz(path, csr, compressed=False)` writes: a zip
 archive whose members `indptr`, `indices` and `data` are plain NumPy arrays, so that rows start …
@@ -11,8 +11,8 @@ import json
 import shutil
 import struct
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -33,7 +33,7 @@ from provenmf.io.files import (
     write_aside,
 )
 from provenmf.io.matrices import read_table, stored_names
-from provenmf.linalg.storage import NUMBERS, float_type, wide_type
+from provenmf.linalg.storage import NUMBERS, wide_type
 
 PARTS = ("indptr", "indices", "data")
 ZIP_MEMBER = struct.Struct("<4s22xHH")  # signature, lengths of the name and of what follows it
@@ -212,38 +212,23 @@ def _write_archive(
         write_arrays(archive, small)
         for name, kind in (("indices", index_type), ("data", dtype)):
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                _write_header(member, kind, (stored,))
+                descr = np.lib.format.dtype_to_descr(kind)
+                header = {"descr": descr, "fortran_order": False, "shape": (stored,)}
+                np.lib.format.write_array_header_1_0(member, header)
                 spool[name].seek(0)
                 shutil.copyfileobj(spool[name], member, 2**20)
     return n_rows, stored
 
 
-def _write_header(file: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
-    descr = np.lib.format.dtype_to_descr(dtype)
-    np.lib.format.write_array_header_1_0(
-        file, {"descr": descr, "fortran_order": False, "shape": shape}
-    )
-
-
-@dataclass(eq=False)
-class RowStream:
-    """Blocks of rows as they are read; names of rows are added meanwhile."""
-
-    n_columns: int
-    blocks: Iterator[Any]
-    row_names: list[str] = field(default_factory=list)
-    column_names: Sequence[str] | None = None
-
-
 def convert(source: str | Path, target: str | Path, *, key: str | None = None) -> tuple[int, int]:
-    """Write a matrix as sparse rows (`.npz`) or dense rows (`.npy`), which are read block by block.
+    """Write a matrix as sparse rows, which are read block by block.
 
     Parameters
     ----------
     source : path of a matrix
         As `read_matrix` takes it. X of an h5ad file is read a piece at a time, other files as a
         whole.
-    target : path that ends in `.npz` or `.npy`
+    target : path that ends in `.npz`
         Written completely or not at all.
     key : str, optional
         Name of the matrix where a file can hold several.
@@ -265,10 +250,8 @@ def convert(source: str | Path, target: str | Path, *, key: str | None = None) -
     (2, 2)
     """
     source, target = existing(source), Path(target)
-    if target.suffix.lower() not in (".npz", ".npy"):
-        raise InvalidInput(
-            f"cannot convert to {target}: end it in .npz for sparse rows or .npy for dense ones"
-        )
+    if target.suffix.lower() != ".npz":
+        raise InvalidInput(f"cannot convert to {target}: end it in .npz")
     check_target(target, source)
     if source.suffix.lower() == ".h5ad" and key in (None, "X"):
         check_format(source)
@@ -276,44 +259,7 @@ def convert(source: str | Path, target: str | Path, *, key: str | None = None) -
         n_rows, stored = done["sizes"]
         return int(n_rows), int(stored)
     table = read_table(source, key)
-    names = list(table.row_names or [])
-    stream = RowStream(table.matrix.shape[1], iter([table.matrix]), names, table.column_names)
-    return write_rows(stream, target)
-
-
-def write_rows(stream: RowStream, target: Path) -> tuple[int, int]:
-    """Write a stream of rows to a file of either kind; return the number of rows and entries."""
-    if target.suffix.lower() == ".npy":
-        return _write_dense(stream, target)
-    names = {"rows": stream.row_names, "columns": stream.column_names}
-    return write_sparse_rows(target, map(_sorted_rows, stream.blocks), stream.n_columns, names)
-
-
-def _sorted_rows(block: Any) -> sp.csr_array:
-    """Return sparse rows whose columns increase, each place once."""
-    rows = sp.csr_array(block.astype(wide_type(block.dtype), copy=False))
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    return rows
-
-
-def _write_dense(stream: RowStream, target: Path) -> tuple[int, int]:
-    """Write an array, and its header again when the number of rows is known."""
-    n_rows = 0
-
-    def write(file: IO[bytes]) -> None:
-        nonlocal n_rows
-        dtype = None
-        for block in stream.blocks:
-            rows = block.toarray() if sp.issparse(block) else np.asarray(block)
-            if dtype is None:
-                dtype = float_type(rows.dtype)
-                _write_header(file, dtype, (0, stream.n_columns))
-            file.write(np.ascontiguousarray(rows, dtype=dtype).data)
-            n_rows += len(rows)
-        file.seek(0)  # NumPy leaves room for longer numbers: the header keeps its length
-        _write_header(file, dtype or np.dtype(float), (n_rows, stream.n_columns))
-
-    write_aside(target, write)
-    return n_rows, n_rows * stream.n_columns
+    rows = sp.csr_array(table.matrix.astype(wide_type(table.matrix.dtype), copy=False))
+    rows.sum_duplicates()
+    names = {"rows": table.row_names, "columns": table.column_names}
+    return write_sparse_rows(target, [rows], rows.shape[1], names)

@@ -9,7 +9,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from provenmf import load
-from provenmf.io import read_matrix, read_table
+from provenmf.io import read_table
 
 anndata = pytest.importorskip("anndata")
 
@@ -52,8 +52,6 @@ def test_every_source_gives_the_same_rows(run, tmp_path, rows):
         table = read_table(tmp_path / f"{path.name}.out.npz")
         np.testing.assert_array_equal(table.matrix.toarray(), rows.toarray(), err_msg=path.name)
         assert f"90 rows with {rows.nnz} entries" in ran.out
-        assert run("convert", path, "out.npy", "--force").code == 0
-        np.testing.assert_array_equal(read_matrix(tmp_path / "out.npy"), rows.toarray())
         named = path.name.endswith(("named.csv", ".h5ad"))
         assert (table.row_names or [""])[-1] == ("obs89" if named else "")
         assert (table.column_names or [""])[-1] == ("var11" if named else "")
@@ -102,7 +100,7 @@ def test_columns_of_texts_need_the_option(run, tmp_path):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (("in.csv", "out.csv"), "end it in .npz or .npy"),
+        (("in.csv", "out.csv"), "end it in .npz"),
         (("in.csv", "there.npz"), "--force"),
         (("in.csv", "nowhere/out.npz"), "does not exist"),
         (("nothing.csv", "out.npz"), "does not exist"),

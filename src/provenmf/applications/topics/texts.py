@@ -38,7 +38,7 @@ from provenmf.applications.topics.languages import (
 from provenmf.arguments import checked
 from provenmf.errors import InvalidInput
 from provenmf.io.mail import body_of
-from provenmf.io.rows import RowStream, write_rows
+from provenmf.io.rows import write_sparse_rows
 from provenmf.io.texts import (
     Corpus,
     Counts,
@@ -406,7 +406,7 @@ def write_counts(
     counter.add(texts, n_jobs, progress)
     words = chosen_words(counter, corpus, min_documents, max_share, max_words)
     blocks = (block.astype(np.int32) for block in counter.rows(words))
-    return write_rows(RowStream(len(words), blocks, list(names), words), target)
+    return write_sparse_rows(target, blocks, len(words), {"rows": list(names), "columns": words})
 
 
 def checked_texts(texts: Iterable[Any]) -> list[str]:

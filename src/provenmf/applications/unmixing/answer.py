@@ -157,20 +157,19 @@ class Unmixing(Answer):
         return full.T.reshape(-1, *self.image_shape)
 
     @checked()
-    def save_maps(self, path: str | Path) -> list[Path]:
-        """Write the abundance maps for image and geographic programs.
+    def save_maps(self, path: str | Path) -> Path:
+        """Write the abundance maps as a TIFF file for image and geographic programs.
 
         Parameters
         ----------
         path : str or Path
-            `.hdr` for ENVI (the numbers go into an `.img` file beside it), `.tif` for TIFF. Both
-            keep the place on the Earth where the ENVI header of the data told it (a TIFF: for UTM
-            and longitude/latitude on WGS-84).
+            Ends in `.tif`. The file keeps the place on the Earth where the data told it, for UTM
+            and longitude/latitude on WGS-84.
 
         Returns
         -------
-        list of Path
-            The files written.
+        Path
+            The file.
         """
         from provenmf.io.rasters import write_maps
 
