@@ -39,7 +39,7 @@ def sample_dirichlet(
     noise_level: float = 0.0,
     random_state: Seed = None,
 ) -> Sample:
-    """DIR: weights from a symmetric Dirichlet distribution with this parameter per component."""
+    """Draw DIR: weights from a symmetric Dirichlet distribution."""
     rng = generator(random_state)
     weights = rng.dirichlet(np.full(len(components), concentration), n_rows)
     return mixed(weights, components, noise_level, rng)
@@ -52,7 +52,7 @@ def sample_fresh_covariance(
     noise_level: float = 0.0,
     random_state: Seed = None,
 ) -> Sample:
-    """CTM as the authors generate it: every row has a random covariance of its own."""
+    """Draw CTM as the authors generate it: each row has its own random covariance."""
     rng = generator(random_state)
     weights = fresh_covariance_weights(n_rows, len(components), rng)
     return mixed(weights, components, noise_level, rng)
@@ -66,7 +66,7 @@ def sample_logistic_normal(
     noise_level: float = 0.0,
     random_state: Seed = None,
 ) -> Sample:
-    """A correlated topic model: softmax of normal vectors that share one covariance.
+    """Draw a correlated topic model: softmax of normal vectors that share one covariance.
 
     The covariance is that of spread · C C g / k for one k × k matrix C of normal entries: logits
     have a standard deviation of about `spread`, and are correlated. With spread = k it is the
@@ -88,7 +88,7 @@ def sample_signed(
     noise_level: float = 0.0,
     random_state: Seed = None,
 ) -> Sample:
-    """NEG: components with entries uniform in [−0.5, 0.5), weights as `sample_fresh_covariance`."""
+    """Draw NEG: components uniform in [−0.5, 0.5), weights as `sample_fresh_covariance`."""
     rng = generator(random_state)
     components = rng.uniform(-0.5, 0.5, (n_components, n_columns))
     weights = fresh_covariance_weights(n_rows, n_components, rng)
@@ -103,7 +103,7 @@ def sample_sparse_binary(
     noise_level: float = 0.0,
     random_state: Seed = None,
 ) -> Sample:
-    """Weights with `n_ones` entries one, drawn uniformly (Li17, Proposition 1, first example)."""
+    """Draw weights with `n_ones` entries one (Li17, Proposition 1, first example)."""
     k = len(components)
     if not 1 <= n_ones <= k:
         raise InvalidInput(f"n_ones={n_ones} must lie between 1 and the {k} components")
@@ -115,7 +115,7 @@ def sample_sparse_binary(
 
 
 def topic_components(n_components: int, n_columns: int, *, random_state: Seed = None) -> Array:
-    """Word distributions of topics: sparse Dirichlet vectors, each with an anchor word of its own.
+    """Draw topics: sparse Dirichlet vectors over words, each with one anchor word.
 
     Stands in for the word-topic matrix of the paper's experiments.
     """
@@ -128,7 +128,7 @@ def topic_components(n_components: int, n_columns: int, *, random_state: Seed = 
 
 
 def load_topics(path: str | Path) -> Array:
-    """Components (k, d) from an `.npz` file that holds a word-topic matrix `A` (d, k)."""
+    """Read components (k, d) from an `.npz` file with a word-topic matrix `A` (d, k)."""
     try:
         with np.load(path, allow_pickle=False) as content:
             return np.ascontiguousarray(content["A"].T, dtype=np.float64)
@@ -143,7 +143,7 @@ def start_nearby(
     out_of_span: float = 0.0,
     random_state: Seed = None,
 ) -> Array:
-    """A start at a chosen distance: (I + U) components + N (Li17, Section 7 and Appendix B.1).
+    """Draw a start at a chosen distance: (I + U) components + N (Li17, Appendix B.1).
 
     in_span : U is uniform in ±0.5 in_span/√k; the paper's ±0.05 at k = 100 is in_span = 1.
     out_of_span : length of a row of N, relative to the component it is added to.
@@ -163,7 +163,7 @@ def mixed(
     noise_level: float,
     rng: np.random.Generator,
 ) -> Sample:
-    """Data = weights @ components + noise.
+    """Return weights @ components + noise with its truth.
 
     Noise is normal with standard deviation γ/√d per entry, so that a row of it has length γ. The
     authors' code has γ/d per entry.
@@ -176,7 +176,7 @@ def mixed(
 
 
 def fresh_covariance_weights(n_rows: int, k: int, rng: np.random.Generator) -> Array:
-    """softmax(C C g) with a new normal k × k matrix C and vector g for every row."""
+    """Return softmax(C C g) with a new normal k × k matrix C and vector g for each row."""
     logits = np.empty((n_rows, k))
     for row in logits:
         mixing = rng.standard_normal((k, k))
@@ -185,6 +185,6 @@ def fresh_covariance_weights(n_rows: int, k: int, rng: np.random.Generator) -> A
 
 
 def softmax(logits: NDArray[np.floating]) -> Array:
-    """exp(logits) divided by its row sums, without overflow."""
+    """Return exp(logits) divided by its row sums, without overflow."""
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))

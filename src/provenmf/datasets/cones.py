@@ -77,7 +77,7 @@ def sample_cones(
 
 
 def section_4_direction(axis: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The unit vector y of Section 4: orthogonal to the axis, and towards its smallest entry.
+    """Return the unit vector y of Section 4, orthogonal to the axis, towards its smallest entry.
 
     y is 1 at the axis's smallest entry and elsewhere a multiple of the axis.
     """
@@ -91,7 +91,7 @@ def section_4_direction(axis: NDArray[np.float64]) -> NDArray[np.float64]:
 def orthogonal_directions(
     axes: NDArray[np.float64], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """For each unit row a random unit vector orthogonal to it."""
+    """Draw a unit vector orthogonal to each unit row."""
     directions = rng.standard_normal(axes.shape)
     directions -= np.einsum("ij,ij->i", directions, axes)[:, None] * axes
     return np.asarray(directions / np.linalg.norm(directions, axis=1, keepdims=True))
@@ -104,7 +104,7 @@ def equiangular_axes(
     *,
     random_state: int | np.random.Generator | None = None,
 ) -> NDArray[np.float64]:
-    """Nonnegative unit vectors (n_axes, n_columns), any two of them at the same angle.
+    """Draw nonnegative unit vectors (n_axes, n_columns), any two at the same angle.
 
     Every axis is sqrt(c) s + sqrt(1 − c) g_k with c = cos(angle): s and the g_k are nonnegative
     unit vectors with disjoint supports and random entries, so all inner products are c. The paper
@@ -125,7 +125,7 @@ def equiangular_axes(
 
 
 def positive_unit_vector(size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """A random vector of unit length without small entries."""
+    """Draw a vector of unit length without small entries."""
     vector = rng.uniform(0.5, 1.5, size)
     return vector / np.linalg.norm(vector)
 
@@ -139,7 +139,7 @@ def paper_cones(
     spread: Spread = "plane",
     random_state: int | np.random.Generator | None = None,
 ) -> Sample:
-    """The experiment of Section 4: cones of one size angle, axes 4·angle + 0.01 apart."""
+    """Draw the experiment of Section 4: cones of one size angle, axes 4·angle + 0.01 apart."""
     rng = generator(random_state)
     axes = equiangular_axes(n_components, n_columns, 4 * angle + 0.01, random_state=rng)
     return sample_cones(n_rows, axes, angles=angle, spread=spread, random_state=rng)

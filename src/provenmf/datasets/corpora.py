@@ -150,7 +150,7 @@ def more_documents(
 def _draw_documents(
     rng: np.random.Generator, topics: Floats, weights: Floats, words_per_document: float
 ) -> sp.csr_array:
-    """Counts of a document for each row of weights, drawn a block at a time."""
+    """Draw the counts of a document for each row of weights, block by block."""
     lengths = 2 + rng.poisson(words_per_document - 2, len(weights))
     blocks = [
         _draw_words(rng, topics, weights[start : start + BLOCK_DOCUMENTS], block)
@@ -185,7 +185,7 @@ def _draw_topics(
     word_concentration: float,
     zipf: float,
 ) -> Floats:
-    """Rows p(word | topic) with the exclusive words in place."""
+    """Draw rows p(word | topic) with the exclusive words in place."""
     n_topics = len(anchors)
     shared = np.setdiff1d(np.arange(n_words), anchors)
     popularity = 1.0 / (rng.permutation(len(shared)) + 10.0) ** zipf
@@ -207,7 +207,7 @@ def _dirichlet_weights(
 def _correlated_weights(
     rng: np.random.Generator, n_documents: int, n_topics: int, correlation: float
 ) -> Floats:
-    """Softmax of normal variables with standard deviation 2, correlated in pairs."""
+    """Return the softmax of normal variables with standard deviation 2, correlated in pairs."""
     normal = rng.standard_normal((n_documents, n_topics))
     second = normal[:, 1::2]
     second *= np.sqrt(1.0 - correlation**2)
@@ -219,7 +219,7 @@ def _correlated_weights(
 def _draw_words(
     rng: np.random.Generator, topics: Floats, weights: Floats, lengths: NDArray[np.integer]
 ) -> sp.csr_array:
-    """Counts of documents of the given lengths: how many words of each topic, then which."""
+    """Draw how many words of each topic a document has, then which."""
     n_words = topics.shape[1]
     of_topic = rng.multinomial(lengths, weights)
     documents, words = [], []

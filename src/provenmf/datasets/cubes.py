@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class MixedCube:
-    """A cube and what it was made of.
+    """A cube with its true spectra and abundances.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def mixed_cube(
 
 
 def smooth_spectra(k: int, n_bands: int, rng: np.random.Generator) -> Floats:
-    """Reflectances (k, bands) in (0, 1): a level, a slope and six bumps or dips each."""
+    """Draw reflectances (k, bands) in (0, 1): a level, a slope and six bumps or dips each."""
     places = np.linspace(0.0, 1.0, n_bands)
     centres = rng.uniform(-0.1, 1.1, (k, 6, 1))
     widths = rng.uniform(0.03, 0.2, (k, 6, 1))
@@ -119,7 +119,7 @@ def smooth_spectra(k: int, n_bands: int, rng: np.random.Generator) -> Floats:
 def _capped_dirichlet(
     n: int, k: int, concentration: float, most: float, rng: np.random.Generator
 ) -> Floats:
-    """Dirichlet rows (n, k), drawn again until no entry is more than `most`."""
+    """Draw Dirichlet rows (n, k) until no entry exceeds `most`."""
     if k > 1 and not 1.0 / k < most:
         raise InvalidInput(f"most={most} must be more than 1 / {k}, the mean abundance")
     rows: Floats = rng.dirichlet(np.full(k, concentration), size=n)

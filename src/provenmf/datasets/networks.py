@@ -32,7 +32,7 @@ def mixed_membership_network(
     outside: float = 0.01,
     random_state: int | np.random.Generator | None = None,
 ) -> PlantedNetwork:
-    """Mixed-membership blocks: P(edge i–j) = membershipᵢ B membershipⱼᵀ.
+    """Draw mixed-membership blocks: P(edge i–j) = membershipᵢ B membershipⱼᵀ.
 
     B has `inside` on the diagonal and `outside` elsewhere. A share of the nodes belongs to one
     community only, in turn; the memberships of the others are Dirichlet(concentration).
@@ -62,7 +62,7 @@ def large_mixed_membership_network(
     concentration: float = 0.5,
     random_state: int | np.random.Generator | None = None,
 ) -> PlantedNetwork:
-    """Mixed-membership blocks drawn edge by edge, in memory for the edges only.
+    """Draw mixed-membership blocks edge by edge, in memory proportional to the edges.
 
     The number of links between i and j is Poisson with mean δᵢ δⱼ membershipᵢ B membershipⱼᵀ, and
     an edge stands where there is at least one link. B has `contrast` on the diagonal and 1
@@ -100,7 +100,7 @@ def large_mixed_membership_network(
 def _endpoints(
     loads: NDArray[np.float64], counts: NDArray[np.intp], rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """For each community in turn, that many nodes drawn in proportion to their loads."""
+    """Draw the given number of nodes for each community, in proportion to their loads."""
     drawn = []
     for community, count in enumerate(counts):
         cumulative = np.cumsum(loads[:, community])
@@ -116,7 +116,7 @@ def _memberships(
     concentration: float,
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Dirichlet memberships, a share of the nodes pure, and which these are."""
+    """Draw Dirichlet memberships with a share of pure nodes; return both."""
     if n_nodes < n_communities:
         raise InvalidInput(f"n_nodes={n_nodes} must be at least n_communities={n_communities}")
     n_pure = max(n_communities, round(pure_share * n_nodes))

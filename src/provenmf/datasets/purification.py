@@ -74,7 +74,7 @@ def noisy_sample(
     against: PseudoInverse = "min-inf",
     random_state: int | np.random.Generator | None = None,
 ) -> Sample:
-    """Data of given weights and components, plus noise of largest entry `noise_level`."""
+    """Return weights @ components plus noise of largest entry `noise_level`."""
     rng = generator(random_state)
     shape = (weights.shape[0], components.shape[1])
     if noise is None:
@@ -97,7 +97,7 @@ def overlapping_features(
     signed: bool = False,
     random_state: int | np.random.Generator | None = None,
 ) -> NDArray[np.float64]:
-    """Independent features (k, d) with entries of absolute sum one, none of them zero.
+    """Draw independent features (k, d) with nonzero entries of absolute sum one.
 
     A share 1 − overlap of a feature's mass lies on columns of its own, the rest is spread over
     all columns at random, so no column belongs to one feature alone unless overlap = 0. With
@@ -128,7 +128,7 @@ def independent_weights(
     values: Values = "binary",
     random_state: int | np.random.Generator | None = None,
 ) -> NDArray[np.float64]:
-    """Weights (n, k) in [0, 1], independent, nonzero with probability sparsity/k."""
+    """Draw independent weights (n, k) in [0, 1], nonzero with probability sparsity/k."""
     rng = generator(random_state)
     chances = np.broadcast_to(np.asarray(sparsity, dtype=np.float64) / n_components, n_components)
     if not ((chances > 0) & (chances <= 1)).all():
@@ -141,7 +141,7 @@ def independent_weights(
 def orthogonal_array_weights(
     n_components: int, levels: int, *, hits: ArrayLike = 1, strength: int = 3
 ) -> NDArray[np.float64]:
-    """Zero-one weights whose sample moments are exactly those of independent ones.
+    """Return zero-one weights whose sample moments are exactly those of independent ones.
 
     Rows are all polynomials of degree below `strength` over the integers modulo the prime
     `levels`, columns their values at 0, 1, …; a weight is one if the value is below `hits`, a
@@ -171,7 +171,7 @@ def adversarial_noise(
     against: PseudoInverse = "min-inf",
     random_state: int | np.random.Generator | None = None,
 ) -> NDArray[np.float64]:
-    """The worst noise with entries in [−level, level] that an adversary who knows the truth adds.
+    """Return the worst noise with entries in [−level, level] for an adversary who knows the truth.
 
     "decoding": whenever feature j is present, push up the decoded weight of feature j + 1, its
     partner. Among all noise within the budget, ν = level · sign(Σ_j x_j b_{j+1}), with b_i the
@@ -199,7 +199,7 @@ def warm_start(
     shrinkage: float = 0.0,
     random_state: int | np.random.Generator | None = None,
 ) -> NDArray[np.float64]:
-    """A start A*(Σ + E) + N of (A3) with ‖E‖_s = mixing and every row of N of absolute sum outside.
+    """Draw a start A*(Σ + E) + N of (A3): ‖E‖_s = mixing, rows of N with absolute sum outside.
 
     E has entries of both signs; Σ is uniform in [1 − shrinkage, 1]; N is orthogonal to the span.
     """

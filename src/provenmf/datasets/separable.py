@@ -28,7 +28,7 @@ def middle_points(
     unit_sum: bool = True,
     random_state: int | np.random.Generator | None = None,
 ) -> Sample:
-    """Anchors and the middles of all pairs of them, pushed outwards (Nguyen22, Figs. 2 and 3).
+    """Draw anchors and the middles of all pairs, pushed outwards (Nguyen22, Figs. 2 and 3).
 
     k components give n = k + k(k−1)/2 rows. The noise is structured: each middle point moves
     away from the mean of the components, in proportion to its distance from it, anchors stay
@@ -65,7 +65,7 @@ def dirichlet_mixtures(
     concentration: float = 1.0,
     random_state: int | np.random.Generator | None = None,
 ) -> Sample:
-    """Anchors and Dirichlet mixtures of them with Gaussian noise (Nguyen22, Figs. 4, 5, Table I).
+    """Draw anchors and Dirichlet mixtures with Gaussian noise (Nguyen22, Figs. 4, 5, Table I).
 
     Components are uniform on (0, 1); n − k rows of weights are Dirichlet(concentration, …);
     noise is N(0, σ²) in every entry, anchors included, with σ² from the SNR.
@@ -86,7 +86,7 @@ def _shuffled(
     noise: NDArray[np.float64],
     rng: np.random.Generator,
 ) -> Sample:
-    """Rows in random order; the anchors, first so far, keep the order of the components."""
+    """Shuffle the rows; the anchors keep the order of the components."""
     order = rng.permutation(len(weights))
     place = np.argsort(order)
     weights, noise = weights[order], noise[order]

@@ -2,7 +2,6 @@ import hashlib
 import json
 import lzma
 import threading
-from dataclasses import replace
 from functools import partial
 from http.server import HTTPServer, SimpleHTTPRequestHandler
 from urllib.error import URLError
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 
 from provenmf.datasets import real as web
-from provenmf.datasets.real import PUBLISHED, checksum
 from provenmf.errors import InvalidInput
 
 CONTENT = b"some bytes of a data set"
@@ -57,46 +55,6 @@ def test_a_missing_network_names_the_override(server, tmp_path):
     remote = web.Remote(f"{server}/nothing.bin", "0" * 64)
     with pytest.raises(InvalidInput, match=r"could not be fetched.*--data.*PROVENMF_DATA"):
         web.fetch(remote, "piano", cache=tmp_path / "cache")
-
-
-TABLES = {
-    "data": "20\t21\r\n22\t23\r\n",
-    "table": "Type\tSBS1\tSBS2\nA[C>A]A\t0.25\t1e-3\nA[C>A]C\t0.75\t0.999\n",
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("leukemia", {"X": [[20, 21], [22, 23]]}),
-        (
-            "cosmic_sbs",
-            {
-                "W": [[0.25, 0.001], [0.75, 0.999]],
-                "channels": ["A[C>A]A", "A[C>A]C"],
-                "signatures": ["SBS1", "SBS2"],
-            },
-        ),
-    ],
-)
-def test_published_tables_are_read_and_checked(server, tmp_path, name, expected):
-    """The layout of the real files, with other numbers and the checksum of these."""
-    real = PUBLISHED[name]
-    for part in real.files:
-        (tmp_path / "served" / f"{part}.txt").write_bytes(TABLES[part].encode())
-    arrays = {key: np.array(value) for key, value in expected.items()}
-    files = {part: f"{server}/{part}.txt" for part in real.files}
-    set_of_ours = replace(real, files=files, sha256=checksum(arrays))
-    path = web.fetch_published(set_of_ours, name, cache=tmp_path / "cache")
-    with np.load(path) as kept:
-        for key, value in arrays.items():
-            np.testing.assert_array_equal(kept[key], value)
-    with pytest.raises(InvalidInput, match=r"another checksum.*PROVENMF_DATA"):
-        web.fetch_published(replace(real, files=files), name, cache=tmp_path / "other")
-    assert not [p for p in (tmp_path / "other").rglob("*") if p.is_file()]
-    (tmp_path / "served" / f"{next(iter(files))}.txt").write_text("a page that says: not found")
-    with pytest.raises(InvalidInput, match=r"not as expected.*PROVENMF_DATA"):
-        web.fetch_published(set_of_ours, name, cache=tmp_path / "third")
 
 
 @pytest.mark.parametrize(
