@@ -19,7 +19,6 @@ import argparse
 import json
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -38,13 +37,11 @@ N_TOPICS = {"bbc_news": 5, "news20": 20, "nips": 50, "tdt2": 10, "reuters21578":
 TRIAL = 30  # of TDT2 and Reuters
 
 
-def ours(
-    counts: sp.csr_array, k: int, features: str = "counts"
-) -> tuple[Floats, Floats, NDArray[np.intp]]:
+def ours(counts: sp.csr_array, k: int) -> tuple[Floats, Floats, NDArray[np.intp]]:
     """Topics, prior and top words of find_topics; a prior of one in all where it finds none."""
     from provenmf.applications import find_topics
 
-    found = find_topics(counts, k, features=features, certify=False)
+    found = find_topics(counts, k, certify=False, evidence=False)
     topics = np.zeros((k, counts.shape[1]))
     topics[:, found.word_columns] = found.topics
     prior = np.full(k, 1.0 / k) if found.prior is None else found.prior
@@ -87,7 +84,6 @@ def tomotopy(counts: sp.csr_array, k: int) -> tuple[Floats, Floats, NDArray[np.i
 
 MODELS: dict[str, Callable[[sp.csr_array, int], tuple[Floats, Floats, NDArray[np.intp]]]] = {
     "ours": ours,
-    "tf-idf": partial(ours, features="tf-idf"),
     "scikit-learn NMF (KL)": scikit_learn_nmf,
     "scikit-learn LDA": scikit_learn_lda,
     "tomotopy": tomotopy,

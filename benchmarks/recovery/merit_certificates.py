@@ -97,7 +97,7 @@ def synthetic(title: str, trial: Trial, levels: list[float], trials: int) -> Non
 
 def real_sets(folder: Path) -> dict[str, tuple[NDArray[np.float64], int]]:
     """DBLP embeddings, Samson pixels (projected to 2K dimensions), TDT2 words (likewise)."""
-    from provenmf.applications.topics.tf_idf import word_problem
+    from provenmf.reproduce.merit_real import word_problem
     from provenmf.reproduce.real_data import Collection
 
     runs = np.load(folder / "coauthorship" / "merit_reference_runs.npz")
@@ -111,7 +111,7 @@ def real_sets(folder: Path) -> dict[str, tuple[NDArray[np.float64], int]]:
     collection = Collection.read(folder / "tdt2")
     for k in (5, 10):
         counts, _ = collection.trial(k, 1)
-        sets[f"TDT2, K = {k}"] = (word_problem(counts, k, 2).points, k)
+        sets[f"TDT2, K = {k}"] = (word_problem(counts, k).points, k)
     return sets
 
 

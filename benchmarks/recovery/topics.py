@@ -40,11 +40,11 @@ def corpus_of(n_documents: int, n_topics: int, kind: str, seed: int, n_words: in
     return topic_corpus(n_documents, n_words, n_topics, random_state=seed, **settings)
 
 
-def found_by_us(corpus: TopicCorpus, k: int, features: str) -> Answer:
+def found_by_us(corpus: TopicCorpus, k: int) -> Answer:
     """Without a certificate, which the peers have not either."""
     from provenmf.applications import find_topics
 
-    found = find_topics(corpus.counts, k, features=features, certify=False)
+    found = find_topics(corpus.counts, k, certify=False, evidence=False)
     topics = np.zeros((len(found.topics), corpus.counts.shape[1]))
     topics[:, found.word_columns] = found.topics
     return topics, found.document_weights
@@ -108,8 +108,7 @@ def _tokens(corpus: TopicCorpus) -> list[NDArray[np.integer]]:
 
 
 METHODS: dict[str, Callable[[TopicCorpus, int], Answer]] = {
-    "find_topics": lambda corpus, k: found_by_us(corpus, k, "counts"),
-    "find_topics, tf-idf": lambda corpus, k: found_by_us(corpus, k, "tf-idf"),
+    "find_topics": found_by_us,
     "scikit-learn NMF (KL)": scikit_learn_nmf,
     "scikit-learn LDA": scikit_learn_lda,
     "gensim": gensim,
@@ -123,7 +122,7 @@ def measure(method: str, n_documents: int, k: int, kind: str, seed: int, n_words
 
     from provenmf.metrics.topics import match_topics
 
-    if method.startswith("find_topics"):
+    if method == "find_topics":
         METHODS[method](corpus_of(300, 3, kind, 0, 300), 3)
     corpus = corpus_of(n_documents, k, kind, seed, n_words)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -156,10 +155,10 @@ def hit_rate(number: int) -> None:
     for trial in range(number):
         k = int(np.round(np.geomspace(5, 100, number))[trial])
         corpus = corpus_of(max(2000, 400 * k), k, "anchors", 1000 + trial, 10_000)
-        shown = find_number(WordCounts(corpus.counts))
-        above = int(np.count_nonzero(shown.eigenvalues > shown.noise_edge))
-        hits.append(shown.number == k)
-        print(json.dumps({"topics": k, "found": shown.number, "above": above}), flush=True)
+        found, eigenvalues, edge, _ = find_number(WordCounts(corpus.counts))
+        above = int(np.count_nonzero(eigenvalues > edge))
+        hits.append(found == k)
+        print(json.dumps({"topics": k, "found": found, "above": above}), flush=True)
     print(f"{sum(hits)} of {len(hits)}")
 
 

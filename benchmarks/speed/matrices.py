@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 
-from provenmf.applications.topics.tf_idf import tf_idf
+from provenmf.applications.topics.corpus import tf_idf
 
 
 def planted(n: int, d: int, k: int, *, noise: float = 0.0475, seed: int = 0) -> np.ndarray:

@@ -71,7 +71,7 @@ def test_values_of_the_declared_type_pass_and_others_are_named(kind):
         (lambda: provenmf.factorize(X, 2, method="spa", l1_weights=1), "is not an option of fact"),
         (lambda: provenmf.find_topics(["a b"], k=2), "did you mean n_topics"),
         (lambda: provenmf.find_topics(["a b"], n_components=2), "did you mean n_topics"),
-        (lambda: provenmf.find_topics(["a b"], min_anchor_documents="a"), "must be a whole number"),
+        (lambda: provenmf.find_topics(["a b"], min_documents="a"), "must be a whole number"),
         (lambda: provenmf.find_communities(np.eye(3), 2, energy=None), "energy=None must be"),
         (lambda: provenmf.unmix(X, 2, group_radius="x"), "group_radius='x' must be a number"),
         (lambda: provenmf.unmix(X, 2, shape="x"), "shape='x' must be (a whole number, a whole"),

@@ -123,7 +123,7 @@ def _rows(X: Any, result: Any, groups: Any, seed: int) -> Evidence:
 def _topics(documents: Any, result: Any, groups: Any, seed: int) -> Evidence:
     """Judge topics by documents whose words they did not see."""
     from provenmf.applications.topics import find_topics
-    from provenmf.applications.topics.given import as_word_counts
+    from provenmf.applications.topics.corpus import as_word_counts
 
     if result.corpus is not None:
         counts = result.corpus.matrix
@@ -133,9 +133,7 @@ def _topics(documents: Any, result: Any, groups: Any, seed: int) -> Evidence:
     words, k = counts.shape[1], len(result.topics)
 
     def find(rows: NDArray[np.intp]) -> Floats:
-        again = find_topics(
-            counts[rows], k, features=result.settings.features, certify=False, evidence=False
-        )
+        again = find_topics(counts[rows], k, certify=False, evidence=False)
         topics = np.zeros((len(again.topics), words))
         topics[:, again.word_columns] = again.topics
         return topics

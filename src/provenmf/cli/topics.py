@@ -132,7 +132,7 @@ def read_corpus(
     words: dict[str, Any],
 ) -> Counts:
     """Return word counts from texts or from a matrix file, whichever the path holds."""
-    from provenmf.applications.topics.given import counts_at, is_count_matrix
+    from provenmf.applications.topics.corpus import counts_at, is_count_matrix
     from provenmf.applications.topics.texts import count_words
     from provenmf.io import TextFile
 

@@ -20,21 +20,20 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from provenmf.applications.communities import find_communities
 from provenmf.applications.communities.embedding import embed
 from provenmf.applications.communities.search import memberships_of
 from provenmf.applications.fitting import fit_matrix
 from provenmf.applications.topics import Topics, find_topics
-from provenmf.applications.topics.corpus import WordCounts
-from provenmf.applications.topics.tf_idf import (
-    least_squares_weights,
-    topics_from_anchors,
-    word_problem,
-)
+from provenmf.applications.topics.corpus import WordCounts, tf_idf
+from provenmf.applications.topics.inference import weights_in
+from provenmf.applications.topics.solver import turn_to_diagonal
 from provenmf.data import as_blocks
-from provenmf.linalg.norms import rows_to_sum_one, unit_rows
+from provenmf.linalg.nnls import nonnegative_least_squares
+from provenmf.linalg.norms import inverse_where_positive, rows_to_sum_one, unit_rows
+from provenmf.linalg.spectral import leading_eigenpairs, with_fixed_signs
 from provenmf.methods.separable.spa import spa
 from provenmf.metrics.matching import averaged_spearman, clustering_accuracy
 from provenmf.metrics.topics import similarity_count, top_words, topic_coherence
@@ -165,11 +164,91 @@ class Trial:
         if contender.method == "find_topics":
             result = find_topics(self.counts, self.k, **options)
             return in_all_columns(result, self.counts.shape[1]), result.document_weights
-        problem = word_problem(self.counts, self.k, 2)
+        problem = word_problem(self.counts, self.k)
         anchors = fit_matrix(problem.points, self.k, contender.method, options).anchors
         assert anchors is not None  # every method here chooses rows
         topics = topics_from_anchors(problem.cooccurrence, problem.candidates[anchors])
-        return topics, least_squares_weights(WordCounts(self.counts), topics)
+        return topics, weights_in(WordCounts(self.counts), topics, None)
+
+
+class Cooccurrence:
+    """The co-occurrence matrix P = FᵀF / n of counts F (documents, words), never formed.
+
+    P has as many entries as there are pairs of words. Everything asked of it comes from products
+    with F. It is symmetric, so rows are columns.
+
+    Parameters
+    ----------
+    counts : F (n_documents, n_words), sparse or dense, nonnegative.
+    """
+
+    def __init__(self, counts: object) -> None:
+        matrix = counts if sp.issparse(counts) else np.asarray(counts)
+        self._counts = sp.csc_array(matrix).astype(np.float64, copy=False)
+        self._transposed = self._counts.T.tocsr()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_words, n_words)."""
+        return (self._counts.shape[1],) * 2
+
+    def __matmul__(self, right: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return P @ right, for a vector or a matrix."""
+        return np.asarray(self._transposed @ (self._counts @ right) / self._counts.shape[0])
+
+    def row_sums(self) -> NDArray[np.float64]:
+        """Return P 1 = Fᵀ(F 1)/n."""
+        return self @ np.ones(self.shape[0])
+
+    def rows(self, index: ArrayLike) -> NDArray[np.float64]:
+        """Return P[index, :] as a dense array."""
+        chosen = self._transposed[np.atleast_1d(np.asarray(index, dtype=np.intp))]
+        return np.asarray((chosen @ self._counts).toarray() / self._counts.shape[0])
+
+    def scaled_projection(self, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the rows of P̄, P with rows that sum to one, on its k leading singular vectors.
+
+        Returns P̄ V (n_words, k) and V as rows (k, n_words): P̄ ≈ (P̄ V) Vᵀ, the best of rank k.
+        """
+        scales = inverse_where_positive(self.row_sums())
+        found = leading_eigenpairs(
+            lambda v: self @ (scales[:, None] ** 2 * (self @ v)), self.shape[0], k
+        )
+        directions = with_fixed_signs(found.vectors)
+        return scales[:, None] * (self @ directions.T), directions
+
+
+@dataclass(frozen=True, eq=False)
+class WordProblem:
+    """Candidate words as points: rows of the scaled co-occurrence in projected coordinates."""
+
+    points: NDArray[np.float64]
+    candidates: NDArray[np.intp]
+    cooccurrence: Cooccurrence
+
+
+def word_problem(counts: sp.csr_array, k: int) -> WordProblem:
+    """Return the matrix that separable NMF works on: words in 2k coordinates.
+
+    Features F = tf-idf (documents, words); co-occurrence P = FᵀF/n, never formed; the vector of
+    each word in two documents or more scaled to sum one, on the leading singular vectors.
+    """
+    cooccurrence = Cooccurrence(tf_idf(counts))
+    documents = np.bincount(counts.indices[counts.data != 0], minlength=counts.shape[1])
+    candidates = np.flatnonzero((documents >= 2) & (cooccurrence.row_sums() > 0))
+    dimensions = min(2 * k, len(candidates), counts.shape[0])
+    points, directions = cooccurrence.scaled_projection(dimensions)
+    turned = points[candidates] @ turn_to_diagonal(directions.sum(axis=1))
+    return WordProblem(turned, candidates, cooccurrence)
+
+
+def topics_from_anchors(
+    cooccurrence: Cooccurrence, anchors: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return topics (k, words): P ≈ H'ᵀ P[anchors] with H ≥ 0, rows of H scaled to sum one."""
+    rows = cooccurrence.rows(anchors)
+    weights = nonnegative_least_squares(rows @ rows.T, cooccurrence @ rows.T)
+    return rows_to_sum_one(np.ascontiguousarray(weights.T))
 
 
 def in_all_columns(result: Topics, n_words: int) -> NDArray[np.float64]:
@@ -377,7 +456,7 @@ def memory_table(settings: Settings, fit: Any, problems: Sequence[Any]) -> Measu
 def fit_words(folder: Path, k: int, method: str, seed: int) -> None:
     """Anchors of the first trial with k classes, from counts to anchors."""
     counts, _ = Collection.read(folder).trial(k, 1)
-    fit_points(word_problem(counts, k, 2).points, k, method, seed)
+    fit_points(word_problem(counts, k).points, k, method, seed)
 
 
 def fit_points(points: NDArray[np.float64], k: int, method: str, seed: int) -> None:

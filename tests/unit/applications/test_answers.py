@@ -109,10 +109,10 @@ def test_parts_and_plain_matrices():
         plain.transform(images)
 
 
-@pytest.mark.parametrize("weights_from", ["counts", "tfidf"])
-def test_weights_of_the_same_documents_are_the_same(texts, weights_from):
+@pytest.mark.parametrize("method", ["spa", "hals"])
+def test_weights_of_the_same_documents_are_the_same(texts, method):
     counts = count_words(texts, min_documents=1)
-    result = find_topics(counts, 4, weights_from=weights_from)
+    result = find_topics(counts, 4, method=method, random_state=0)
     for data in (texts, counts, counts.matrix):
         np.testing.assert_allclose(result.transform(data), result.document_weights, atol=1e-9)
     np.testing.assert_allclose(result.transform(texts[:1]), result.document_weights[:1], atol=1e-9)

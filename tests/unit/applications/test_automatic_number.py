@@ -10,7 +10,7 @@ from provenmf.errors import InvalidInput
 def test_noise_has_no_number_of_topics():
     counts = np.random.default_rng(0).poisson(1.0, (60, 40))
     with pytest.raises(InvalidInput, match="do not determine"):
-        find_topics(counts, None, features="tf-idf")
+        find_topics(counts, None, method="hals")
 
 
 def test_a_clear_number_of_materials_is_announced():

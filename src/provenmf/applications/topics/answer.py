@@ -12,23 +12,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.applications.topics.given import (
+from provenmf.applications.topics.corpus import (
+    WordCounts,
     counts_at,
     counts_of_words,
     is_count_matrix,
+    unit_documents,
     whole_matrix,
 )
-from provenmf.applications.topics.measures import top_columns_of
+from provenmf.applications.topics.inference import topics_of, weights_in
 from provenmf.applications.topics.solver import count_problem
 from provenmf.applications.topics.texts import Tokenizer
-from provenmf.applications.topics.tf_idf import unit_documents, weights_in, word_problem
 from provenmf.arguments import checked
 from provenmf.budget import computed_once
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Counts, TextFile
 from provenmf.linalg.norms import rows_to_sum_one
+from provenmf.linalg.storage import Matrix
+from provenmf.metrics.topics import coherences, relevance, similarity_count, top_words
 from provenmf.results.answers import Answer, ReadOptions, Words, shares, stored_or_numbered
 from provenmf.results.states import NOT_SAVED, Shape
 
@@ -41,8 +45,6 @@ class TopicSettings:
     """What is needed, besides the documents, to build the factorized matrix again."""
 
     n_topics: int | None = None
-    min_anchor_documents: int | None = None
-    features: str = "tf-idf"
     start: str | None = None
 
 
@@ -66,12 +68,11 @@ class Topics(Answer):
         Share of each topic in each document; rows sum to one, or are zero without any word.
     coherence : ndarray of shape (k,)
         Of the 20 top words of each topic, see `provenmf.metrics.topics`.
-    npmi : ndarray of shape (k,) or None
-        Normalised pointwise mutual information of the same words, from −1 to 1; a file of version
-        0.1 has none.
-    cv : ndarray of shape (k,) or None
+    npmi : ndarray of shape (k,)
+        Normalized pointwise mutual information of the same words, from −1 to 1.
+    cv : ndarray of shape (k,)
         Coherence c_v of the same words, from 0 to 1, with each document as one window (see
-        `provenmf.metrics.topics.cv_coherence`); a file of an earlier version has none.
+        `provenmf.metrics.topics.cv_coherence`).
     similarity_count : int
         How many words the topics' 20 top words share.
     anchor_columns : ndarray of shape (k,) or None
@@ -84,19 +85,16 @@ class Topics(Answer):
         Documents that show each topic best (weight and length), −1 where there are no more.
     example_texts : ndarray of shape (k, examples) or None
         Their first characters, where texts are known.
-    rarity : ndarray of shape (words,) or None
-        Logarithm of documents over those with the word, if the weights are fitted to tf-idf.
     prior : ndarray of shape (k,) or None
         Parameters of the Dirichlet distribution of the documents' weights, if topics come from
         counts.
-    word_frequency : ndarray of shape (words,) or None
-        Share of each word among all occurrences; likewise.
-    word_documents : ndarray of shape (words,) or None
-        In how many documents each word is; a file of an earlier version does not say.
+    word_frequency : ndarray of shape (words,)
+        Share of each word among all occurrences.
+    word_documents : ndarray of shape (words,)
+        In how many documents each word is.
     word_shares : ndarray of shape (k, words) or None
         How far each word is a sign of each topic, from 0 to 1: top words are ranked by it (see
-        `provenmf.applications.topics.measures.pooled_shares`). None if topics do not come from
-        counts, and in a file of an earlier version.
+        `pooled_shares`). None if topics do not come from counts.
     eigenvalues : ndarray of shape (values,) or None
         Of the words' co-occurrence, largest first; likewise.
     noise_edge : float
@@ -139,18 +137,17 @@ class Topics(Answer):
     word_columns: Annotated[NDArray[np.intp], Shape("words")]
     document_weights: Annotated[NDArray[np.float64], Shape("documents", "k")]
     coherence: Annotated[NDArray[np.float64], Shape("k")]
+    npmi: Annotated[NDArray[np.float64], Shape("k")]
+    cv: Annotated[NDArray[np.float64], Shape("k")]
     similarity_count: int
+    word_frequency: Annotated[NDArray[np.float64], Shape("words")]
+    word_documents: Annotated[NDArray[np.int64], Shape("words")]
     anchor_columns: Annotated[NDArray[np.intp], Shape("k", below="words")] | None = None
     candidate_words: Annotated[NDArray[np.intp], Shape("rows", below="words")] | None = None
     document_names: Annotated[NDArray[np.str_], Shape("documents")] | None = None
     example_documents: Annotated[NDArray[np.intp], Shape("k", "examples")] | None = None
     example_texts: Annotated[NDArray[np.str_], Shape("k", "examples")] | None = None
-    rarity: Annotated[NDArray[np.float64], Shape("words")] | None = None
-    npmi: Annotated[NDArray[np.float64], Shape("k")] | None = None
-    cv: Annotated[NDArray[np.float64], Shape("k")] | None = None
     prior: Annotated[NDArray[np.float64], Shape("k")] | None = None
-    word_frequency: Annotated[NDArray[np.float64], Shape("words")] | None = None
-    word_documents: Annotated[NDArray[np.int64], Shape("words")] | None = None
     word_shares: Annotated[NDArray[np.float32], Shape("k", "words")] | None = None
     eigenvalues: Annotated[NDArray[np.float64], Shape("values")] | None = None
     noise_edge: float = np.nan
@@ -227,8 +224,8 @@ class Topics(Answer):
             (self.cv, "coherence c_v, weighted by the topics' size (from 0 to 1)"),
             (self.npmi, "coherence NPMI, weighted by the topics' size (from -1 to 1)"),
         ):
-            if values is not None and np.isfinite(values).any():
-                known = np.isfinite(values)
+            known = np.isfinite(values)
+            if known.any():
                 mean = float(np.average(values[known], weights=self.share[known] + 1e-12))
                 scores = {meaning: mean, **scores}
         return scores
@@ -249,8 +246,7 @@ class Topics(Answer):
                 minlength=self.n_components,
             ),
         }
-        if self.npmi is not None:
-            columns["npmi"] = self.npmi
+        columns["npmi"] = self.npmi
         columns["words"] = [", ".join(words) for words in self.top_words()]
         return pandas.DataFrame(columns)
 
@@ -369,10 +365,9 @@ class Topics(Answer):
         rows, columns = len(self.factorization.weights), self.factorization.components.shape[1]
         if self.anchor_columns is None:
             return f"{rows:,} documents of unit length over {columns:,} words"
-        how = ", moved inwards to allow for noise"
         return (
             f"{rows:,} words as points in {columns} coordinates, computed from the words that "
-            f"occur with them{how if self.settings.features == 'counts' else ''}"
+            "occur with them, moved inwards to allow for noise"
         )
 
     def matrix_of(self, data: object) -> Any:
@@ -385,14 +380,8 @@ class Topics(Answer):
             )
         if self.anchor_columns is None:
             return unit_documents(whole_matrix(counts, "certify"))
-        settings = self.settings
-        if settings.features == "counts":
-            number = settings.n_topics or self.n_components
-            return count_problem(
-                counts, number, settings.min_anchor_documents, settings.start
-            ).points
-        matrix = whole_matrix(counts, "certify")
-        return word_problem(matrix, settings.n_topics, settings.min_anchor_documents).points
+        number = self.settings.n_topics or self.n_components
+        return count_problem(counts, number, self.settings.start).points
 
     def read(self, path: Path, options: ReadOptions) -> Any:
         """Texts, or counts where the path names a matrix of counts."""
@@ -415,4 +404,117 @@ class Topics(Answer):
             Rows sum to one; a document without any word of the vocabulary has zeros.
         """
         counts, _ = counts_of_words(data, self.vocabulary, self.word_columns, self.tokenizer)
-        return weights_in(counts, self.topics, self.prior, self.rarity)
+        return weights_in(counts, self.topics, self.prior)
+
+
+# How good topics are, which of their words say most, and which documents show them.
+
+N_TOP_WORDS = 20
+N_EXAMPLES = 3
+SNIPPET = 400
+NEGLIGIBLE = 0.1  # of the weight of a topic's 20th largest word
+# The parameter of relevance where the documents with each word are known (docs/decisions.md).
+MIX = 0.1
+
+
+def measured(
+    topics: NDArray[np.float64],
+    frequency: NDArray[np.float64],
+    word_shares: NDArray[np.floating] | None,
+    weights: NDArray[np.float64],
+    counts: WordCounts,
+    texts: Sequence[str] | TextFile | None,
+) -> dict[str, Any]:
+    """How good topics are and which documents show them: fields of `Topics`."""
+    documents = counts.documents
+    best = top_columns_of(topics, N_TOP_WORDS, frequency, documents, shares(weights), word_shares)
+    examples = _example_documents(weights, counts.lengths)
+    return {
+        **coherences(best, counts.blocks),
+        "similarity_count": int(similarity_count(best)),
+        "word_documents": documents,
+        "word_shares": word_shares,
+        "example_documents": examples,
+        "example_texts": _example_texts(texts, examples),
+    }
+
+
+def top_columns_of(
+    topics: NDArray[np.float64],
+    n_words: int,
+    frequency: NDArray[np.float64],
+    documents: NDArray[np.integer],
+    topic_shares: NDArray[np.float64],
+    word_shares: NDArray[np.floating] | None,
+) -> NDArray[np.intp]:
+    """Return the columns of each topic's top words (k, n_words).
+
+    Words are ranked by relevance. A word needs
+    a tenth of the weight of the topic's 20th largest word: relevance alone lists words
+    that are typical of a topic but hardly occur in it.
+
+    documents, word_shares : see `Topics`; topic_shares : of the whole corpus.
+    """
+    if word_shares is None:
+        joint = topics * topic_shares[:, None]
+        by_topic = joint / np.maximum(joint.sum(axis=0), np.finfo(float).tiny)  # p(topic | word)
+        probable = topics
+    else:
+        by_topic = word_shares.astype(np.float64)
+        probable = topics_of(by_topic.T, frequency)
+    found = relevance(probable, frequency, mix=MIX, documents=by_topic * documents)
+    place = max(0, topics.shape[1] - max(n_words, N_TOP_WORDS))
+    least = NEGLIGIBLE * np.partition(topics, place, axis=1)[:, place]
+    return top_words(np.where(topics >= least[:, None], found, -np.inf), n_words)
+
+
+def pooled_shares(
+    by_points: NDArray[np.float64], weights: NDArray[np.float64], counts: WordCounts
+) -> NDArray[np.float32]:
+    """How far each word is a sign of each topic (k, words), by its company and its documents.
+
+    The geometric mean of p(topic | word) as the points have it (words, k), and of the mean weight
+    of the topic in the documents that have the word. A word at a vertex need not be in documents
+    about the topic, and a word of such documents need not be of the topic: both are asked for.
+    """
+    sums = counts.blocks.map_reduce(weights_beside_words, weights)
+    by_documents = sums / np.maximum(counts.documents, 1)[:, None]
+    return np.asarray(np.sqrt(by_points * by_documents).T, dtype=np.float32)
+
+
+def weights_beside_words(block: Matrix, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum of the weights of the documents that have each word (words, k)."""
+    there = sp.csr_array(block != 0, dtype=np.float64)
+    return np.asarray(there.T @ weights)
+
+
+def _example_documents(
+    weights: NDArray[np.float64], lengths: NDArray[np.float64]
+) -> NDArray[np.intp]:
+    """The documents that show each topic best, −1 where it is in no more.
+
+    Weight times n / (n + median n) for a document of n words: hundreds of short documents have a
+    weight of one, and what a few words say is uncertain.
+    """
+    typical = float(np.median(lengths)) or 1.0
+    certain = lengths / (lengths + typical)
+    found = np.full((weights.shape[1], min(N_EXAMPLES, len(weights))), -1, dtype=np.intp)
+    for examples, weight in zip(found, weights.T):  # a topic at a time: documents may be millions
+        score = weight * certain
+        least = np.partition(score, -len(examples))[-len(examples)]
+        near = np.flatnonzero((score >= least) & (weight > 0))
+        best = near[np.argsort(-score[near], kind="stable")][: len(examples)]
+        examples[: len(best)] = best
+    return found
+
+
+def _example_texts(
+    known: Sequence[str] | TextFile | None, examples: NDArray[np.intp]
+) -> NDArray[np.str_] | None:
+    """The first characters of the examples, where the texts are known."""
+    if known is None:
+        return None
+    places = examples[examples >= 0].tolist()
+    texts = known.at(places) if isinstance(known, TextFile) else {i: known[i] for i in places}
+    shown = [[texts.get(i, "")[:SNIPPET] for i in row] for row in examples]
+    return np.array(shown, dtype=np.str_)

@@ -30,6 +30,7 @@ Only the first eigenvector of the signal survives, so the second eigenvalue is t
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -38,7 +39,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.applications.topics.corpus import WordCounts, by_rank, squared
-from provenmf.applications.topics.eigenpairs import leading_eigenpairs_of
 from provenmf.budget import computed_once
 from provenmf.data import MappedBlocks
 from provenmf.linalg.norms import inverse_where_positive
@@ -188,11 +188,10 @@ SAMPLE_DOCUMENTS = 20_000  # the first spectrum is that of so many documents
 EXTRA = 10  # vectors beyond k, which speed up the last of the k
 ACCURACY = 0.03  # residuals, as a fraction of the k-th eigenvalue; noise is larger
 ROUGH = 0.1  # likewise, for a first look, and where many pairs are wanted
-GAP = 1.1  # by which the last topic's eigenvalue exceeds the next where topics stand out
 MOST_TOPICS = 100  # looked for when their number is not given
 BURSTY = 2.0
 MOST_REPEATS = 3.0
-GUIDE = 2**16  # steps of the table that leads to a drawn word
+WIDEST = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,10 +208,6 @@ class WordSpectrum:
         Orthonormal columns: eigenvectors, or directions in the span of some .
     images : array (n_words, k)
         M times the vectors.
-    accuracy : float
-        Largest residual ‖M u − λ u‖ of the k pairs.
-    energy, burstiness : float
-        κ and b of the documents' weights.
     capped : bool
         Whether counts above `MOST_REPEATS` were taken as that.
     """
@@ -221,9 +216,6 @@ class WordSpectrum:
     values: Floats
     vectors: Floats
     images: Floats
-    accuracy: float
-    energy: float
-    burstiness: float
     capped: bool
 
     def leading(self, k: int) -> WordSpectrum:
@@ -232,6 +224,15 @@ class WordSpectrum:
         values = self.values[: k + 1]
         return replace(self, vectors=vectors, images=images, values=values)
 
+    def widened(self, more: int) -> WordSpectrum:
+        """Return some more pairs, to a lower accuracy."""
+        n_words, k = self.vectors.shape
+        wide = min(k + more, n_words)
+        size = (n_words, min(wide + EXTRA, n_words) - k)
+        added = np.random.default_rng(0).standard_normal(size)
+        start = np.hstack([self.vectors, added])
+        return _spectrum(self.pairs, start, wide, accuracy=ROUGH, capped=self.capped)
+
     def along(self, directions: Floats) -> WordSpectrum:
         """Other coordinates: along some directions (coordinates, fewer) of unit length."""
         vectors, images = self.vectors @ directions, self.images @ directions
@@ -239,11 +240,10 @@ class WordSpectrum:
         return replace(self, vectors=vectors, images=images, values=values)
 
 
-def word_spectrum(counts: WordCounts, k: int, *, more: int = 0) -> WordSpectrum:
+def word_spectrum(counts: WordCounts, k: int) -> WordSpectrum:
     """Return the k leading eigenpairs, with documents weighted by what a first spectrum tells.
 
-    Where words repeat, or no gap follows the k-th eigenvalue, `more` pairs are added. Random
-    numbers have a fixed seed: the same counts give the same answer.
+    Random numbers have a fixed seed: the same counts give the same answer.
     """
     rng = np.random.default_rng(0)
     n_documents, n_words = counts.shape
@@ -259,24 +259,17 @@ def word_spectrum(counts: WordCounts, k: int, *, more: int = 0) -> WordSpectrum:
         counts = counts.capped(MOST_REPEATS)
         first = _first_spectrum(sample.capped(MOST_REPEATS), first.vectors, k)
     weights = document_weights(counts, k, energy=first.energy, burstiness=first.burstiness)
-    pairs, start, accuracy = WordPairs(counts, weights), first.vectors, ACCURACY
-    if more and (capped or first.crowded):
-        k, accuracy = min(k + more, n_words), ROUGH
-        added = rng.standard_normal((n_words, min(k + EXTRA, n_words) - start.shape[1]))
-        start = np.hstack([start, added])
+    pairs = WordPairs(counts, weights)
+    return _spectrum(pairs, first.vectors, k, accuracy=ACCURACY, capped=bool(capped))
+
+
+def _spectrum(
+    pairs: WordPairs, start: Floats, k: int, *, accuracy: float, capped: bool
+) -> WordSpectrum:
     found = _eigenpairs(pairs, start, k, accuracy=accuracy)
     values = np.append(found.values[:k], found.values[k] if len(found.values) > k else np.nan)
     vectors = with_fixed_signs(found.vectors[:k]).T
-    return WordSpectrum(
-        pairs,
-        values,
-        vectors,
-        vectors * found.values[:k],
-        float(found.errors[:k].max()),
-        energy=first.energy,
-        burstiness=first.burstiness,
-        capped=bool(capped),
-    )
+    return WordSpectrum(pairs, values, vectors, vectors * found.values[:k], capped)
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,7 +280,6 @@ class _FirstSpectrum:
     energy: float
     trace: float
     burstiness: float
-    crowded: bool
 
 
 def _first_spectrum(sample: WordCounts, start: Floats, k: int) -> _FirstSpectrum:
@@ -296,8 +288,7 @@ def _first_spectrum(sample: WordCounts, start: Floats, k: int) -> _FirstSpectrum
     found = _eigenpairs(pairs, start, k, accuracy=ROUGH)
     energy, trace = float(found.values[:k].sum()), pairs.trace()
     own = max(0.0, trace - energy) / max(1, int(np.count_nonzero(pairs.row_sums)))
-    crowded = len(found.values) > k and found.values[k - 1] < GAP * found.values[k]
-    return _FirstSpectrum(found.vectors.T, energy, trace, own, bool(crowded))
+    return _FirstSpectrum(found.vectors.T, energy, trace, own)
 
 
 def document_weights(counts: WordCounts, k: int, *, energy: float, burstiness: float) -> Floats:
@@ -332,31 +323,110 @@ def number_of_topics(values: Floats, edge: float, following: float = 0.0) -> int
 
 
 def redrawn(counts: WordCounts) -> WordCounts:
-    """All occurrences drawn anew by the words' frequencies; documents keep their lengths.
+    """Return all occurrences drawn anew by the words' frequencies; documents keep their lengths.
 
-    Counts that are not whole are rounded up. Nothing is kept: every pass draws the same words.
+    Counts that are not whole are rounded up. Nothing is kept: every pass draws the same words,
+    because the stream of random numbers is advanced to the first word of a block.
     """
-    cumulated = np.cumsum(counts.frequencies)
-    guide = np.searchsorted(cumulated, np.arange(GUIDE) / GUIDE, side="right").astype(np.int32)
-    draw = partial(drawn_words, cumulated, np.minimum(guide, len(cumulated) - 1))
-    return WordCounts(MappedBlocks(counts.blocks, draw, rows=np.arange(counts.shape[0])))
+    lengths = counts.blocks.map_rows(rounded_lengths)
+    before = np.cumsum(lengths) - lengths
+    draw = partial(drawn_words, np.cumsum(counts.frequencies))
+    return WordCounts(MappedBlocks(counts.blocks, draw, rows=before.astype(np.int64)))
 
 
-def drawn_words(
-    cumulated: Floats,
-    guide: NDArray[np.int32],
-    block: sp.csr_array,
-    documents: NDArray[np.int64],
-) -> sp.csr_array:
-    """As many words for each document of a block as it has; a word may be there several times."""
-    from provenmf.applications.topics.kernels import draw_words_in_place
+def rounded_lengths(block: sp.csr_array) -> Floats:
+    """Return the number of words of each document, counts rounded up."""
+    rounded = sp.csr_array((np.ceil(block.data), block.indices, block.indptr), shape=block.shape)
+    return np.asarray(rounded.sum(axis=1), dtype=np.float64)
 
+
+def drawn_words(cumulated: Floats, block: sp.csr_array, before: NDArray[np.int64]) -> sp.csr_array:
+    """Return as many words for each document of a block as it has; words may be there twice."""
     ends = np.concatenate([[0], np.cumsum(np.ceil(block.data))]).astype(np.int64)[block.indptr]
-    words = np.empty(ends[-1], dtype=np.int32)
-    draw_words_in_place(ends, documents, cumulated, guide, words)
+    stream = np.random.PCG64(1).advance(int(before[0]) if len(before) else 0)
+    numbers = np.random.Generator(stream).random(ends[-1])
+    words = np.searchsorted(cumulated[:-1], numbers, side="right").astype(np.int32)
     return sp.csr_array((np.ones(len(words)), words, ends), shape=block.shape)
 
 
 def _eigenpairs(pairs: WordPairs, start: Floats, k: int, *, accuracy: float) -> Spectrum:
     found = leading_eigenpairs_of(pairs.scaled_product, start, k, tol=accuracy)
     return replace(found, values=np.maximum(found.values, 0.0))
+
+
+def leading_eigenpairs_of(
+    product: Callable[[Floats], Floats],
+    start: Floats,
+    k: int,
+    *,
+    tol: float = 1e-2,
+    max_products: int = 40,
+) -> Spectrum:
+    """Return the k largest eigenpairs of a symmetric matrix, by block Lanczos with thick restarts.
+
+    The basis grows by the residuals of the pairs that are not accurate yet (Knyazev & Argentati's
+    span of Ritz vectors and residuals, kept over several steps) and is cut back to the leading Ritz
+    vectors when it becomes `WIDEST` times as wide. One product serves all residuals at once: sparse
+    data are read once a step.
+
+    Parameters
+    ----------
+    product : callable
+        Multiplies the matrix with an array (size, m).
+    start : array (size, m)
+        First guess of the subspace, m ≥ k; a few more columns than k speed it up.
+    k : int
+        How many pairs.
+    tol : float, default 0.01
+        Stop when all residuals ‖M u − λ u‖ are at most tol · max(λ_k, λ_1 / 1000).
+    max_products : int, default 40
+        Stop anyway after so many products.
+
+    Returns
+    -------
+    Spectrum
+        With the residuals as `errors`; `converged` says whether tol was met. It holds as many
+        pairs as start has columns, the first k to the accuracy asked for.
+    """
+    width = start.shape[1]
+    basis = _orthonormal(_orthonormal(start))
+    image = product(basis)
+    inner = basis.T @ image
+    used = 1
+    while True:
+        values, turn = np.linalg.eigh((inner + inner.T) / 2)
+        values, turn = values[::-1][:width], np.ascontiguousarray(turn[:, ::-1][:, :width])
+        vectors, images = basis @ turn, image @ turn
+        residuals = images - vectors * values
+        errors = np.linalg.norm(residuals, axis=0)
+        limit = tol * max(values[k - 1], values[0] / 1000)
+        open_pairs = np.flatnonzero(errors > limit)
+        converged = not np.any(open_pairs < k)
+        if converged or used >= max_products:
+            return Spectrum(values, vectors.T, errors, converged)
+        if basis.shape[1] + len(open_pairs) > WIDEST * width:
+            basis, image, inner = vectors, images, np.diag(values)
+        new = _orthogonal_to(basis, residuals[:, open_pairs])
+        if not new.shape[1]:
+            return Spectrum(values, vectors.T, errors, converged)
+        new_image = product(new)
+        beside = basis.T @ new_image
+        inner = np.block([[inner, beside], [beside.T, new.T @ new_image]])
+        basis, image = np.hstack([basis, new]), np.hstack([image, new_image])
+        used += 1
+
+
+def _orthogonal_to(basis: Floats, columns: Floats) -> Floats:
+    """An orthonormal basis of what the columns add to an orthonormal basis."""
+    for _ in range(2):  # twice is enough
+        columns = _orthonormal(columns - basis @ (basis.T @ columns))
+    return columns
+
+
+def _orthonormal(columns: Floats) -> Floats:
+    """Orthonormal columns with the same span, from the Gram matrix; dependent ones are dropped."""
+    lengths = np.linalg.norm(columns, axis=0)
+    columns = columns[:, lengths > 0] / lengths[lengths > 0]
+    values, turn = np.linalg.eigh(columns.T @ columns)
+    kept = values > 1e-10
+    return np.asarray(columns @ (turn[:, kept] / np.sqrt(values[kept])))

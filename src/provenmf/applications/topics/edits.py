@@ -17,11 +17,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from provenmf.applications.fitting import fit_matrix
-from provenmf.applications.topics.answer import Topics
-from provenmf.applications.topics.corpus import WordCounts
-from provenmf.applications.topics.given import counts_of_words, whole_matrix
-from provenmf.applications.topics.measures import measured
-from provenmf.applications.topics.tf_idf import unit_documents, weights_in
+from provenmf.applications.topics.answer import Topics, measured
+from provenmf.applications.topics.corpus import (
+    WordCounts,
+    counts_of_words,
+    unit_documents,
+    whole_matrix,
+)
+from provenmf.applications.topics.inference import weights_in
 from provenmf.errors import InvalidInput
 from provenmf.io.texts import Corpus, Counts, TextFile
 from provenmf.linalg.norms import rows_to_sum_one
@@ -223,7 +226,7 @@ def refitted(
     options = {"known_components": topics}
     fit = fit_matrix(unit_documents(counts.matrix), len(topics), "hals", options)
     known = WordCounts(counts.matrix)
-    weights = weights_in(known, topics, prior, answer.rarity)
+    weights = weights_in(known, topics, prior)
     return replace(
         answer,
         error_bars=None,  # those of the topics before

@@ -1,51 +1,64 @@
-"""Group documents by subject: the start of topics where anchor words mislead.
+"""Topics from groups of documents, where the model of topics does not hold; numbers of topics.
 
 Anchor words are extreme points. In raw texts the most extreme words belong to signatures, tables,
 quoted headers and families of near-duplicates, so that k anchors cover a few odd corners and one
 topic is left with everything else. Groups of documents do not have this weakness.
 
 A document is the row of its counts times D U in the notation of `cooccurrence`, scaled to length
-one, and k-means finds k groups of rows (spherical k-means, Dhillon & Modha 2001). The k leading
-coordinates may miss a subject and many coordinates hold noise, so documents are grouped in several
-numbers of coordinates between k and 4k. The final groups are the consensus of these groupings:
-k-means on the indicators of membership (cluster ensembles, Strehl & Ghosh 2002). Topics are the
-words of the groups after a few steps of expectation and maximization, which also allow a document
-several topics.
+one. The k leading coordinates may miss a subject and many coordinates hold noise, so k-means
+(spherical, Dhillon & Modha 2001) groups documents in several numbers of coordinates between k and
+4k, into k and into 4k groups. Two groupings into k sum these up: k-means on the indicators of the
+coarse groups (cluster ensembles, Strehl & Ghosh 2002), which makes groups of similar size, and
+average linkage on the share of the fine groups that two documents have in common (Fred & Jain
+2005), which keeps a large subject together beside small ones. The one whose groups are better
+separated (mean silhouette, Rousseeuw 1987) and agree better with the ensemble (mean normalized
+mutual information, the objective of Strehl & Ghosh) is taken. Topics are the words of the groups
+after a few steps of expectation and maximization, which also allow a document several topics.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.applications.topics.cooccurrence import WordSpectrum
-from provenmf.applications.topics.corpus import WordCounts
-from provenmf.applications.topics.inference import topics_of
+from provenmf.applications.topics.cooccurrence import WordSpectrum, word_spectrum
+from provenmf.applications.topics.corpus import WordCounts, as_word_counts, usable_words
+from provenmf.applications.topics.inference import completed, infer_documents, topics_of
 from provenmf.applications.topics.refinement import UNSEEN, assigned_shares
+from provenmf.errors import InvalidInput
+from provenmf.metrics.topics import npmi_coherence, relevance, top_words
+
+if TYPE_CHECKING:
+    import pandas
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
+Labels = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Choices of the grouping; all were made on the corpora "to build on" of raw_texts.py.
+    """Choices of the grouping, made on the corpora BUILD of benchmarks/peers/raw_texts.py.
 
     coordinates : how many of the coordinates beyond k each grouping uses, as shares.
-    starts : random starts of k-means in each, and of the consensus.
+    finer : groups of a fine grouping, for each topic; with 2, large subjects of TDT2 are divided.
+    starts : random starts of a coarse grouping, and of their consensus.
     rounds : of k-means, at most; few documents move after ten.
-    documents : grouped at most, drawn at random; groups of a sample start topics just as well.
+    documents : grouped at most, drawn at random: linkage takes the square of their number.
     steps : of expectation and maximization. Three to ten make no difference for the documents'
         topics; thirty fit the noise.
     """
 
     coordinates: tuple[float, ...] = (0.0, 1 / 6, 1 / 3, 2 / 3, 1.0)
+    finer: int = 4
     starts: int = 3
     consensus_starts: int = 10
     rounds: int = 30
-    documents: int = 10_000
+    documents: int = 2000
     steps: int = 3
 
 
@@ -68,38 +81,79 @@ def topics_of_groups(spectrum: WordSpectrum, k: int) -> Floats:
         used = np.sort(rng.choice(used, SETTINGS.documents, replace=False))
     sample = counts.take(used)
     rows = np.asarray(sample @ (spectrum.pairs.scales[:, None] * spectrum.vectors))
-    labels = consensus(rows.astype(np.float32), k, rng)
-    members = np.eye(k)[labels]
+    members = np.eye(k)[group(rows.astype(np.float32), k, rng)]
     sums = np.asarray((sample.T @ members).T) + UNSEEN
     return np.asarray(sums / sums.sum(axis=1, keepdims=True))
 
 
-def stepped(
-    counts: WordCounts,
-    topics: Floats,
-    left_out: NDArray[np.intp] | None = None,
-    *,
-    steps: int = SETTINGS.steps,
-) -> Floats:
-    """Return p(topic | word) (n_words, k) after steps of expectation and maximization.
+def stepped(counts: WordCounts, topics: Floats, left_out: Labels | None = None) -> Floats:
+    """Return p(topic | word) (n_words, k) after a few steps of expectation and maximization.
 
     left_out : documents that are not used.
     """
     prior = np.full(len(topics), 1.0 / len(topics))
     unused = np.empty(0, dtype=np.intp) if left_out is None else left_out
-    for _ in range(steps):
+    for _ in range(SETTINGS.steps):
         shares = assigned_shares(counts, topics, prior, unused)
         topics = topics_of(shares, counts.frequencies)
     return shares
 
 
-def consensus(rows: Singles, k: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the group (n,) of each row (n, coordinates) that groupings in parts of them share."""
+def group(rows: Singles, k: int, rng: np.random.Generator) -> Labels:
+    """Return the group (n,) of each row (n, coordinates); see the module."""
     starts = SETTINGS.starts if k <= 30 else 1  # many groups are stable, and take long
-    widths = [k + round(share * (rows.shape[1] - k)) for share in SETTINGS.coordinates]
-    found = [k_means(unit_rows(rows[:, :width]), k, starts, rng) for width in sorted(set(widths))]
-    indicators = np.hstack([np.eye(k, dtype=np.float32)[labels] for labels in found])
-    return k_means(indicators, k, SETTINGS.consensus_starts, rng)
+    widths = sorted({k + round(share * (rows.shape[1] - k)) for share in SETTINGS.coordinates})
+    parts = [unit_rows(rows[:, :width]) for width in widths]
+    coarse = [k_means(part, k, starts, rng) for part in parts]
+    fine = [k_means(part, min(SETTINGS.finer * k, len(rows)), 1, rng) for part in parts * 2]
+    indicators = np.hstack([np.eye(k, dtype=np.float32)[labels] for labels in coarse])
+    found = [k_means(indicators, k, SETTINGS.consensus_starts, rng), linked(fine, k)]
+    scores = [
+        silhouette(parts[-1], labels)
+        * np.mean([mutual_information(labels, o) for o in coarse + fine])
+        for labels in found
+    ]
+    return found[int(np.argmax(scores))]
+
+
+def linked(groupings: Sequence[Labels], k: int) -> Labels:
+    """Return k groups by average linkage on the share of groupings that separate two rows."""
+    from scipy.cluster.hierarchy import average, cut_tree
+
+    members = np.hstack([np.eye(int(g.max()) + 1, dtype=np.float32)[g] for g in groupings])
+    together = members @ members.T / len(groupings)
+    upper = np.triu_indices(len(members), 1)
+    return np.asarray(cut_tree(average(1.0 - together[upper]), k)[:, 0], dtype=np.intp)
+
+
+def silhouette(rows: Singles, labels: Labels) -> float:
+    """Return the mean silhouette of groups of unit rows, by cosine distance."""
+    sizes = np.bincount(labels)
+    sums = np.eye(len(sizes), dtype=np.float32)[labels].T @ rows
+    own = np.arange(len(rows)), labels
+    products = rows @ sums.T
+    products[own] -= np.einsum("ij,ij->i", rows, rows)
+    others = np.broadcast_to(sizes, products.shape).copy()
+    others[own] -= 1
+    distances = 1.0 - products / np.maximum(others, 1)
+    within = distances[own]
+    distances[own] = np.inf
+    nearest = distances.min(axis=1)
+    scores = (nearest - within) / np.maximum(np.maximum(nearest, within), 1e-12)
+    return float(np.where(sizes[labels] > 1, scores, 0.0).mean())
+
+
+def mutual_information(first: Labels, second: Labels) -> float:
+    """Return the mutual information of two groupings over the mean of their entropies."""
+    table = np.zeros((int(first.max()) + 1, int(second.max()) + 1))
+    np.add.at(table, (first, second), 1.0 / len(first))
+
+    def entropy(shares: Floats) -> float:
+        positive = shares[shares > 0]
+        return float(-(positive * np.log(positive)).sum())
+
+    alone = entropy(table.sum(axis=0)) + entropy(table.sum(axis=1))
+    return 2.0 * (alone - entropy(table)) / alone if alone > 0 else 0.0
 
 
 def k_means(rows: Singles, k: int, starts: int, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -148,3 +202,145 @@ def unit_rows(rows: Singles) -> Singles:
     """Return rows of length one; rows of zeros stay."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.maximum(lengths, np.finfo(np.float32).tiny))
+
+
+# The number of topics in texts: held-out words and coherence for several numbers.
+
+NUMBERS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40)
+CLOSE = 0.05  # of NPMI; smaller differences change with the documents
+GAINED = 1 / 3  # of the largest gain over one topic
+FEWEST_DOCUMENTS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class TopicNumbers:
+    """How well several numbers of topics describe a corpus.
+
+    Attributes
+    ----------
+    numbers : tuple of int
+        The numbers that were tried.
+    held_out : array (numbers,)
+        Mean log probability of held-out words, given the other words of their documents, above
+        that of a single topic.
+    errors : array (numbers,)
+        Standard errors of what the best number has more.
+    coherence : array (numbers,)
+        NPMI of ten words a topic, weighted by the topics' size.
+    best : int
+        The smallest number that is nearly as coherent as any.
+    """
+
+    numbers: tuple[int, ...]
+    held_out: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    coherence: NDArray[np.float64]
+    best: int
+
+    def note(self) -> str:
+        """Return how the number was chosen, in words."""
+        return (
+            f"number of topics chosen automatically: {self.best}, the smallest of "
+            f"{', '.join(map(str, self.numbers))} whose topics are nearly as coherent as any; a "
+            "finer division may be as true: give the number that you want to read"
+        )
+
+    def table(self) -> pandas.DataFrame:
+        """Return a line for each number."""
+        import pandas
+
+        columns = {
+            "topics": self.numbers,
+            "held_out": self.held_out,
+            "standard_error": self.errors,
+            "coherence": self.coherence,
+            "chosen": np.equal(self.numbers, self.best),
+        }
+        return pandas.DataFrame(columns)
+
+
+def topic_numbers(
+    documents: Any,
+    numbers: Sequence[int] | None = None,
+    *,
+    vocabulary: Any = None,
+    **text_options: Any,
+) -> TopicNumbers:
+    """Compare numbers of topics by held-out words and coherence.
+
+    Parameters
+    ----------
+    documents : texts, Corpus, Counts or matrix of counts
+        As in `find_topics`.
+    numbers : sequence of int, optional
+        The numbers to try; by default 2 to 40, as far as there are ten documents for each topic.
+    vocabulary, text_options
+        As in `count_words`.
+
+    Returns
+    -------
+    TopicNumbers
+
+    Examples
+    --------
+    >>> from provenmf.applications.topics.groups import topic_numbers
+    >>> from provenmf.datasets.corpora import topic_corpus
+    >>> corpus = topic_corpus(1000, 300, 4, word_concentration=0.05, random_state=0)
+    >>> topic_numbers(corpus.counts, [2, 3, 4, 6, 8]).best
+    4
+    """
+    given = as_word_counts(documents, vocabulary, **text_options)
+    counts = WordCounts(given.matrix)
+    counts = counts.of_words(usable_words(counts)[0])
+    return compare_numbers(counts, numbers)
+
+
+def compare_numbers(counts: WordCounts, numbers: Sequence[int] | None = None) -> TopicNumbers:
+    """Compare numbers of topics in the counts of usable words."""
+    n_documents, n_words = counts.shape
+    if n_documents < FEWEST_DOCUMENTS:
+        raise InvalidInput(
+            f"{n_documents} documents are too few to compare numbers of topics: give the number, "
+            f"or at least {FEWEST_DOCUMENTS} documents"
+        )
+    most = min(n_documents // 10, n_words // 4)
+    tried = [n for n in NUMBERS if n <= most] if numbers is None else sorted(set(numbers))
+    if not tried or tried[0] < 2 or tried[-1] > n_documents:
+        raise InvalidInput(
+            "must be at least 2 and at most the number of documents",
+            argument="numbers",
+            value=numbers,
+        )
+    order = np.random.default_rng(3).permutation(n_documents)
+    judges = np.sort(order[: min(max(n_documents // 10, 30), 2000)])
+    held_out, frequencies = counts.take(judges), counts.frequencies
+    wide = word_spectrum(counts, tried[-1])
+    likelihoods, coherence = [], []
+    for k in tried:
+        width = min(4 * k, k + 60, wide.vectors.shape[1])
+        shares = stepped(wide.pairs.counts, topics_of_groups(wide.leading(width), k), judges)
+        topics = topics_of(shares, frequencies)
+        likelihoods.append(_gains(held_out, topics))
+        sizes = infer_documents(held_out, topics, np.full(k, 1.0 / k)).sum(axis=0)
+        words = top_words(relevance(topics, frequencies), 10)
+        coherence.append(float(sizes @ npmi_coherence(words, counts.blocks) / sizes.sum()))
+    gains = np.array([own.mean() for own in likelihoods])
+    best = int(gains.argmax())
+    errors = np.array(
+        [(likelihoods[best] - own).std() / np.sqrt(len(judges)) for own in likelihoods]
+    )
+    scores = np.where(gains >= GAINED * gains[best], coherence, -np.inf)
+    chosen = tried[int(np.argmax(scores >= scores.max() - CLOSE))]
+    return TopicNumbers(tuple(tried), gains, errors, np.array(coherence), chosen)
+
+
+def _gains(held_out: Any, topics: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for each document how much likelier topics make its words than their mean does."""
+    words = completed(held_out, topics, np.full(len(topics), 0.5 / len(topics)))
+    tiny = np.finfo(float).tiny
+    mixed = np.maximum(0.9 * words.own + 0.1 * words.common, tiny)
+    gains = words.counts * (np.log(mixed) - np.log(np.maximum(words.common, tiny)))
+    n_documents = held_out.shape[0]
+    sums = np.bincount(words.documents, gains, minlength=n_documents)
+    lengths = np.bincount(words.documents, words.counts, minlength=n_documents)
+    return np.asarray(sums / np.maximum(lengths, 1.0))

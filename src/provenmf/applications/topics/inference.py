@@ -15,7 +15,8 @@ from scipy.special import gammaln, psi
 from provenmf.applications.topics.cooccurrence import WordSpectrum
 from provenmf.applications.topics.corpus import WordCounts, without
 from provenmf.budget import for_row_slices
-from provenmf.linalg.nnls import simplex_least_squares
+from provenmf.linalg.nnls import encoder, simplex_least_squares
+from provenmf.linalg.norms import rows_to_sum_one
 
 Floats = NDArray[np.float64]
 
@@ -38,8 +39,13 @@ def topics_of(shares: Floats, frequencies: Floats) -> Floats:
     return np.asarray(np.divide(joint, sums, out=np.zeros_like(joint), where=sums > 0))
 
 
-def weights_of_documents(counts: WordCounts, topics: Floats, prior: Floats) -> Floats:
-    """Topic weights of all documents, in one pass; see `infer_documents`."""
+def weights_in(counts: WordCounts, topics: Floats, prior: Floats | None) -> Floats:
+    """Return the topic weights of all documents, in one pass; rows sum to one, or are zero.
+
+    By `infer_documents`, or without a prior by nonnegative least squares of the counts.
+    """
+    if prior is None:
+        return rows_to_sum_one(counts.blocks.map_rows(encoder(topics, counts.blocks.dtype)))
     return counts.blocks.map_rows(partial(weights_of, topics.astype(np.float32), prior))
 
 

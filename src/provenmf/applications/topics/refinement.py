@@ -11,8 +11,9 @@ they are crossed:
    Σ_t p(w | t) Z_dt exactly. Inferred weights are overconfident, so Z̃ = c Z + (1 − c) m with the
    mean m.
 3. With p(w | t) ~ Gamma(a f_w, a) (topics are Dirichlet around the word frequencies f), the shares
-   of each word are inferred from the documents as the weights of documents are from words. c and a
-   maximize the variational bound of the evidence over a sample of words,
+   of each word are inferred from the documents as the weights of documents are from words. The
+   topics to begin with give a, by their mean square; c maximizes the variational bound of the
+   evidence over a sample of words,
 
        Σ_d c_dw log Σ_t exp(ψ(γ_wt)) Z̃_dt / r_t
        + Σ_t [lnΓ(γ_wt) − lnΓ(a f_w) − (γ_wt − a f_w) ψ(γ_wt) + a f_w log(a / r_t)],
@@ -22,11 +23,6 @@ they are crossed:
    most v_w. So among words of similar frequency whose shares by points differ from the refined
    ones by D on average (squared), the points keep the weight max(0, 1 − v / D).
 5. The refined shares are kept if they make held-out documents more likely.
-
-Where words repeat more than topics explain (natural language), the spread of points does not follow
-this model. There a single step of expectation and maximization replaces steps 1 to 4, in the
-manner of Le Cam's one-step estimators; words are still ranked by the shares of the points, because
-likelihood ties words to topics by a few long documents (docs/decisions.md).
 """
 
 from __future__ import annotations
@@ -237,8 +233,8 @@ def added_up(
 
 
 JUDGES = 100  # documents to judge by, or 1 % of them
-SAMPLE_ENTRIES = 100_000  # of the words that c and a are chosen by
-EVALUATIONS = 8  # for each of the two
+SAMPLE_ENTRIES = 100_000  # of the words that c is chosen by
+EVALUATIONS = 8
 GROUPS = 8  # of words about as frequent
 LEAST_SHAPE = 1e-9  # of a Gamma distribution whose median is zero in floating point
 
@@ -324,7 +320,8 @@ def refined_shares(
     joint = topics.T * crossed.mean + np.outer(frequencies, 0.1 * crossed.mean)
     first = joint / np.maximum(joint.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     sample = sample_of_words(crossed, frequencies, first)
-    trust, strength = most_likely(sample, first_strength(topics, crossed.mean, frequencies))
+    strength = first_strength(topics, crossed.mean, frequencies)
+    trust = most_likely_trust(sample, strength)
     priors = np.repeat((strength * frequencies)[:, None], len(topics), axis=1)
     means = crossed.shares(sample.how(trust, strength), priors, first)
     return median_shares(means, crossed.counts.occurrences + priors.sum(axis=1))
@@ -404,18 +401,14 @@ def first_strength(topics: Floats, mean: Floats, frequencies: Floats) -> float:
     return float(np.clip((1.0 - squares) / max(squares - least, 1e-9), 1.0, 1e6))
 
 
-def most_likely(sample: CrossedWords, strength: float) -> tuple[float, float]:
-    """c and a that maximise the bound over a sample of words, one after the other."""
-    options = {"maxiter": EVALUATIONS}
-    trust = minimize_scalar(
-        lambda c: -sample.bound(c, strength), bounds=(0.3, 1.0), options=options
-    ).x
-    by_logarithm = minimize_scalar(
-        lambda log: -sample.bound(trust, np.exp(log)),
-        bounds=(np.log(strength) - 2.0, np.log(strength) + 2.0),
-        options=options,
+def most_likely_trust(sample: CrossedWords, strength: float) -> float:
+    """Return the c that maximizes the bound over a sample of words."""
+    found = minimize_scalar(
+        lambda trust: -sample.bound(trust, strength),
+        bounds=(0.3, 1.0),
+        options={"maxiter": EVALUATIONS},
     )
-    return float(trust), float(np.exp(by_logarithm.x))
+    return float(found.x)
 
 
 UNSEEN = 0.01  # occurrences that each word has in each topic besides those counted

@@ -5,20 +5,36 @@ then a word from the topic. Arora et al. 2013 find anchor words by the words' co
 Wang 2022 (Topic-SCORE) and Bing, Bunea & Wegkamp 2020 show that no method can have an L1 error
 below √(words / (documents × length)) up to a constant and logarithms, and that methods of this kind
 reach it where every topic has anchor words. Their theorems are about their own steps, not ours.
+
+Points. With M = D Q D ≈ U Λ Uᵀ, the point of word w is row w of Q divided by its sum, in the
+coordinates D U: row w of D⁻¹ U Λ over (Q 1)_w. It is the mean context of the word,
+
+    point_w = Σ_t p(t | w) vertex_t,
+
+and a word of one topic lies at a vertex. The mean is over documents d with shares g_d ∝ w_d c_dw /
+N_d and contexts z_d = D U c_d / (N_d − 1), so its variance follows from their spread, per
+coordinate:
+
+    e_w² = s_w² / n_w,   n_w = (Σ g)² / Σ g²,   s_w² = Σ g² ‖z_d − point_w‖² / (Σ g² k),
+
+with s_w² shrunk towards the mean of all words with the weight of `PRIOR_DOCUMENTS` documents.
+
+Texts are not drawn from k topics: words repeat, and there are topics within topics. Then k anchor
+words describe a few odd corners of the corpus, and topics start from groups of documents instead
+(`groups`). The spectrum decides. If k topics explain the corpus, the eigenvalue after the k-th is
+one of noise.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.applications.topics.cooccurrence import (
     EXTRA,
-    GAP,
     MOST_REPEATS,
     MOST_TOPICS,
     WordSpectrum,
@@ -26,95 +42,173 @@ from provenmf.applications.topics.cooccurrence import (
     number_of_topics,
     word_spectrum,
 )
-from provenmf.applications.topics.coordinates import anchor_spectrum, cosines
 from provenmf.applications.topics.corpus import WordCounts, boilerplate_words
 from provenmf.applications.topics.groups import stepped, topics_of_groups
 from provenmf.applications.topics.inference import (
     dirichlet_prior,
     held_out_likelihood,
-    infer_documents,
     likeliest_prior,
-    sample_of_documents,
     topic_shares_of_words,
     topics_of,
 )
-from provenmf.applications.topics.points import (
-    WordPoints,
-    anchor_candidates,
-    anchors_by_spa,
-    cautious_points,
-    points_without,
-    shares_at,
-    vertices_at,
-    word_points,
-)
 from provenmf.applications.topics.refinement import (
     FOLDS,
-    assigned_shares,
     documents_to_judge,
     refined_shares,
     shrunk_towards,
 )
-from provenmf.applications.topics.tf_idf import turn_to_diagonal
 from provenmf.budget import available_threads, block_bytes, check_budget, room_for_parts
+from provenmf.data import as_blocks
 from provenmf.data.disk import BLOCK_BYTES, PART_BYTES
 from provenmf.errors import InvalidInput, counted
-from provenmf.methods.separable.vertices import Vertices, barycentric
+from provenmf.linalg.norms import inverse_where_positive
+from provenmf.methods.separable.vertices import Vertices, average_vertices, barycentric
 from provenmf.metrics.matching import best_assignment
 
 Floats = NDArray[np.float64]
 
 FEWEST_GROUPED = 100  # documents; fewer do not show which topics keep to different ones
-# Measured: .02 to .06 in mails and package descriptions and .08 in docstrings, where groups are
-# right; .084 to .13 in trials of TDT2 where they divide one large class. The margin is narrow.
-ALIKE = 0.08
 MOST_MORE = 60  # coordinates beyond k in which documents are grouped
-MOST_REDRAWN = 5_000_000  # entries of counts, beyond which no words are drawn at random
+# Largest eigenvalue of noise over that of redrawn words: at most 1.05 in nine corpora drawn from
+# 4 to 100 topics, and at least 1.7 in texts, whose k + 1st eigenvalue is no noise.
+NOISE = 1.25
+MOST_REDRAWN = 20_000_000  # entries of counts, beyond which no words are drawn at random
 # What is held in memory at once: arrays as large as the eigenvectors, numbers for each document.
 WORD_VECTORS, DOCUMENT_NUMBERS = 14, 12
+PRIOR_DOCUMENTS = 10.0
+CLEAR = 2.0  # the farthest candidates are so many times as far as noise reaches
 
 
 @dataclass(frozen=True, eq=False)
-class CountTopics:
-    """Topics with all that they were found from.
+class WordPoints:
+    """Points of the words.
 
     Attributes
     ----------
-    topics : array (k, n_words)
-        p(word | topic); rows sum to one.
-    frequencies : array (n_words,)
-        p(word) over the whole corpus.
-    prior : array (k,)
-        Dirichlet parameters of the documents' weights.
-    anchors : array of int (k,)
-        Words found first; the vertices are means of words around them.
-    vertices : Vertices
-    unbounded : array (k, n_words)
-        The topics as read off the points, before shares below zero are cut, whose spread shows
-        how well they are known; None for topics from groups of documents.
-    refined : bool
-        Whether the topics were refined by the documents' weights (see `refine`).
-    shares : array (n_words, k)
-        p(topic | word) for ranking words: by the points where words repeat (see `one_step`),
-        otherwise that of the topics.
+    points : array (n_words, k)
+        Row w of Q over its sum, in k coordinates.
+    centre : array (k,)
+        Mean of the points, by the words' frequencies.
+    errors : array (n_words,)
+        Standard error of a coordinate; infinite for words that never occur beside another.
+    n_documents : array (n_words,)
+        The effective number of documents n_w behind each point.
     """
 
-    topics: Floats
-    frequencies: Floats
-    prior: Floats
-    anchors: NDArray[np.intp]
-    vertices: Vertices
-    unbounded: Floats | None
-    refined: bool
-    shares: Floats
+    points: Floats
+    centre: Floats
+    errors: Floats
+    n_documents: Floats
 
 
-def topics_from_counts(matrix: Any, n_topics: int) -> CountTopics:
-    """Find the topics of a corpus of counts (documents, words), with anchor words by SPA."""
-    counts = WordCounts(matrix)
-    view = topic_view(counts, n_topics)
-    words = word_points(view.spectrum)
-    return topics_at(counts, view, words, anchors_by_spa(words))
+def word_points(spectrum: WordSpectrum) -> WordPoints:
+    """Points and standard errors of all words."""
+    pairs, vectors = spectrum.pairs, spectrum.vectors
+    frequencies, k = pairs.row_sums, vectors.shape[1]
+    scales = inverse_where_positive(frequencies * pairs.scales)
+    points = scales[:, None] * spectrum.images
+    sums, plain = pairs.contexts_of_words(vectors)
+    inner, squared, shares = sums[:, :-2], sums[:, -2], sums[:, -1]
+    along = np.einsum("ij,ij->i", inner, points)
+    spread = np.maximum(squared - 2 * along + (points**2).sum(axis=1) * shares, 0.0)
+    n_documents = plain**2 * inverse_where_positive(shares)
+    pooled = spread.sum() / max(shares.sum(), np.finfo(float).tiny)
+    variance = PRIOR_DOCUMENTS * pooled + n_documents * spread * inverse_where_positive(shares)
+    variance /= (PRIOR_DOCUMENTS + n_documents) * k
+    known = (n_documents > 0) & (frequencies > 0)
+    errors = np.full(len(points), np.inf)
+    errors[known] = np.sqrt(variance[known] / n_documents[known])
+    centre = frequencies @ points / max(frequencies.sum(), np.finfo(float).tiny)
+    return WordPoints(points, centre, errors, n_documents)
+
+
+def points_without(spectrum: WordSpectrum, documents: NDArray[np.intp]) -> Floats:
+    """Points of the words in the same coordinates, from all documents but these.
+
+    Words that occur in no other document get the centre.
+    """
+    weights = spectrum.pairs.weights.copy()
+    weights[documents] = 0.0
+    pairs = spectrum.pairs.weighted(weights)
+    rescaled = spectrum.pairs.scales * inverse_where_positive(pairs.scales)
+    scales = inverse_where_positive(pairs.row_sums * pairs.scales)
+    points = scales[:, None] * pairs.scaled_product(rescaled[:, None] * spectrum.vectors)
+    points[scales == 0] = pairs.row_sums @ points
+    return points
+
+
+def reach(words: WordPoints) -> float:
+    """How many standard errors the farthest of so many words is off: √k + √(2 log words).
+
+    For Gaussian noise, k coordinates and the largest of n lengths.
+    """
+    known = max(2, int(np.count_nonzero(np.isfinite(words.errors))))
+    return float(np.sqrt(words.points.shape[1]) + np.sqrt(2 * np.log(known)))
+
+
+def anchor_candidates(words: WordPoints) -> NDArray[np.intp]:
+    """Words that may become anchors: those whose place is known well enough.
+
+    Let r² be the mean squared distance from the centre, less its noise, of the k farthest
+    candidates. A candidate's error times `reach` is at most r / CLEAR. Where too few words are
+    known so well, the best known ones are taken: 10 for each topic if there are.
+    """
+    k = words.points.shape[1]
+    usable = np.flatnonzero(np.isfinite(words.errors))
+    order = usable[np.argsort(words.errors[usable], kind="stable")]
+    errors = words.errors[order]
+    distances = ((words.points[order] - words.centre) ** 2).sum(axis=1) - k * errors**2
+    # From the worst known word down: stop at the first bound that its own candidates satisfy.
+    number = len(order)
+    fewest = min(len(order), 10 * k)
+    while number > fewest:
+        farthest = np.partition(distances[:number], number - k)[number - k :]
+        allowed = np.sqrt(max(float(farthest.mean()), 0.0)) / (CLEAR * reach(words))
+        fitting = int(np.searchsorted(errors[:number], allowed, side="right"))
+        if fitting >= number:
+            break
+        number = max(fewest, fitting, number // 2)
+    return np.sort(order[:number])
+
+
+def cautious_points(words: WordPoints, candidates: NDArray[np.intp]) -> Floats:
+    """Points of candidates moved towards the centre by `reach` times their errors.
+
+    They are moved by half of their distance at most, as in a corpus too small to know any place.
+    What is left of a distance is not due to noise. Separable methods look for extreme rows, and
+    among many rows of unequal noise the most extreme ones are the noisiest.
+    """
+    outwards = words.points[candidates] - words.centre
+    lengths = np.linalg.norm(outwards, axis=1)
+    off = reach(words) * words.errors[candidates]
+    left = np.maximum(1.0 / CLEAR, 1.0 - off * inverse_where_positive(lengths))
+    return words.centre + left[:, None] * outwards
+
+
+def vertices_at(words: WordPoints, anchors: NDArray[np.intp]) -> Vertices:
+    """Vertices averaged around the anchor words."""
+    known = np.flatnonzero(np.isfinite(words.errors))
+    # Contexts vary most along their vertex, so that the error there is larger than the mean error
+    # of a coordinate: the inner width of 2.5 is about 1.5 of its own (docs/decisions.md).
+    return average_vertices(
+        as_blocks(words.points[known]),
+        np.searchsorted(known, anchors),
+        words.errors[known],
+        anchors_off=3.0,
+        inner=2.5,
+        max_rounds=20,
+    )
+
+
+def shares_at(words: WordPoints, vertices: Floats, frequencies: Floats) -> Floats:
+    """p(topic | word) (n_words, k) by the points.
+
+    Words that never stand beside another one say nothing: they get the mean of the others.
+    """
+    known = np.isfinite(words.errors)
+    shares = topic_shares_of_words(words.points, vertices)
+    shares[~known] = frequencies[known] @ shares[known] / frequencies[known].sum()
+    return shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,12 +219,15 @@ class TopicView:
     ----------
     spectrum : WordSpectrum
         k coordinates.
+    edge : float
+        The largest eigenvalue of noise; NaN if it was not needed.
     shares : array (n_words, k) or None
         p(topic | word) where topics start from groups of documents; None where they start from
         anchor words.
     """
 
     spectrum: WordSpectrum
+    edge: float = np.nan
     shares: Floats | None = None
 
     @property
@@ -140,58 +237,48 @@ class TopicView:
 
 
 def topic_view(counts: WordCounts, k: int, start: str | None = None) -> TopicView:
-    """Choose the coordinates for k topics.
-
-    Under the model the k leading eigenvectors span all that topics say about words, and a gap
-    follows the k-th eigenvalue. Where words repeat or there is no gap, topics from groups of
-    documents (`groups`) compete with topics from anchor words, and win if
-
-    - they make a half of the words of documents likelier, given the other half,
-    - and keep to different documents: the weights of no two topics over the documents have a
-      cosine above `ALIKE`. Otherwise two of them are parts of one topic, which likelihood alone
-      cannot tell, and the search would divide a large subject instead of finding a small one.
-
-    Topics from groups have the coordinates that they span.
+    """Choose the coordinates for k topics: eigenvectors, or the span of topics from groups.
 
     start : "anchors" or "groups" if this has been decided before.
     """
-    wide = word_spectrum(counts, k, more=min(3 * k, MOST_MORE))
-    if k < 2 or wide.vectors.shape[1] <= k or counts.shape[0] < FEWEST_GROUPED:
-        return TopicView(anchor_spectrum(counts, wide, k))
-    found = None if start == "anchors" else _view_of_groups(counts, wide, k, start)
-    return found or TopicView(anchor_spectrum(counts, wide, k))
-
-
-def _view_of_groups(
-    counts: WordCounts, wide: WordSpectrum, k: int, start: str | None
-) -> TopicView | None:
-    """Return the coordinates of topics from groups, or None where anchor words are better."""
-    shares = stepped(wide.pairs.counts, topics_of_groups(wide, k))
-    topics = topics_of(shares, counts.frequencies)
+    spectrum, edge = word_spectrum(counts, k), np.nan
     if start is None:
-        sample, prior = sample_of_documents(counts), np.full(k, 1.0 / k)
-        if cosines(infer_documents(sample, topics, prior)).max() > ALIKE:
-            return None
-        rival = _topics_by_anchors(wide.leading(k), counts)
-        if rival is not None:
-            by_anchors, by_groups = (
-                held_out_likelihood(sample, found, prior) for found in (rival, topics)
-            )
-            if by_anchors >= by_groups:
-                return None
-    directions = np.linalg.qr(((topics * wide.pairs.scales) @ wide.vectors).T)[0]
-    return TopicView(wide.along(directions), shares)
+        if counts.different.sum() <= MOST_REDRAWN:
+            edge = noise_edge(spectrum)
+        more = spectrum.capped or bool(spectrum.values[-1] > NOISE * edge)
+        start = "groups" if more and counts.shape[0] >= FEWEST_GROUPED else "anchors"
+    if k < 2 or start == "anchors" or counts.shape[1] <= k:
+        return TopicView(spectrum, edge)
+    wide = spectrum.widened(min(3 * k, MOST_MORE))
+    shares = stepped(wide.pairs.counts, topics_of_groups(wide, k))
+    coordinates = (topics_of(shares, counts.frequencies) * wide.pairs.scales) @ wide.vectors
+    return TopicView(wide.along(np.linalg.qr(coordinates.T)[0]), edge, shares)
 
 
-def _topics_by_anchors(spectrum: WordSpectrum, counts: WordCounts) -> Floats | None:
-    """Return topics from anchor words after one step; None if there are too few words."""
-    words = word_points(spectrum)
-    anchors = anchors_by_spa(words)
-    if len(anchors) < spectrum.vectors.shape[1]:
-        return None
-    shares = shares_at(words, vertices_at(words, anchors).points, counts.frequencies)
-    topics = topics_of(shares, counts.frequencies)
-    return topics_of(stepped(spectrum.pairs.counts, topics, steps=1), counts.frequencies)
+@dataclass(frozen=True, eq=False)
+class CountTopics:
+    """Topics with all that they were found from.
+
+    Attributes
+    ----------
+    topics : array (k, n_words)
+        p(word | topic); rows sum to one.
+    prior : array (k,)
+        Dirichlet parameters of the documents' weights.
+    shares : array (n_words, k)
+        p(topic | word).
+    unbounded : array (k, n_words) or None
+        The topics as read off the points, before shares below zero are cut, whose spread shows
+        how well they are known; None for topics from groups of documents.
+    refined : bool
+        Whether the topics were refined by the documents' weights (see `refinement`).
+    """
+
+    topics: Floats
+    prior: Floats
+    shares: Floats
+    unbounded: Floats | None = None
+    refined: bool = False
 
 
 def topics_at(
@@ -206,69 +293,52 @@ def topics_at(
 
     Topics from groups of documents stay; each gets the anchor word that is most its own.
     """
-    spectrum, frequencies = view.spectrum, counts.frequencies
-    vertices = vertices_at(words, anchors)
+    frequencies = counts.frequencies
     if view.shares is not None:
-        return _topics_of_groups_at(counts, view.shares, anchors, vertices)
-    shares = shares_at(words, vertices.points, frequencies)
+        shares = view.shares[:, best_assignment(view.shares[anchors])[1]]
+        topics = topics_of(shares, frequencies)
+        prior = likeliest_prior(counts, topics, frequencies @ shares, independent=False)
+        return CountTopics(topics, prior, shares)
+    vertices = vertices_at(words, anchors).points
+    shares = shares_at(words, vertices, frequencies)
     topics = topics_of(shares, frequencies)
-    matrix, offset = barycentric(vertices.points)
+    matrix, offset = barycentric(vertices)
     free = np.where(np.isinf(words.errors)[:, None], shares, words.points @ matrix + offset)
-    unbounded = (free * frequencies[:, None]).T / np.maximum(
-        frequencies @ shares, np.finfo(float).tiny
-    )[:, None]
-    prior = dirichlet_prior(spectrum, topics, vertices.points, frequencies @ shares)
-    mixed = None
-    if refine:
-        variances = words.errors**2 * float((matrix**2).sum())
-        start = CountTopics(topics, frequencies, prior, anchors, vertices, unbounded, False, shares)
-        mixed = _refined(counts, spectrum, variances, start)
+    sizes = np.maximum(frequencies @ shares, np.finfo(float).tiny)
+    unbounded = (free * frequencies[:, None]).T / sizes[:, None]
+    prior = dirichlet_prior(view.spectrum, topics, vertices, frequencies @ shares)
+    if not refine:
+        return CountTopics(topics, prior, shares, unbounded)
+    found = CountTopics(topics, prior, shares, unbounded)
+    variances = words.errors**2 * float((matrix**2).sum())
+    mixed = _refined(counts, view.spectrum, variances, vertices, found)
     if mixed is not None:
-        topics = topics_of(mixed, frequencies)
-    if refine:
-        prior = likeliest_prior(counts, topics, prior, independent=not spectrum.capped)
-    ranked = shares if mixed is None or spectrum.capped else mixed
-    is_refined = mixed is not None
-    return CountTopics(topics, frequencies, prior, anchors, vertices, unbounded, is_refined, ranked)
-
-
-def _topics_of_groups_at(
-    counts: WordCounts, shares: Floats, anchors: NDArray[np.intp], vertices: Vertices
-) -> CountTopics:
-    """Return topics from groups in the order of the anchors, with their likeliest prior."""
-    order = best_assignment(shares[anchors])[1]
-    shares, frequencies = shares[:, order], counts.frequencies
-    topics = topics_of(shares, frequencies)
-    prior = likeliest_prior(counts, topics, frequencies @ shares, independent=False)
-    return CountTopics(topics, frequencies, prior, anchors, vertices, None, True, shares)
+        shares, topics = mixed, topics_of(mixed, frequencies)
+    prior = likeliest_prior(counts, topics, prior, independent=not view.spectrum.capped)
+    return CountTopics(topics, prior, shares, unbounded, mixed is not None)
 
 
 def _refined(
     counts: WordCounts,
     spectrum: WordSpectrum,
     variances: Floats,
-    start: CountTopics,
+    vertices: Floats,
+    found: CountTopics,
 ) -> Floats | None:
     """Refined shares, or None where they do not make words of documents left out more likely."""
     judges = documents_to_judge(counts.shape[0])
-    if len(judges) == 0 or len(start.topics) < 2:
+    if len(judges) == 0 or len(found.topics) < 2 or spectrum.capped:
         return None
-    rivals = topic_shares_of_words(points_without(spectrum, judges), start.vertices.points)
-    if spectrum.capped:
-        step = partial(assigned_shares, counts, start.topics, start.prior)
-        judged, final = step(judges), partial(step, judges[:0])
-    else:
-        refined = refined_shares(counts, start.topics, start.prior, start.frequencies, judges)
-        shrink = partial(
-            shrunk_towards, refined, variances=variances, frequencies=start.frequencies
-        )
-        judged, final = shrink(rivals), partial(shrink, start.shares)
+    frequencies = counts.frequencies
+    refined = refined_shares(counts, found.topics, found.prior, frequencies, judges)
+    shrink = partial(shrunk_towards, refined, variances=variances, frequencies=frequencies)
+    rivals = topic_shares_of_words(points_without(spectrum, judges), vertices)
     held_out = counts.take(judges)
     before, after = (
-        held_out_likelihood(held_out, topics_of(found, start.frequencies), start.prior)
-        for found in (rivals, judged)
+        held_out_likelihood(held_out, topics_of(shares, frequencies), found.prior)
+        for shares in (rivals, shrink(rivals))
     )
-    return final() if after > before else None
+    return shrink(found.shares) if after > before else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,12 +352,7 @@ class CountProblem:
     boilerplate: NDArray[np.intp]
 
 
-def count_problem(
-    counts: WordCounts,
-    n_topics: int,
-    min_anchor_documents: int | None = None,
-    start: str | None = None,
-) -> CountProblem:
+def count_problem(counts: WordCounts, n_topics: int, start: str | None = None) -> CountProblem:
     """Build the matrix that separable NMF works on; `start` as in `topic_view`."""
     check_topic_memory(counts, n_topics)
     view = topic_view(counts, n_topics, start)
@@ -303,11 +368,7 @@ def count_problem(
             "together; use longer documents, or ignore fewer words (--max-share, "
             "--min-documents)"
         )
-    if min_anchor_documents is None:
-        candidates = anchor_candidates(words)
-    else:
-        often = counts.documents >= min_anchor_documents
-        candidates = np.flatnonzero(often & np.isfinite(words.errors))
+    candidates = anchor_candidates(words)
     boilerplate = boilerplate_words(counts)
     others = np.setdiff1d(candidates, boilerplate, assume_unique=True)
     if len(others) >= n_topics:
@@ -315,7 +376,7 @@ def count_problem(
     if len(candidates) < n_topics:
         raise InvalidInput(
             f"only {counted(len(candidates), 'word')} can become anchors of n_topics={n_topics} "
-            "topics: ask for fewer topics or lower min_anchor_documents"
+            "topics: ask for fewer topics"
         )
     points = cautious_points(words, candidates)
     # All points lie near one plane; its normal becomes the diagonal, so that coordinates sum to
@@ -324,6 +385,20 @@ def count_problem(
     if np.any(normal):
         points = points @ turn_to_diagonal(normal)
     return CountProblem(points, candidates, view, words, boilerplate)
+
+
+def turn_to_diagonal(vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The reflection that takes a vector to a multiple of (1, …, 1).
+
+    Words sum to one in the vocabulary; after this turn their coordinates, too, have nearly equal
+    positive sums, which is what XRAY divides by. The other methods do not notice.
+    """
+    size = len(vector)
+    normal = vector / np.linalg.norm(vector) - 1 / np.sqrt(size)
+    squared = normal @ normal
+    if squared < np.finfo(np.float64).eps:
+        return np.eye(size)
+    return np.asarray(np.eye(size) - np.outer(normal, normal) * (2 / squared))
 
 
 def check_topic_memory(counts: WordCounts, n_topics: int) -> None:
@@ -340,84 +415,60 @@ def check_topic_memory(counts: WordCounts, n_topics: int) -> None:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class NumberFound:
-    """The number of topics that the spectrum shows."""
+def find_number(counts: WordCounts) -> tuple[int, Floats, float, str]:
+    """Return the number of topics, the eigenvalues, those of noise, and how the number was found.
 
-    number: int
-    eigenvalues: NDArray[np.float64]
-    noise_edge: float
-
-    def note(self) -> str:
-        """How the number was found, in words."""
-        values = self.eigenvalues
-        above = int(np.count_nonzero(values > self.noise_edge))
-        more = " or more" if above == len(values) else ""
-        return (
-            f"number of topics chosen automatically: {self.number}; "
-            f"{counted(above, 'eigenvalue')}{more} of the co-occurrence of words exceed "
-            f"{self.noise_edge:.3g}, the largest for words drawn at random, and the largest drop "
-            f"follows number {self.number}; give the number if you know it"
-        )
-
-
-def find_number(counts: WordCounts) -> NumberFound:
-    """The number of topics, from the eigenvalues against those of words drawn at random."""
+    The eigenvalues are compared with those of words drawn at random.
+    """
     # One eigenvalue more than topics are allowed, to see how far the values fall after the last.
     most = min(MOST_TOPICS + 1, counts.shape[1] - 1, counts.shape[0])
     spectrum = word_spectrum(counts, max(most, 1))
     edge = noise_edge(spectrum)
     values, beyond = np.split(spectrum.values[:most], [MOST_TOPICS])
     number = number_of_topics(values, edge, following=float(beyond.sum()))
-    return NumberFound(number, values, edge)
+    above = int(np.count_nonzero(values > edge))
+    more = " or more" if above == len(values) else ""
+    note = (
+        f"number of topics chosen automatically: {number}; {counted(above, 'eigenvalue')}{more} "
+        f"of the co-occurrence of words exceed {edge:.3g}, the largest for words drawn at random, "
+        f"and the largest drop follows number {number}; give the number if you know it"
+    )
+    return number, values, edge, note
 
 
 def notes_on_counts(counts: WordCounts, problem: CountProblem) -> list[str]:
-    """What was done to the counts that their owner should know."""
-    notes = []
+    """Return what was done to the counts that their owner should know."""
+    notes, view = [], problem.view
     if not counts.whole:
         notes.append(
             "the data have fractions, so they are not word counts: pairs of a word with itself are "
             "left out, and document weights treat the numbers as if they were counts"
         )
-    if problem.view.spectrum.capped:
+    if view.spectrum.capped:
         notes.append(
             "words repeat within documents far more than topics explain, so the search for topics "
             f"counts at most {MOST_REPEATS:.0f} occurrences of a word in a document"
         )
-    if problem.view.start == "groups":
+    if view.start == "groups":
         notes.append(
-            "topics were found from groups of documents, because these make held-out words "
-            "likelier than topics from anchor words"
+            "topics were found from groups of documents, because these texts have more subjects "
+            "than topics, or repeat words, which misleads a search by anchor words"
         )
     if len(problem.boilerplate):
         notes.append(
             f"{counted(len(problem.boilerplate), 'word')} always occur together in the same few "
             "documents (signatures, tables, near-duplicates) and cannot become anchor words"
         )
-    notes += _note_on_noise(counts, problem.view.spectrum)
+    values, k = view.spectrum.values[:-1], len(view.spectrum.values) - 1
+    above = int(np.count_nonzero(values > view.edge))
+    if k > 1 and above < k and np.isfinite(view.edge):
+        notes.append(
+            f"{above} of {k} eigenvalues of the co-occurrence of words exceed {view.edge:.3g}, the "
+            f"largest for words drawn at random: this corpus is too small to distinguish {k} "
+            "topics; ask for fewer, or use more or longer documents"
+        )
     short = int(np.count_nonzero(counts.lengths == 1))
     if short:
         verb = "has" if short == 1 else "have"
         notes.append(f"{counted(short, 'document')} {verb} only one word, and so no pairs of words")
     return notes
-
-
-def _note_on_noise(counts: WordCounts, spectrum: WordSpectrum) -> list[str]:
-    """Said where more topics were asked for than stand out from the noise.
-
-    Topics that do are followed by a gap; the noise is looked at where there is none. A corpus of
-    very many words has little noise, and is not redrawn.
-    """
-    values, k = spectrum.values[:-1], len(spectrum.values) - 1
-    if k < 2 or values[-1] > GAP * spectrum.values[-1] or counts.different.sum() > MOST_REDRAWN:
-        return []
-    edge = noise_edge(spectrum)
-    above = int(np.count_nonzero(values > edge))
-    if above == k:
-        return []
-    return [
-        f"{above} of {k} eigenvalues of the co-occurrence of words exceed {edge:.3g}, the largest "
-        f"for words drawn at random: this corpus is too small to distinguish {k} topics; "
-        "ask for fewer, or use more or longer documents"
-    ]

@@ -5,13 +5,13 @@ import pytest
 
 from provenmf import load
 from provenmf.applications import find_topics
+from provenmf.applications.topics.corpus import unit_documents
 from provenmf.applications.topics.edits import (
     entropy,
     least_loss_groups,
     responsibilities,
     shares_of_parts,
 )
-from provenmf.applications.topics.tf_idf import unit_documents
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.errors import InvalidInput
 from provenmf.methods.certify import certify

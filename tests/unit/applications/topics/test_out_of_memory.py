@@ -71,10 +71,10 @@ def test_small_blocks_in_memory_and_on_disk(corpus, near, tmp_path):
         assert_same(far, near, rounding=1e-5)
 
 
-def test_weights_from_tf_idf_and_the_number_of_topics(corpus, tmp_path):
+def test_the_number_of_topics(corpus, tmp_path):
     path = on_disk(tmp_path / "counts.npz", corpus.counts)
-    far = find_topics(path, weights_from="tfidf", **OPTIONS)
-    near = find_topics(corpus.counts, weights_from="tfidf", **OPTIONS)
+    far = find_topics(path, **OPTIONS)
+    near = find_topics(corpus.counts, **OPTIONS)
     assert len(far.topics) == 4
     np.testing.assert_array_equal(far.document_weights, near.document_weights)
     np.testing.assert_array_equal(far.eigenvalues, near.eigenvalues)
@@ -128,7 +128,7 @@ def test_wrong_entries_are_named(corpus, entry, words):
 def test_ways_that_hold_the_counts_say_so(corpus, tmp_path, monkeypatch):
     path = on_disk(tmp_path / "counts.npz", corpus.counts)
     monkeypatch.setattr("provenmf.budget.MOST_GATHERED", 1000.0)
-    for more in ({"features": "tf-idf"}, {"method": "hals"}, {"n_resamples": 10}):
+    for more in ({"method": "hals"}, {"n_resamples": 10}):
         with pytest.raises(TooLarge, match="GB at once"):
             find_topics(path, 4, **OPTIONS, **more)
 

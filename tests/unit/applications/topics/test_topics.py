@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from provenmf import load
 from provenmf.applications import Topics, count_words, find_topics
 from provenmf.applications.topics import solver
-from provenmf.applications.topics.tf_idf import tf_idf, topics_from_anchors, word_problem
+from provenmf.applications.topics.corpus import tf_idf
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.errors import DegenerateData, InvalidInput
 from provenmf.io import Corpus
@@ -32,10 +32,9 @@ def small_corpus(n_documents=150, length=30):
 
 
 @pytest.mark.parametrize("method", ["spa", "xray"])
-@pytest.mark.parametrize("weights_from", ["counts", "tfidf"])
-def test_topics_are_the_subjects(method, weights_from):
+def test_topics_are_the_subjects(method):
     texts, classes = small_corpus()
-    result = find_topics(count_words(texts), 3, method=method, weights_from=weights_from)
+    result = find_topics(count_words(texts), 3, method=method)
     found = {frozenset(words) for words in result.top_words(8)}
     assert found == {frozenset(words) for words in SUBJECTS.values()}
     assert clustering_accuracy(result.document_weights.argmax(axis=1), classes) == 1.0
@@ -45,43 +44,12 @@ def test_topics_are_the_subjects(method, weights_from):
     np.testing.assert_allclose(result.document_weights.sum(axis=1), 1)
 
 
-def test_everything_equals_the_formed_cooccurrence():
-    """The plain recipe with the words x words matrix in memory, step by step."""
-    counts = count_words(small_corpus()[0]).matrix
-    features = tf_idf(counts).toarray()
-    formed = features.T @ features / len(features)
-    scaled = formed / formed.sum(axis=1, keepdims=True)
-    _, _, directions = np.linalg.svd(scaled)
-    problem = word_problem(counts, 3, 2)
-    gram = problem.points @ problem.points.T
-    projected = scaled @ directions[:6].T
-    np.testing.assert_allclose(gram, projected @ projected.T, atol=1e-12)
-    anchors = np.array([1, 5, 9])
-    from scipy.optimize import nnls
-
-    plain = np.array([nnls(formed[anchors].T, row)[0] for row in formed]).T
-    plain /= plain.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(topics_from_anchors(problem.cooccurrence, anchors), plain, atol=1e-9)
-
-
 def test_tf_idf_is_the_papers():
     counts = sp.csr_array(np.array([[2.0, 1, 0], [1, 0, 0], [0, 4, 0]]))
     dense = tf_idf(counts).toarray()
     assert dense[0, 0] == pytest.approx((1 + np.log(2)) * np.log(3 / 2))
     assert dense[2, 1] == pytest.approx((1 + np.log(4)) * np.log(3 / 2))
     assert counts.toarray()[0, 0] == 2.0
-
-
-def test_rare_words_cannot_become_anchors():
-    texts, _ = small_corpus()
-    texts[0] += " zebra zebra zebra"
-    texts[3] += " zebra"
-    counts = count_words(texts)
-    rare = counts.vocabulary.tolist().index("zebra")
-    assert rare in word_problem(counts.matrix, 3, 2).candidates
-    assert rare not in word_problem(counts.matrix, 3, 3).candidates
-    with pytest.raises(InvalidInput, match="lower min_anchor_documents=149"):
-        word_problem(counts.matrix, 3, 149)
 
 
 def test_the_record_holds_all_that_a_report_needs(tmp_path):
@@ -116,8 +84,6 @@ def test_bad_corpora():
         find_topics(np.ones((1, 3)), 1, method="spa")
     with pytest.raises(InvalidInput, match="no word occurs in two documents but not in all"):
         find_topics(np.eye(3), 2, method="spa")
-    with pytest.raises(InvalidInput, match="weights_from='words'"):
-        find_topics(count_words(small_corpus()[0]), 3, method="spa", weights_from="words")
 
 
 @pytest.mark.parametrize("kind", [list, np.array, lambda texts: Corpus(texts, texts)])
@@ -253,17 +219,13 @@ def error_of(corpus, **options):
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_topics_approach_the_truth_with_more_documents(seed):
-    """The former default, co-occurrence of tf-idf, stays where it is."""
     small, large = (
         topic_corpus(n, 500, 5, word_concentration=0.05, zipf=1.0, random_state=seed)
         for n in (400, 6400)
     )
     (few, _), (many, weights) = error_of(small), error_of(large)
     assert many < few / 2
-    assert many < 0.1
-    of_tf_idf, weights_of_tf_idf = error_of(large, features="tf-idf")
-    assert many < of_tf_idf / 4
-    assert weights < weights_of_tf_idf
+    assert many < 0.1 and weights < 0.3
 
 
 @pytest.mark.parametrize("method", ["spa", "merit", "xray", "fast_anchor"])
@@ -302,8 +264,6 @@ def test_counts_that_say_nothing():
         find_topics(np.array([[1.0, -1.0], [1.0, 1.0]]), 1)
     with pytest.raises(InvalidInput, match="n_topics=9 must be at least 1 and at most the 6"):
         find_topics(np.random.default_rng(0).poisson(1.0, (6, 30)), 9)
-    with pytest.raises(InvalidInput, match="features='words'"):
-        find_topics(one_word, 2, features="words")
 
 
 def test_documents_of_one_word_and_fractions_are_mentioned():

@@ -3,14 +3,24 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.metrics import normalized_mutual_info_score, silhouette_score
 
 from provenmf.applications import find_topics
 from provenmf.applications.topics.cooccurrence import word_spectrum
 from provenmf.applications.topics.corpus import WordCounts, boilerplate_words
-from provenmf.applications.topics.groups import consensus, k_means, topics_of_groups
+from provenmf.applications.topics.groups import (
+    group,
+    k_means,
+    linked,
+    mutual_information,
+    silhouette,
+    topic_numbers,
+    topics_of_groups,
+)
 from provenmf.applications.topics.solver import topic_view
 from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus
+from provenmf.errors import InvalidInput
 from provenmf.methods.certify import certify
 from provenmf.metrics.matching import clustering_accuracy
 
@@ -87,7 +97,7 @@ def test_topics_drawn_from_the_model_start_from_anchors():
 def test_topics_of_groups_are_the_words_of_their_documents():
     counts, classes, _ = raw_corpus(0)
     known = WordCounts(counts)
-    topics = topics_of_groups(word_spectrum(known, 5, more=15), 5)
+    topics = topics_of_groups(word_spectrum(known, 5).widened(15), 5)
     np.testing.assert_allclose(topics.sum(axis=1), 1.0)
     expected = np.array([counts[classes == c].sum(axis=0) for c in range(5)])
     expected /= expected.sum(axis=1, keepdims=True)
@@ -102,4 +112,46 @@ def test_k_means_finds_groups_apart_and_leaves_none_empty():
     assert clustering_accuracy(labels, np.repeat(np.arange(4), 25)) == 1.0
     same = np.ones((6, 3), dtype=np.float32)
     assert sorted(np.unique(k_means(same, 3, 2, rng))) == [0, 1, 2]
-    assert clustering_accuracy(consensus(rows.astype(np.float32), 4, rng), labels) == 1.0
+    assert clustering_accuracy(group(rows.astype(np.float32), 4, rng), labels) == 1.0
+
+
+def test_scores_of_groupings_are_those_of_scikit_learn():
+    rng = np.random.default_rng(2)
+    rows = rng.standard_normal((60, 5)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    first, second = rng.integers(4, size=60), rng.integers(3, size=60)
+    first[first == 3] = 0
+    first[7] = 3  # a group of one
+    expected = silhouette_score(rows, first, metric="cosine")
+    assert silhouette(rows, first) == pytest.approx(expected, abs=1e-5)
+    expected = normalized_mutual_info_score(first, second)
+    assert mutual_information(first, second) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_large_subject_stays_together_beside_small_ones(seed):
+    """k-means alone divides the large one, whose rows vary most."""
+    rng = np.random.default_rng(seed)
+    classes = np.repeat(np.arange(4), [600, 30, 30, 30])
+    spread = np.where(classes == 0, 0.35, 0.05)[:, None]
+    rows = (np.eye(16)[classes] + spread * rng.standard_normal((690, 16))).astype(np.float32)
+    assert clustering_accuracy(k_means(rows, 4, 3, rng), classes) < 0.9
+    assert clustering_accuracy(group(rows, 4, rng), classes) > 0.98
+
+
+def test_linkage_joins_what_most_groupings_have_together():
+    groupings = [np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 1, 1, 1, 2]), np.arange(6) // 3]
+    assert linked(groupings, 3).tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def test_numbers_of_topics_are_compared_by_held_out_words_and_coherence():
+    corpus = topic_corpus(800, 300, 5, word_concentration=0.05, random_state=1)
+    found = topic_numbers(corpus.counts, [2, 3, 5, 8])
+    assert found.best == 5 and "5, the smallest of 2, 3, 5, 8" in found.note()
+    assert found.coherence[2] == found.coherence.max()
+    assert found.held_out[0] < found.held_out[2] - 2 * found.errors[0]
+    assert found.table()["chosen"].tolist() == [False, False, True, False]
+    with pytest.raises(InvalidInput, match="too few to compare"):
+        topic_numbers(np.random.default_rng(0).poisson(1.0, (50, 30)))
+    with pytest.raises(InvalidInput, match="numbers"):
+        topic_numbers(corpus.counts, [1, 2])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from provenmf.applications.topics.tf_idf import Cooccurrence
+from provenmf.reproduce.merit_real import Cooccurrence
 
 
 @pytest.fixture

@@ -6,13 +6,20 @@ import scipy.sparse as sp
 from scipy.special import gammaln, psi
 from scipy.stats import gamma
 
-from provenmf.applications.topics import solver
+from provenmf import SPA
 from provenmf.applications.topics.corpus import WordCounts
-from provenmf.applications.topics.inference import held_out_likelihood, mean_weights, topics_of
+from provenmf.applications.topics.inference import (
+    held_out_likelihood,
+    infer_documents,
+    mean_weights,
+    topics_of,
+)
 from provenmf.applications.topics.refinement import (
     FOLDS,
+    UNSEEN,
     CrossedCounts,
     CrossedWords,
+    assigned_shares,
     documents_to_judge,
     folds_of,
     mean_of_likes,
@@ -20,7 +27,7 @@ from provenmf.applications.topics.refinement import (
     shrunk_towards,
     words_of,
 )
-from provenmf.applications.topics.solver import topics_from_counts
+from provenmf.applications.topics.solver import count_problem, topics_at
 from provenmf.data import as_blocks
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.metrics.topics import match_topics
@@ -29,6 +36,13 @@ from provenmf.metrics.topics import match_topics
 def a_corpus(n_documents=1500, **options):
     settings = {"word_concentration": 0.02, "zipf": 1.0, "random_state": 1, **options}
     return topic_corpus(n_documents, 4000, 12, **settings)
+
+
+def topics_from_counts(matrix, k):
+    counts = WordCounts(matrix)
+    problem = count_problem(counts, k)
+    anchors = problem.candidates[SPA(k, certify=False).fit(problem.points).anchors_]
+    return topics_at(counts, problem.view, problem.words, anchors)
 
 
 def crossed(corpus, left_out=(), counts=None):
@@ -74,14 +88,6 @@ def test_folds_are_even_and_do_not_depend_on_the_blocks():
     )
     part = folds_of(counts[100:200], np.arange(100, 200))
     np.testing.assert_array_equal(part, folds[counts.indptr[100] : counts.indptr[200]])
-
-
-def test_documents_left_out_count_nothing():
-    corpus = a_corpus(60)
-    found, _ = crossed(corpus, left_out=[3, 4])
-    assert found.total == pytest.approx(corpus.counts.sum() - corpus.counts[[3, 4]].sum())
-    entries = found.entries_of(np.arange(4000))
-    assert entries.counts.sum() == pytest.approx(found.total)
 
 
 def test_shares_of_words_are_those_of_a_word_at_a_time():
@@ -156,43 +162,6 @@ def test_shares_follow_the_medians_of_their_gamma_distributions():
     np.testing.assert_allclose(found.sum(axis=1), 1)
 
 
-def test_medians_have_smaller_absolute_errors_than_means():
-    rng = np.random.default_rng(5)
-    totals = np.full(4000, 5.0)
-    means = rng.dirichlet(np.full(10, 0.3), 4000)
-    drawn = rng.standard_gamma(np.maximum(5.0 * means, 1e-300))
-    errors = [
-        np.abs(drawn - totals[:, None] * shares).sum(axis=1).mean()
-        for shares in (median_shares(means, totals), means)
-    ]
-    assert errors[0] < 0.99 * errors[1]
-
-
-def test_only_words_that_repeat_more_than_topics_explain_get_one_step(monkeypatch):
-    """Their occurrences are not drawn one by one, as crossed weights assume."""
-    asked = []
-
-    def noticed(name):
-        refine = getattr(solver, name)
-
-        def wrapped(*arguments):
-            asked.append(name)
-            return refine(*arguments)
-
-        return wrapped
-
-    for name in ("refined_shares", "assigned_shares"):
-        monkeypatch.setattr(solver, name, noticed(name))
-    corpus = a_corpus(1000)
-    topics_from_counts(corpus.counts, 12)
-    assert asked == ["refined_shares"]
-    repeated = corpus.counts.copy()
-    repeated.data *= 5
-    assert topics_from_counts(repeated, 12).refined
-    # Once without the documents that judge, and once with them.
-    assert asked[1:] == ["assigned_shares", "assigned_shares"]
-
-
 def test_well_known_words_stay_and_others_are_refined():
     rng = np.random.default_rng(3)
     shares, refined = rng.dirichlet(np.ones(4), 50), rng.dirichlet(np.ones(4), 50)
@@ -203,18 +172,6 @@ def test_well_known_words_stay_and_others_are_refined():
     np.testing.assert_array_equal(found[40:], refined[40:])
     all_noise = shrunk_towards(refined, shares, np.full(50, 10.0), np.full(50, 0.02))
     np.testing.assert_array_equal(all_noise, refined)
-
-
-def test_frequent_words_far_beyond_their_noise_stay_while_rare_ones_are_refined():
-    rng = np.random.default_rng(4)
-    frequencies = 1.0 / np.arange(1, 401)
-    frequencies /= frequencies.sum()
-    shares = rng.dirichlet(np.ones(5), 400)
-    refined = shares + 0.05 * rng.standard_normal(shares.shape)  # D = .0125
-    variances = 1e-5 / frequencies
-    kept = ((shrunk_towards(refined, shares, variances, frequencies) - refined) ** 2).sum(axis=1)
-    kept /= ((shares - refined) ** 2).sum(axis=1)
-    assert kept[0] > 0.98 and kept[:20].min() > 0.6 and kept[-100:].max() < 0.05
 
 
 def test_means_of_words_about_as_frequent():
@@ -253,3 +210,19 @@ def test_topics_too_close_to_each_other_are_not_likelier_than_true_ones(closer):
         held_out_likelihood(corpus.counts, topics, prior) for topics in (close, corpus.topics)
     ]
     assert likelihoods[0] < likelihoods[1]
+
+
+@pytest.mark.parametrize("block_rows", [40, 7])
+def test_one_step_counts_what_each_occurrence_has_of_each_topic(block_rows):
+    corpus, prior = topic_corpus(40, 60, 3, random_state=2), np.full(3, 0.1)
+    counts, left_out = corpus.counts.toarray(), np.array([0, 7, 39])
+    counts[:, 5] = 0
+    weights = infer_documents(sp.csr_array(counts), corpus.topics, prior)
+    weights[left_out] = 0
+    expected = np.full((60, 3), UNSEEN)
+    for document, word in zip(*np.nonzero(counts)):
+        shares = weights[document] * corpus.topics[:, word]
+        expected[word] += counts[document, word] * shares / max(shares.sum(), 1e-300)
+    known = WordCounts(as_blocks(sp.csr_array(counts), block_rows=block_rows))
+    found = assigned_shares(known, corpus.topics, prior, left_out)
+    np.testing.assert_allclose(found, expected / expected.sum(axis=1, keepdims=True), rtol=1e-4)

@@ -1,0 +1,145 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.special import psi
+
+from provenmf.applications.topics.kernels import (
+    add_shared_in_place,
+    collapsed_rows_in_place,
+    digamma_exponential,
+    infer_rows_in_place,
+    number_folds_in_place,
+)
+from provenmf.datasets.corpora import topic_corpus
+
+
+@pytest.mark.parametrize("x", [0.01, 0.1, 0.7, 1.0, 3.9, 4.0, 50.0])
+def test_exponential_of_digamma(call, x):
+    assert call(digamma_exponential, x) == pytest.approx(np.exp(psi(x)), rel=1e-6)
+
+
+def plain_parameters(counts, topics, prior):
+    gamma = prior + counts.sum() / len(prior)
+    for _ in range(2000):
+        shares = np.exp(psi(gamma))[:, None] * topics
+        gamma = prior + (counts * shares / shares.sum(axis=0)).sum(axis=1)
+    return gamma
+
+
+def test_documents_equal_the_plain_loop():
+    corpus = topic_corpus(30, 600, 6, word_concentration=0.05, zipf=1.0, random_state=0)
+    prior = np.linspace(0.1, 0.5, 6)
+    words = np.ascontiguousarray(corpus.topics.T)
+    found = np.empty((30, 6))
+    counts = corpus.counts
+    infer_rows_in_place(
+        counts.indptr, counts.indices, counts.data, words, prior[None], np.full((1, 6), 1 / 6),
+        5000, 1e-9, 0, 30, found,
+    )  # fmt: skip
+    expected = [plain_parameters(row, corpus.topics, prior) for row in counts.toarray()]
+    np.testing.assert_allclose(found, expected, atol=0.03)  # 0.02 occurrences count as none
+
+
+def test_single_precision_equals_double_and_a_document_without_mass_gets_the_prior():
+    corpus = topic_corpus(40, 300, 35, word_concentration=0.05, random_state=1)
+    counts, prior = corpus.counts, np.full(35, 0.1)
+    words = np.ascontiguousarray(corpus.topics.T)
+    counts.data[: counts.indptr[1]] = 1e-4  # less than a topic needs to be kept
+    found = np.empty((2, 40, 35))
+    for out, precision in zip(found, (np.float64, np.float32)):
+        infer_rows_in_place(
+            counts.indptr, counts.indices, counts.data.astype(precision), words.astype(precision),
+            prior[None], np.full((1, 35), 1 / 35), 100, 3e-3, 0, 40, out,
+        )  # fmt: skip
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-3, atol=1e-4)
+    np.testing.assert_array_equal(found[:, 0], np.broadcast_to(prior, (2, 35)))
+
+
+def test_every_document_may_have_a_prior_and_a_start_of_its_own():
+    corpus = topic_corpus(8, 300, 5, word_concentration=0.05, random_state=3)
+    counts, words = corpus.counts, np.ascontiguousarray(corpus.topics.T)
+    rng = np.random.default_rng(4)
+    priors, starts = rng.random((8, 5)) + 0.1, rng.dirichlet(np.ones(5), 8)
+    together, alone = np.empty((8, 5)), np.empty((8, 5))
+    rest = 50, 1e-6
+    infer_rows_in_place(
+        counts.indptr, counts.indices, counts.data, words, priors, starts, *rest, 0, 8, together
+    )
+    for row in range(8):
+        own = slice(row, row + 1)
+        infer_rows_in_place(
+            counts.indptr, counts.indices, counts.data, words, priors[own], starts[own], *rest,
+            row, row + 1, alone,
+        )  # fmt: skip
+    np.testing.assert_array_equal(together, alone)
+
+
+WORD = 2**64 - 1
+
+
+def plain_fold(document, column, n_folds):
+    mixed = (document * 0x9E3779B97F4A7C15 + (column + 1) * 0xBF58476D1CE4E5B9) & WORD
+    mixed ^= mixed >> 30
+    mixed = mixed * 0x94D049BB133111EB & WORD
+    mixed ^= mixed >> 31
+    mixed = mixed * 0xD6E8FEB86659FD93 & WORD
+    return (mixed >> 33) % n_folds
+
+
+def test_folds_equal_the_plain_hash():
+    rng = np.random.default_rng(0)
+    counts = sp.csr_array(rng.random((9, 40)) * (rng.random((9, 40)) < 0.3))
+    documents = np.arange(1000, 1009)
+    folds = np.empty(counts.nnz, dtype=np.int8)
+    number_folds_in_place(counts.indptr, counts.indices, documents, 4, folds)
+    rows = np.repeat(documents, np.diff(counts.indptr))
+    expected = [plain_fold(int(d), int(w), 4) for d, w in zip(rows, counts.indices)]
+    np.testing.assert_array_equal(folds, expected)
+
+
+def test_shares_equal_the_plain_sums():
+    rng = np.random.default_rng(1)
+    counts = sp.csr_array(rng.poisson(0.5, (7, 10)).astype(np.float32))
+    folds = rng.integers(3, size=counts.nnz, dtype=np.int8)
+    evidence = rng.random((7, 3, 8)).astype(np.float32)
+    ease = rng.random((10, 8)).astype(np.float32)
+    evidence[4] = 0  # nothing can be shared out there
+    expected = np.zeros((10, 8))
+    for row in range(2, 7):
+        for p in range(counts.indptr[row], counts.indptr[row + 1]):
+            word, z = counts.indices[p], evidence[row, folds[p]].astype(float)
+            if ease[word] @ z > 0:
+                expected[word] += counts.data[p] * z / (ease[word] @ z)
+    found = np.zeros((10, 8), dtype=np.float32)
+    parts = counts.indptr, counts.indices, counts.data, folds
+    add_shared_in_place(*parts, evidence, ease, 2, 7, found)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def plain_rounds(words, counts, prior, rounds):
+    """Expected occurrences of the topics, one word after the other."""
+    norms = words.sum(axis=1, keepdims=True)
+    q = np.divide(words, norms, out=np.zeros_like(words), where=norms > 0)
+    for _ in range(rounds):
+        for i in range(len(words)):
+            held = counts @ q
+            new = words[i] * (prior + held - min(counts[i], 1.0) * q[i])
+            if new.sum() > 0:
+                q[i] = new / new.sum()
+    return q, counts @ q
+
+
+@pytest.mark.parametrize("precision", [np.float64, np.float32])
+def test_collapsed_documents_equal_the_plain_loop(precision):
+    corpus = topic_corpus(12, 200, 35, word_concentration=0.05, random_state=1)
+    counts, prior = corpus.counts, np.linspace(0.05, 0.3, 35)
+    found = np.empty((12, 35), precision)
+    collapsed_rows_in_place(
+        counts.indptr, counts.indices, counts.data.astype(precision),
+        np.ascontiguousarray(corpus.topics.T, dtype=precision), prior.astype(precision), 30, 0.0,
+        0, 12, found,
+    )  # fmt: skip
+    for row, out in zip(counts.toarray(), found):
+        there = np.flatnonzero(row)
+        held = plain_rounds(corpus.topics.T[there], row[there], prior, 30)[1]
+        np.testing.assert_allclose(out, prior + held, atol=1e-3)
