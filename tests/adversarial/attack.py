@@ -28,7 +28,6 @@ from rich.console import Console
 from rich.table import Table
 from statements import BOUNDS, CHECKS, MEASURES, Case, is_consistent
 
-from provenmf.certificate import ambiguity as moves
 from provenmf.errors import ProvenmfError
 from provenmf.methods import CATALOGUE, estimator_class
 from provenmf.methods.certify import certify, estimator_of
@@ -179,18 +178,12 @@ def case_of(data, record, certificate, fitted):
 def attack(fits, *, first=0, minutes=float("inf")):
     """Judge so many fits, in the order of their seeds, until the time is over."""
     tally, end = Tally(), time.monotonic() + 60 * minutes
-    programs = moves.PROGRAMS
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for seed in range(first, first + fits):
-                if time.monotonic() > end:
-                    break
-                # how far parts can turn takes longest
-                moves.PROGRAMS = programs if seed % 10 == 0 else 0
-                one_fit(seed, tally)
-    finally:
-        moves.PROGRAMS = programs
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in range(first, first + fits):
+            if time.monotonic() > end:
+                break
+            one_fit(seed, tally)
     return tally
 
 

@@ -25,7 +25,6 @@ from rich.console import Console
 from rich.table import Table
 
 from provenmf import find_communities, find_topics, unmix
-from provenmf.certificate import ambiguity as moves
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.datasets.networks import mixed_membership_network
 from provenmf.errors import ProvenmfError
@@ -219,14 +218,6 @@ def shown(table, tally, seconds):
 def run(methods, *, every=1, minutes=float("inf")):
     """Forge the files of these methods; the counts of each, and what was false."""
     tally, table, end = Tally(), {}, time.monotonic() + 60 * minutes
-    programs, moves.PROGRAMS = moves.PROGRAMS, 0  # how far parts can turn takes longest
-    try:
-        return _run(methods, tally, table, every, end)
-    finally:
-        moves.PROGRAMS = programs
-
-
-def _run(methods, tally, table, every, end):
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for method in methods:

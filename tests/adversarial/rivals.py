@@ -114,24 +114,6 @@ def other_parts(case, reach, rng):
         yield not inside
 
 
-@rival("component_change")
-def changed_parts(case, bounds, rng):
-    """Mixings that give nonnegative factors change no part by more than its bound."""
-    weights, components = balanced(case)
-    k = len(components)
-    shares = components / components.sum(axis=1, keepdims=True)
-    for transition in transitions(rng, k, np.exp(rng.uniform(np.log(1e-4), np.log(2.0), 200))):
-        if np.linalg.cond(transition) > 1e6:
-            continue
-        moved = np.linalg.solve(transition, components)
-        if (weights @ transition >= 0).all() and (moved >= 0).all() and moved.any(axis=1).all():
-            moved = moved / moved.sum(axis=1, keepdims=True)
-            change = np.abs(shares[:, None] - moved[None]).sum(axis=2) / 2
-            nearest = change.argmin(axis=1)
-            if len(set(nearest)) == k:
-                yield (change.min(axis=1) <= np.array(bounds) * (1 + MARGIN) + 1e-9).all()
-
-
 def survivors(case, noise, rng, scaled):
     """Noise of exactly this size in every row leaves each anchor outside the hull of the others."""
     if case.certificate.measures.get("rows_near_anchors", 0.0) > 0:

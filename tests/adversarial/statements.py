@@ -526,12 +526,6 @@ def turned(case, value):
     return all(0 <= angle <= 90 for angle in value)
 
 
-@statement(BOUNDS, "largest_component_change")
-def largest_change(case, value):
-    return component_changes(case, [value] * len(case.components))
-
-
-@statement(MEASURES, "component_change")
 def component_changes(case, value):
     """Other factorizations, of two components the most different ones, change no part by more."""
     limits = [Fraction(v) for v in value]

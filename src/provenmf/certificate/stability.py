@@ -120,10 +120,10 @@ def amplification(fit: Fit) -> Amplification | None:
     k, d = components.shape
     size = float(np.abs(components).max(initial=0.0))
     differences = fit.constraint == "simplex"
-    if size == 0 or k > d + differences:
-        return None
     if k == 1 and differences:  # the only weight is one, whatever the row
         return Amplification(0.0, np.zeros(1))
+    if size == 0 or k > d + differences:
+        return None
     alike = components / size if differences else unit_rows(components)
     found = amplification_of(alike, of_differences=differences)
     if found is None or 1 / found.all_weights <= 4 * np.sqrt(k * EPS):

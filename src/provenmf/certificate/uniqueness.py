@@ -7,8 +7,7 @@ Zeros are entries that are exactly zero. Up to order and scale of the parts,
 - *component j unique*: every factorization into k nonnegative parts contains it
   (`components_in_all`); *unique*: all components are;
 - *locally unique*: none is near (rigidity.py), with the distance that is proved;
-- where that fails another factorization was computed (ambiguity.py);
-- *change*: the share of a component that another factorization can replace (ambiguity.py).
+- where that fails another factorization was computed (`turn`).
 
 A quick certificate leaves out what takes longer than the fit; `_seconds_of` estimates it.
 
@@ -19,14 +18,14 @@ Gillis23 Gillis & Rajkó 2023, Partial identifiability for nonnegative matrix fa
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.certificate.ambiguity import Ambiguity, change_at_most, explore
 from provenmf.certificate.measurement import Fit
-from provenmf.certificate.rigidity import Array, Entries, Isolation, search
+from provenmf.certificate.rigidity import EPS, Array, Entries, Isolation, search
 from provenmf.certificate.singular_values import has_independent_rows
 from provenmf.data import Rows
 from provenmf.linalg.norms import unit_rows
@@ -40,8 +39,9 @@ MOST_COMPONENTS = 30
 MOST_ENTRIES = 5_000_000
 SMALLEST = 1e-290  # entries below this, next to others of size one, would not be exact
 RESOLUTION = 1e-6  # parts proved to move by at most this are called nearly unique
+MOVES = 3  # rounds of moves of every pair of components
+SHARE = 0.999  # of the longest possible move, so that no entry becomes zero
 NOTICEABLE = 1e-3  # degrees that another factorization must turn a part to be shown
-WORTH_SAYING = 0.9  # a bound on the change is mentioned up to this share of a component
 ELSEWHERE = (
     "the weights are on the workers of the cluster, and this needs them here: read "
     "factorization_.weights, then call provenmf.certify"
@@ -55,13 +55,12 @@ NEARLY = (
 
 @dataclass(frozen=True)
 class Uniqueness:
-    """What was established; `isolation` and `ambiguity` exclude each other."""
+    """What was established; `isolation` and `turned`, in degrees, exclude each other."""
 
     everywhere: bool = False
     in_all: int = 0
     isolation: Isolation | None = None
-    ambiguity: Ambiguity | None = None
-    change: Array | None = None
+    turned: Array | None = None
     reason: str = ""
 
 
@@ -77,11 +76,8 @@ def certify(fit: Fit) -> Certificate:
         bounds["other_fit_mixing"] = found.isolation.reach
         if found.isolation.freedom > 0:
             bounds["nearby_fit_mixing"] = found.isolation.freedom
-    if found.ambiguity is not None:
-        measures["component_turn_degrees"] = tuple(found.ambiguity.degrees.tolist())
-    if found.change is not None:
-        bounds["largest_component_change"] = float(found.change.max())
-        measures["component_change"] = tuple(found.change.tolist())
+    if found.turned is not None:
+        measures["component_turn_degrees"] = tuple(found.turned.tolist())
     checks = (_check_everywhere(found, fit.n_components), _check_nearby(found))
     return Certificate(fit.method, checks=checks, bounds=bounds, measures=measures)
 
@@ -96,7 +92,7 @@ def _check_everywhere(found: Uniqueness, k: int) -> Check:
     kept = "is" if found.in_all == 1 else "are"
     words = f"{found.in_all} of the {k} parts {kept} in every nonnegative factorization of the "
     words = f"{words}same product." if found.in_all else ""
-    if found.ambiguity is not None:
+    if found.turned is not None:
         note = "another factorization was computed"
         return Check(name, theorem, "fails", note=note, in_words=words)
     note = found.reason or "not every component is seen to be in all factorizations"
@@ -115,23 +111,17 @@ def _check_nearby(found: Uniqueness) -> Check:
             return Check(name, theorem, "unknown", note=note, in_words=words)
         words = "" if found.everywhere else NEARLY
         return Check(name, theorem, "holds", reach, 0.0, note=note, direction=">=", in_words=words)
-    if found.ambiguity is not None:
-        largest = float(found.ambiguity.degrees.max())
+    if found.turned is not None:
+        largest = float(found.turned.max())
         words = (
             "The parts are not unique: others with the same product exist, and one part can turn "
-            f"by at least {rounded_down(largest, 2)} degrees.{_kept(found.change)}"
+            f"by at least {rounded_down(largest, 2)} degrees."
         )
         note = f"with the same product a component was turned by {rounded_down(largest, 3)} degrees"
         return Check(name, theorem, "fails", note=note, in_words=words)
     if found.everywhere:
         return Check(name, theorem, "holds", note="there are none at all")
-    share = _kept_share(found.change)
-    words = (
-        f"Any other parts with the same product agree with these in at least {share} % of their "
-    )
-    words = f"{words}mass each." if share else ""
-    note = found.reason or "not settled"
-    return Check(name, theorem, "unknown", note=note, in_words=words)
+    return Check(name, theorem, "unknown", note=found.reason or "not settled")
 
 
 def _nearly(most: str) -> str:
@@ -139,19 +129,6 @@ def _nearly(most: str) -> str:
         "The parts are nearly unique: others nearby with the same product mix each of these with "
         f"at most {most} of the others. Another product may fit the data as well."
     )
-
-
-def _kept(change: Array | None) -> str:
-    share = _kept_share(change)
-    words = f" Each of the others agrees with one of these parts in at least {share} % of its mass."
-    return words if share else ""
-
-
-def _kept_share(change: Array | None) -> str:
-    """Return the percentage of the parts that no other one replaces; empty if it is small."""
-    if change is None or change.max() > WORTH_SAYING:
-        return ""
-    return rounded_down(100 * (1 - float(change.max())) * (1 - 1e-12), 2)
 
 
 def _everything(seconds: float) -> bool:
@@ -186,12 +163,7 @@ def examine(
         return Uniqueness(reason="entries differ by more than 290 orders of magnitude")
     if not all(has_independent_rows(f, entries.k) for f in (entries.weights.T, entries.components)):
         return Uniqueness(reason="weights or components are not seen to be independent")
-    found = _settled(
-        entries, sharpen=affords(seconds["farkas"]), moves=affords(seconds["ambiguity"])
-    )
-    wanted = affords(seconds["bands"]) and not found.everywhere
-    change = change_at_most(entries) if wanted else None
-    return found if change is None or change.max() >= 1 else replace(found, change=change)
+    return _settled(entries, sharpen=affords(seconds["farkas"]))
 
 
 def _seconds_of(n: int, k: int, d: int) -> dict[str, float]:
@@ -199,29 +171,69 @@ def _seconds_of(n: int, k: int, d: int) -> dict[str, float]:
 
     Fitted to 200 × 30 up to 100 000 × 50 with 3 to 10 components; linear programs dominate.
     """
-    programs = 2 * k * (k - 1)
     return {
         "rigidity": 5e-3 + 1e-6 * (n + d) * k + 3e-4 * k**2,
-        "farkas": 5e-3 * programs,
-        "ambiguity": 0.05 + 1.5e-4 * d + 3e-6 * n,
-        "bands": programs * (2.5e-3 + 1e-5 * min(d, 400)),
+        "farkas": 1e-2 * k * (k - 1),
     }
 
 
-def _settled(entries: Entries, *, sharpen: bool, moves: bool) -> Uniqueness:
+def _settled(entries: Entries, *, sharpen: bool) -> Uniqueness:
     """Decide between unique, locally unique and neither, for factors of full rank."""
     in_all = components_in_all(entries)
     found = search(entries, entries.zeros, sharpen=sharpen)
     if found.isolation is not None or in_all == entries.k:
         return Uniqueness(in_all == entries.k, in_all, found.isolation)
-    ambiguity = explore(entries) if moves and found.direction is not None else None
-    if ambiguity is not None and ambiguity.degrees.max() >= NOTICEABLE:
-        return Uniqueness(in_all=in_all, ambiguity=ambiguity)
+    if found.direction is not None:
+        turned = turn(entries)[0]
+        if turned.max() >= NOTICEABLE:
+            return Uniqueness(in_all=in_all, turned=turned)
     almost = search(entries, entries.up_to(RESOLUTION), sharpen=sharpen).isolation
     if almost is not None and almost.freedom <= RESOLUTION:
         return Uniqueness(in_all=in_all, isolation=almost)
-    how = "not seen how" if moves else f"how far is {LEFT_OUT}"
-    return Uniqueness(in_all=in_all, reason=found.reason or f"parts may move; {how}")
+    return Uniqueness(in_all=in_all, reason=found.reason or "parts may move; not seen how")
+
+
+def turn(entries: Entries) -> tuple[Array, Array, Array]:
+    """Turn components without changing the product; return the angles and the last factors.
+
+    H_i − t H_j and W_j + t W_i are another factorization for 0 < t ≤ min H_i/H_j, and for
+    0 > t ≥ −min W_j/W_i. Such moves are made one after another while they turn component i farther.
+    `lost` bounds the rounding errors of both factors, entry by entry, and t leaves room for them:
+    each factorization is nonnegative for certain. True ranges may be wider.
+    """
+    weights, components = entries.weights.T.copy(), entries.plain.copy()
+    home, k = unit_rows(entries.plain), entries.k
+    lost = [np.zeros_like(weights), np.zeros_like(components)]
+    turned = np.zeros(k)
+    for i, j in [pair for _ in range(MOVES) for pair in permutations(range(k), 2)]:
+        up = SHARE * _least_ratio(components, lost[1], i, j)
+        down = SHARE * _least_ratio(weights, lost[0], j, i)
+        for t in (up, -down):
+            moved = components[i] - t * components[j]
+            angle = _angle(unit_rows(moved[None])[0], home[i]) if t and moved.any() else 0.0
+            if angle > turned[i]:
+                turned[i] = angle
+                for rows, errors, to, other, step in (
+                    (components, lost[1], i, j, -t),
+                    (weights, lost[0], j, i, t),
+                ):
+                    sizes = rows[to] + abs(step) * rows[other]
+                    rows[to] += step * rows[other]
+                    errors[to] += abs(step) * errors[other] + 4 * EPS * sizes
+                break
+    return turned, weights.T, components
+
+
+def _least_ratio(rows: Array, lost: Array, i: int, j: int) -> float:
+    """Return a number t for which row i minus t times row j is not negative for certain."""
+    used = rows[j] > 0
+    ratios = np.maximum(rows[i][used] - lost[i][used], 0.0) / (rows[j][used] + lost[j][used])
+    return float(ratios.min()) if used.any() else 0.0
+
+
+def _angle(one: Array, other: Array) -> float:
+    """Return the angle of two unit vectors in degrees, by half the chord: exact for small ones."""
+    return float(np.degrees(2 * np.arcsin(min(float(np.linalg.norm(one - other)) / 2, 1.0))))
 
 
 def _obstacle(weights: Rows, components: NDArray[np.floating]) -> str:

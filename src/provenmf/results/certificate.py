@@ -287,8 +287,6 @@ MEASURED = {
     "decay_order_q": "order q of decay of the weights",
     "other_fit_excess": "share by which the error of another fit that was compared is larger",
     "other_fit_turn_degrees": "angle of each component to the nearest one of that fit, in degrees",
-    "component_change": "share of its mass by which each component can differ in another "
-    "factorization of the same product, at most",
     "component_turn_degrees": "angle by which each component was turned without changing the "
     "product, in degrees",
     "theorem_5_limit": "largest angle for which Theorem 5 of the paper speaks, in radians",
@@ -321,8 +319,6 @@ PROVED = {
     "scaled_surviving_anchors": "the same of all rows divided by their sums: at least",
     "space_angle_degrees": "the space spanned by any factorization of this rank that fits at least "
     "as well is within an angle of that of the leading singular vectors, in degrees, of at most",
-    "largest_component_change": "each of any other nonnegative parts with the same "
-    "product differs from one of these in a share of its mass of at most",
     "nearby_fit_mixing": "other nonnegative parts nearby with the same product are mixtures of "
     "these; the root of the sum of squares of the shares mixed in is at most",
     "other_fit_mixing": "any other nonnegative parts with the same product, unless they are "

@@ -23,7 +23,7 @@ DEEP = " " * 10
 NOTHING_PROVED = "Nothing is proved about the parts themselves on this data."
 FROM_FILE = "This certificate was read from a file and not recomputed from the data."
 # Bounds that speak of the parts, and theorems of checks whose sentences do not.
-ABOUT_PARTS = {"unique_components", "largest_component_change", "other_fit_mixing"}
+ABOUT_PARTS = {"unique_components", "other_fit_mixing"}
 OF_NO_PARTS = {"projections", "Eckart-Young"}
 WARNINGS = {"fingerprint", "definition", "observed entries"}
 MOST_SENTENCES = 3

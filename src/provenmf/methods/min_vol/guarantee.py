@@ -57,9 +57,11 @@ def scattered(fit: Fit) -> Check:
     i, j = np.unravel_index(int(np.argmin(apart)), apart.shape)
     if k > 1 and apart[i, j] == 0:
         note = f"no row has component {i + 1} without component {j + 1}"
-        return Check(NAME, THEOREM, "fails", 0.0, 1.0, note=note)
+        return Check(NAME, THEOREM, "fails", 0.0, 1.0, note=note, direction=">=")
     if zeros.min() < k - 1:
         note = f"too few rows are without component {int(np.argmin(zeros)) + 1}"
-        return Check(NAME, THEOREM, "fails", float(zeros.min()), float(k - 1), note=note)
+        return Check(
+            NAME, THEOREM, "fails", float(zeros.min()), float(k - 1), note=note, direction=">="
+        )
     note = "zeros do not exclude it, and not every component has a row of its own that proves it"
     return Check(NAME, THEOREM, "unknown", note=note)
