@@ -156,10 +156,10 @@ class TooLarge(InvalidInput):
     >>> from provenmf import FastGradient
     >>> from provenmf.errors import TooLarge
     >>> try:
-    ...     FastGradient(2, memory_limit=1000).fit(np.eye(9))
+    ...     FastGradient(2).fit(np.ones((50_000, 1)))
     ... except TooLarge as error:
-    ...     print(error.argument)
-    memory_limit
+    ...     print(str(error)[:59])
+    FastGradient keeps four 50000 × 50000 matrices, 80.0 GB: us
     """
 
 

@@ -21,7 +21,7 @@ from provenmf.methods.and_descent import kernels
 from provenmf.results import StopReason
 
 INITS = ("cones", "spa", "merit", "random-rows", "random", "nndsvd", "nndsvda")
-SKIPPED = ("callback", "on_interrupt", "random_state", "verbose", "memory_limit", "n_components")
+SKIPPED = ("callback", "on_interrupt", "random_state", "verbose", "n_components")
 SINGLE_GAP = 1e-4  # between relative errors in double and single precision
 NEIGHBOURS = 8
 STAGES = 3
@@ -30,7 +30,6 @@ ROUNDING = {4: kernels.ROUNDING, 8: kernels.ROUNDING * 2**29}
 LARGEST = {
     "max_iter": 60,
     "n_steps": 40,
-    "n_projections": 50,
     "batch_size": 9,
 }
 

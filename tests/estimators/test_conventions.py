@@ -243,8 +243,6 @@ DRAWS = {
     "purification": {"init": "random-rows"},
     "cones": {"first": "random"},
     "merit": {},
-    "xray": {"variant": "rand"},
-    "fast_anchor": {"n_projections": 4},
     "fast_gradient": {},
     "hals": {"init": "random"},
     "anls": {"init": "random"},

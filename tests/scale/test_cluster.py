@@ -311,14 +311,14 @@ def test_merit_on_a_cluster_is_merit_in_memory(client, monkeypatch):
 
     from provenmf.methods.merit import settings
 
-    monkeypatch.setattr(settings, "SETTINGS", replace(settings.SETTINGS, search_rows=1000))
+    monkeypatch.setattr(settings, "SETTINGS", replace(settings.SETTINGS, few_rows=1000))
     X = dirichlet_mixtures(1200, 12, 4, snr=15, random_state=0).data
     array = da.from_array(X, chunks=(500, 12))
     near, far = make("merit", certify=False).fit(X), make("merit", certify=False).fit(array)
     assert_same_fit(near, far)
     states = near.factorization_.state, far.factorization_.state
     np.testing.assert_allclose(states[1].row_maxima, states[0].row_maxima, atol=1e-9)
-    assert states[1].dictionary_gap == pytest.approx(states[0].dictionary_gap)
+    assert states[1].duality_gap == pytest.approx(states[0].duality_gap)
 
 
 # The chunks need no cluster to be tried: the scheduler of this thread does.

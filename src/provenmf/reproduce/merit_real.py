@@ -84,7 +84,6 @@ def stop_of_the_authors(row: Mapping[str, float]) -> bool:
 AUTHORS_MERIT: Options = {
     "step": "open-loop",
     "lam": 5e-7,
-    "group_duplicates": 0.0,
     "callback": gap_of_the_authors,
 }
 TOPIC_MERIT = {**AUTHORS_MERIT, "callback": stop_of_the_authors, "init": "spa"}

@@ -93,8 +93,7 @@ class MeritState(MethodState):
     dictionary : rows that may be anchors; row_maxima : largest entry of each row of C, in their
         order.
     lam, mu : weight and smoothness of the penalty.
-    objective, duality_gap, dictionary_gap : of the last iterate, over all rows and over the
-        dictionary; gap_searched says whether all rows were searched for the former.
+    objective, duality_gap : of the last iterate; the gap is over the dictionary.
     number_margin : by which the maxima drop after the last anchor.
     group_radius : within which rows count as duplicates of an anchor.
     """
@@ -105,8 +104,6 @@ class MeritState(MethodState):
     mu: float
     objective: float
     duality_gap: float
-    gap_searched: bool
-    dictionary_gap: float
     number_margin: float
     group_radius: float
 

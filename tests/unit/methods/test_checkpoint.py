@@ -40,7 +40,7 @@ MODELS = {
     "merit": MERIT(4, max_iter=40, random_state=0),
     "fast_gradient": FastGradient(4, max_iter=20, random_state=0),
     "spa": SPA(4),
-    "xray": XRAY(4, variant="rand", random_state=1),
+    "xray": XRAY(4),
     "fast_anchor": FastAnchor(4),
 }
 

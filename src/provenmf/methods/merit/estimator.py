@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from provenmf.budget import blas_limited_to
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks
 from provenmf.linalg.nnls import Constraint
 from provenmf.methods.merit import guarantee as guarantees
-from provenmf.methods.merit.solver import Step, bytes_in_memory, merit
-from provenmf.methods.run import Callback, OnInterrupt
+from provenmf.methods.merit.solver import Step, merit
 from provenmf.methods.separable.anchors import AnchorFactorizer
 from provenmf.methods.traits import (
     AT_LEAST_ONE,
@@ -26,6 +25,7 @@ from provenmf.methods.traits import (
 from provenmf.results import Certificate, Solution
 
 
+@dataclass(eq=False, repr=False)
 class MERIT(AnchorFactorizer):
     """Separable factorization by convex optimization in linear memory (Nguyen, Fu & Wu 2021).
 
@@ -59,9 +59,6 @@ class MERIT(AnchorFactorizer):
     tol : float, default=0.001
         Stop at a duality gap below this fraction of the objective, and end pairwise sweeps once
         one lowers the objective by less.
-    group_duplicates : float or "auto", default="auto"
-        Rows within this distance count as one when they compete to be anchors; "auto" is a tenth
-        of the typical distance to that hull.
     constraint : {"simplex", "nonnegative"}, default="simplex"
         Constraint on the weights.
     random_state : int, RandomState instance or None, default=None
@@ -116,49 +113,20 @@ class MERIT(AnchorFactorizer):
         "init": [StrOptions({"spa"}), None],
         "max_iter": [AT_LEAST_ONE, None],
         "tol": [NOT_NEGATIVE],
-        "group_duplicates": [NOT_NEGATIVE, StrOptions({"auto"})],
         "constraint": [CONSTRAINT],
     }
 
-    def __init__(
-        self,
-        n_components: int | str | None = None,
-        *,
-        step: Step = "pairwise",
-        lam: float | Literal["auto", "paper", "authors"] = "auto",
-        mu: float = 1e-5,
-        init: Literal["spa"] | None = None,
-        max_iter: int | None = None,
-        tol: float = 1e-3,
-        group_duplicates: float | Literal["auto"] = "auto",
-        constraint: Constraint = "simplex",
-        random_state: int | np.random.RandomState | None = None,
-        vertices: bool = False,
-        row_errors: ArrayLike | None = None,
-        certify: bool | str = True,
-        verbose: int = 0,
-        callback: Callback | None = None,
-        on_interrupt: OnInterrupt = "raise",
-    ) -> None:
-        self.n_components = n_components
-        self.step = step
-        self.lam = lam
-        self.mu = mu
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.group_duplicates = group_duplicates
-        self.constraint = constraint
-        self.random_state = random_state
-        self.vertices = vertices
-        self.row_errors = row_errors
-        self.certify = certify
-        self.verbose = verbose
-        self.callback = callback
-        self.on_interrupt = on_interrupt
+    step: Step = "pairwise"
+    lam: float | Literal["auto", "paper", "authors"] = "auto"
+    mu: float = 1e-5
+    init: Literal["spa"] | None = None
+    max_iter: int | None = None
+    tol: float = 1e-3
+    constraint: Constraint = "simplex"
+    random_state: int | np.random.RandomState | None = None
 
     def _gathered_bytes(self, blocks: Blocks) -> float:
-        return bytes_in_memory(blocks, self.step)
+        return 16.0 * blocks.stored_entries if self.step == "open-loop" else 0.0  # all are vertices
 
     def _anchors_of(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         with blas_limited_to(1):  # its own threads share the rows
@@ -171,7 +139,6 @@ class MERIT(AnchorFactorizer):
                 init=self.init,
                 max_iter=self.max_iter,
                 tol=self.tol,
-                group_duplicates=self.group_duplicates,
                 rng=rng,
                 callback=self.callback,
                 verbose=self.verbose,

@@ -3,7 +3,7 @@
 C is kept row by row as (index, value) pairs: row l holds count[l] of them, and value[l, p] is the
 weight of dictionary entry index[l, p]. In order: what a Frank-Wolfe step needs (the largest entry
 of each column, the sum of exp((C - largest) / mu), shifted so that nothing overflows, the penalty's
-part of the gradient, the move); pairwise steps; dual ascent; rows that are extreme in directions.
+part of the gradient, the move); pairwise steps.
 """
 
 import numpy as np
@@ -177,14 +177,6 @@ def lowest_sum(slope: NDArray[np.floating], price: Floats) -> int:
 
 
 @kernel
-def others_largest(
-    column: int, row: int, first: Floats, second: Floats, holder: NDArray[np.int64]
-) -> float:
-    """Return the largest entry of a column outside the given row."""
-    return float(second[column] if holder[column] == row else first[column])
-
-
-@kernel
 def improve_row_in_place(
     slope: NDArray[np.floating],
     gram: Floats,
@@ -267,7 +259,7 @@ def sweep_in_place(
         others[:] = first
         for p in range(count[local]):
             column = index[local, p]
-            others[column] = others_largest(column, row, first, second, holder)
+            others[column] = second[column] if holder[column] == row else first[column]
         pairs, made = improve_row_in_place(
             gradient[local], gram, index[local], value[local], int(count[local]),
             others, price, lam, tolerance, steps,
@@ -344,85 +336,3 @@ def without_zeros_in_place(index: Ints, value: Floats, count: int) -> int:
             index[kept], value[kept] = index[p], value[p]
             kept += 1
     return kept
-
-
-# Dual ascent for MERIT: raise each row's level as long as no column is overcharged.
-#
-# For fixed residuals r_l the levels v prove that the objective is at least
-# sum_l v_l - <r_l, x_l> - ||r_l||^2 / 2 if in every column n the charges max(0, v_l - <x_n, r_l>)
-# sum to at most lam.
-
-
-@kernel
-def add_charges_in_place(products: NDArray[np.floating], levels: Floats, charges: Floats) -> None:
-    """Add to `charges` what the rows of a slice charge each column at the given levels."""
-    for row in range(levels.size):
-        for column in range(charges.size):
-            charge = levels[row] - products[row, column]
-            if charge > 0.0:
-                charges[column] += charge
-
-
-@kernel
-def raise_levels_in_place(
-    products: NDArray[np.floating], levels: Floats, slack: Floats, fraction: float
-) -> None:
-    """Raise each level by a fraction of what the columns' remaining slack allows."""
-    for row in range(levels.size):
-        allowed = np.inf
-        for column in range(slack.size):
-            room = max(products[row, column] - levels[row], 0.0) + slack[column]
-            allowed = min(allowed, room)
-        if allowed <= 0.0:
-            continue
-        raised = levels[row] + fraction * allowed
-        for column in range(slack.size):
-            charge = max(levels[row] - products[row, column], 0.0)
-            slack[column] -= max(raised - products[row, column], 0.0) - charge
-        levels[row] = raised
-
-
-@kernel
-def add_margins_in_place(products: NDArray[np.floating], margins: Floats) -> float:
-    """Return the sum over the rows of a slice of their lowest product.
-
-    Its distance to the row's second lowest one is added to the margin of its column.
-    """
-    total = 0.0
-    for row in range(products.shape[0]):
-        lowest, second, where = np.inf, np.inf, 0
-        for column in range(margins.size):
-            product = products[row, column]
-            if product < lowest:
-                lowest, second, where = product, lowest, column
-            elif product < second:
-                second = product
-        margins[where] += second - lowest
-        total += lowest
-    return total
-
-
-# Which rows reach farthest in many directions, and in the opposite ones.
-
-
-@kernel
-def note_extremes_in_place(
-    along: NDArray[np.float32], first_row: int, best: NDArray[np.float32], where: NDArray[np.int32]
-) -> None:
-    """Note rows that reach farther than those before them.
-
-    `along` is how far rows from `first_row` on reach (rows, directions); `best` and `where`
-    (2, directions) are how far the farthest row reaches in each direction and in its opposite, and
-    its number. Both are always written, without a branch, so that the loop is vectorized.
-    """
-    up, down = best[0], best[1]
-    up_row, down_row = where[0], where[1]
-    for r in range(along.shape[0]):
-        row, reach = np.int32(first_row + r), along[r]
-        for c in range(reach.size):
-            farther = reach[c] > up[c]
-            up_row[c] = row if farther else up_row[c]
-            up[c] = reach[c] if farther else up[c]
-            farther = -reach[c] > down[c]
-            down_row[c] = row if farther else down_row[c]
-            down[c] = -reach[c] if farther else down[c]

@@ -1,8 +1,8 @@
 """The variable of MERIT's problem: every data row as a mixture of dictionary rows.
 
-C is kept as (index, value) pairs beside the blocks of rows, wherever these are; the rows of the
-dictionary, its `atoms`, travel to them. A pass sees one block at a time as `MixedRows`. The
-objective is Nguyen22, Eq. (18), in our orientation,
+C is kept as (index, value) pairs beside the blocks of rows; the rows of the dictionary, its
+`atoms`, are sent to them. A pass sees one block at a time as `MixedRows`. The objective is
+Nguyen22, Eq. (18), in our orientation,
 
     f(C) = 1/2 ||X - C X||_F^2 + lam * sum over columns n of phi_mu(C[:, n]),
     phi_mu(c) = mu * log( mean over rows of exp(c / mu) ),       rows of C on the simplex,
@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from provenmf.budget import for_row_slices
 from provenmf.data import Block, Blocks, Rows
 from provenmf.linalg.norms import squared_row_norms
-from provenmf.linalg.storage import as_dense
-from provenmf.methods.merit import settings
+from provenmf.linalg.storage import as_dense, is_sparse
+from provenmf.methods.merit import kernels, settings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -34,8 +34,6 @@ Ints = NDArray[np.int32]
 # the number of the first row.
 Pairs = tuple[Ints, Floats, Ints, NDArray[np.int64]]
 
-SINGLE_EPS = float(np.finfo(np.float32).eps)
-DOUBLE_EPS = float(np.finfo(np.float64).eps)
 ROOM = 16  # pairs by which the room for a row's pairs grows
 
 
@@ -72,12 +70,10 @@ class Columns:
 
 def columns_of(pairs: Pairs, size: int, mu: float) -> Columns:
     """Return the `size` columns of C in rows whose pairs are given."""
-    from provenmf.methods.merit.kernels import column_masses, two_largest
-
     padded = padded_pairs(pairs)
-    first, second, holder = two_largest(*padded, size)
+    first, second, holder = kernels.two_largest(*padded, size)
     holder = np.where(holder >= 0, holder + pairs[3][0], -1)
-    return Columns(first, second, holder, column_masses(*padded, first, mu), mu)
+    return Columns(first, second, holder, kernels.column_masses(*padded, first, mu), mu)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,15 +113,6 @@ class Penalties:
         return np.asarray(np.exp(-self.top / self.mu) / self.mass)
 
 
-class Search(NamedTuple):
-    """Of each row: its best vertex, the gradient there, <c, gradient>, and ||x - c X||^2."""
-
-    vertex: Ints
-    lowest: Floats
-    inner: Floats
-    squared: Floats
-
-
 class Standing(NamedTuple):
     """f(C), the duality gap over the dictionary (NaN for C = 0), and the bids."""
 
@@ -137,24 +124,26 @@ class Standing(NamedTuple):
 class MixedRows:
     """Rows of X as mixtures of atoms, given by their pairs; all of it in this process.
 
-    The product C @ atoms is computed slice by slice when it is needed: kept, it would not stay in
-    the cache between two steps.
+    Products are computed slice by slice when they are needed: kept, they would not stay in the
+    cache between two steps. Sparse rows are never made dense: there C is multiplied by the inner
+    products of the atoms.
     """
 
-    def __init__(
-        self, X: NDArray[Any], pairs: Pairs, atoms: Floats, precision: type[np.floating]
-    ) -> None:
+    def __init__(self, X: Block, pairs: Pairs, atoms: Block) -> None:
         self.X, self.atoms = X, atoms
         self.index, self.value, self.count = padded_pairs(pairs)
         self.first_row = int(pairs[3][0])
-        self._precision = precision
-        self._search_atoms = np.ascontiguousarray(atoms.T.astype(precision))
-        self.slice_rows = max(1, settings.SETTINGS.slice_scores // len(atoms))
+        self.slice_rows = max(1, settings.SETTINGS.slice_scores // atoms.shape[0])
+
+    @cached_property
+    def gram(self) -> Floats:
+        """Inner products of the atoms."""
+        return as_dense(self.atoms @ self.atoms.T)
 
     @property
     def n_rows(self) -> int:
         """Number of these rows."""
-        return len(self.X)
+        return int(self.X.shape[0])
 
     def pairs(self) -> Pairs:
         """Return all pairs, without the room that is left beside them."""
@@ -165,7 +154,7 @@ class MixedRows:
     def put(self, rows: NDArray[np.int64], pairs: Pairs) -> None:
         """Set the pairs of the given rows, as far as they are among these."""
         local = rows - self.first_row
-        here = (local >= 0) & (local < len(self.X))
+        here = (local >= 0) & (local < self.n_rows)
         index, value, count = padded_pairs(pairs)
         room = index.shape[1]
         self._reserve(room)
@@ -173,81 +162,84 @@ class MixedRows:
         self.value[local[here], :room] = value[here]
         self.count[local[here]] = count[here]
 
-    def fitted(self, rows: slice) -> Floats:
-        """Return C @ atoms in a slice of rows."""
-        from provenmf.methods.merit.kernels import mix_in_place
-
+    def mixed(self, rows: slice, points: NDArray[Any]) -> Floats:
+        """Return C @ points in a slice of rows."""
         count = self.count[rows]
-        out = np.empty((len(count), self.atoms.shape[1]))
-        mix_in_place(self.index[rows], self.value[rows], count, self.atoms, out)
+        out = np.empty((len(count), points.shape[1]))
+        kernels.mix_in_place(self.index[rows], self.value[rows], count, points, out)
         return out
 
-    def residual(self, rows: slice) -> Floats:
-        """Return c X - x in a slice of rows."""
-        return np.asarray(self.fitted(rows) - self.X[rows])
+    def slopes(self, rows: slice, used: Any = slice(None)) -> tuple[Floats, Floats]:
+        """Return <x_n, c X - x> for a slice of rows and the atoms n `used`, and ||c X - x||^2."""
+        block = self.X[rows]
+        if is_sparse(block):
+            mixed = self.mixed(rows, self.gram)
+            slope = mixed - as_dense(block @ self.atoms.T)
+            squared = squared_row_norms(block) + self.inner(rows, 2 * slope - mixed)
+            return slope[:, used], np.maximum(squared, 0.0)
+        residual = self.mixed(rows, self.atoms) - block
+        return residual @ self.atoms[used].T, squared_row_norms(residual)
+
+    def inner(self, rows: slice, values: Floats) -> Floats:
+        """Return <c, values> for each row of a slice, from the values of all atoms."""
+        stored = np.take_along_axis(values, self.index[rows].astype(np.intp), axis=1)
+        stored[np.arange(stored.shape[1]) >= self.count[rows, None]] = 0.0
+        return np.asarray(np.einsum("ij,ij->i", self.value[rows], stored))
 
     def squared_residuals(self) -> Floats:
         """Return ||x - c X||^2 of every row."""
-        squared = np.empty(len(self.X))
+        squared = np.empty(self.n_rows)
 
         def measure(rows: slice) -> None:
-            squared[rows] = squared_row_norms(self.residual(rows))
+            squared[rows] = self.slopes(rows)[1]
 
-        for_row_slices(measure, len(self.X), slice_rows=self.slice_rows)
+        for_row_slices(measure, self.n_rows, slice_rows=self.slice_rows)
         return squared
 
-    def gradient(self, rows: slice) -> NDArray[Any]:
-        """Return <x_n, c X - x> for a slice of rows and every atom n."""
-        return self._products(self.residual(rows), self._search_atoms)
+    def search(self, penalties: Penalties) -> tuple[Ints, Floats, Floats, Bids]:
+        """Find each row's best vertex (Algorithm 1, l. 13-17).
 
-    def _products(self, residual: Floats, atoms: NDArray[Any]) -> NDArray[Any]:
-        """Multiply residuals and atoms in the precision of the search."""
-        return np.asarray(residual.astype(self._precision, copy=False) @ atoms)
-
-    def search(self, penalties: Penalties, bids: list[Bids] | None = None) -> Search:
-        """Find each row's best vertex (Algorithm 1, l. 13-17); `bids` gets those of slices."""
-        from provenmf.methods.merit.kernels import price_in_place
-
-        n = len(self.X)
-        vertex = np.empty(n, dtype=np.int32)
-        lowest, inner, squared = np.empty((3, n))
-        unused = (penalties.lam * penalties.of_absent_rows()).astype(self._precision)
+        Returns the vertices, <c, gradient> minus the gradient at the vertex, ||x - c X||^2, and
+        the bids of these rows.
+        """
+        vertex = np.empty(self.n_rows, dtype=np.int32)
+        gap, squared = np.empty((2, self.n_rows))
+        unused = penalties.lam * penalties.of_absent_rows()
+        bids = [no_bids(self.atoms.shape[0])]
 
         def search_slice(rows: slice) -> None:
-            residual = self.residual(rows)
-            squared[rows] = squared_row_norms(residual)
-            scores = self._products(residual, self._search_atoms)
-            if bids is not None:
-                bids.append(self._bids(rows, scores, penalties))
+            scores, squared[rows] = self.slopes(rows)
+            pairs = self.index[rows], self.value[rows], self.count[rows]
+            found = no_bids(len(unused))
+            kernels.note_bids_in_place(
+                scores, self.first_row + rows.start, *pairs,
+                penalties.top, penalties.lam, found.gain, found.row,
+            )  # fmt: skip
+            bids.append(found)
             scores += unused
-            price_in_place(
-                scores, self.index[rows], self.value[rows], self.count[rows],
-                penalties.top, penalties.mass, penalties.lam, penalties.mu, inner[rows],
+            kernels.price_in_place(
+                scores, *pairs,
+                penalties.top, penalties.mass, penalties.lam, penalties.mu, gap[rows],
             )  # fmt: skip
             vertex[rows] = scores.argmin(axis=1)
-            lowest[rows] = np.take_along_axis(scores, vertex[rows, None], axis=1)[:, 0]
+            gap[rows] -= np.take_along_axis(scores, vertex[rows, None], axis=1)[:, 0]
 
-        for_row_slices(search_slice, n, slice_rows=self.slice_rows)
-        return Search(vertex, lowest, inner, squared)
+        for_row_slices(search_slice, self.n_rows, slice_rows=self.slice_rows)
+        return vertex, gap, squared, reduce(add, bids)
 
-    def _bids(self, rows: slice, gradient: NDArray[Any], penalties: Penalties) -> Bids:
-        """Find the rows of a slice that gain most from raising the largest entry of a column."""
-        from provenmf.methods.merit.kernels import note_bids_in_place
-
-        found = no_bids(len(self.atoms))
-        note_bids_in_place(
-            gradient, self.first_row + rows.start,
-            self.index[rows], self.value[rows], self.count[rows],
-            penalties.top, penalties.lam, found.gain, found.row,
-        )  # fmt: skip
-        return found
-
-    def search_error(self, penalties: Penalties, squared: Floats) -> Floats:
-        """Bound the rounding error of what `search` finds for each row, in its precision."""
-        eps = SINGLE_EPS if self._precision == np.float32 else DOUBLE_EPS
-        longest = float(np.sqrt(np.einsum("ij,ij->i", self.atoms, self.atoms).max()))
-        terms = (self.X.shape[1] + 4) * longest * np.sqrt(squared)
-        return np.asarray(eps * (terms + 4 * penalties.lam))
+    def levels(self) -> tuple[float, Floats]:
+        """Return what `Mixture.lower_bound` adds up over these rows."""
+        total, margins = 0.0, np.zeros(self.atoms.shape[0])
+        for start in range(0, self.n_rows, self.slice_rows):
+            rows = slice(start, min(start + self.slice_rows, self.n_rows))
+            slope, squared = self.slopes(rows)
+            total += float((squared / 2 - self.inner(rows, slope)).sum())  # -<r, x> - ||r||^2 / 2
+            vertex = slope.argmin(axis=1)
+            lowest = slope[np.arange(len(slope)), vertex]
+            slope[np.arange(len(slope)), vertex] = np.inf
+            total += float(lowest.sum())
+            margins += np.bincount(vertex, slope.min(axis=1) - lowest, len(margins))
+        return total, margins
 
     def step_in_turn(
         self, rows: NDArray[np.int64], penalties: Penalties, tolerance: float, steps: int
@@ -257,13 +249,11 @@ class MixedRows:
         Returns the largest entry of each column thereafter. `rows` are their numbers among the rows
         of which the penalties are.
         """
-        from provenmf.methods.merit.kernels import sweep_in_place
-
         self._reserve(int(self.count.max(initial=0)) + steps)
         columns = penalties.columns
         caps = columns.first.copy()
-        sweep_in_place(
-            self.gradient(slice(None)), self.atoms @ self.atoms.T, rows,
+        kernels.sweep_in_place(
+            self.slopes(slice(None))[0], self.gram, rows,
             self.index, self.value, self.count,
             caps, columns.second.copy(), columns.holder.copy(), penalties.lam, tolerance, steps,
         )  # fmt: skip
@@ -274,24 +264,21 @@ class MixedRows:
 
         Columns without a cap are left out.
         """
-        from provenmf.methods.merit.kernels import fill_in_place
-
         self._reserve(int(self.count.max()) + steps)
         used = np.flatnonzero(caps).astype(np.int32)
         place = np.zeros(len(caps), dtype=np.int32)
         place[used] = np.arange(len(used))
-        atoms = np.ascontiguousarray(self._search_atoms[:, used])
-        gram = (self.atoms[used] @ self.atoms[used].T).astype(self._precision)
+        gram = self.gram[np.ix_(used, used)]
 
         def step_slice(rows: slice) -> None:
             index = place[self.index[rows]]
-            fill_in_place(
-                self._products(self.residual(rows), atoms), gram,
+            kernels.fill_in_place(
+                self.slopes(rows, used)[0], gram,
                 index, self.value[rows], self.count[rows], caps[used], tolerance, steps,
             )  # fmt: skip
             self.index[rows] = used[index]
 
-        for_row_slices(step_slice, len(self.X), slice_rows=self.slice_rows)
+        for_row_slices(step_slice, self.n_rows, slice_rows=self.slice_rows)
 
     def _reserve(self, pairs: int) -> None:
         """Make room for this many pairs in every row."""
@@ -302,24 +289,16 @@ class MixedRows:
 
 
 class Mixture:
-    """All rows of `blocks` as mixtures of `dictionary` (row numbers), starting from C = 0.
+    """All rows of `blocks` as mixtures of `dictionary` (row numbers), starting from C = 0."""
 
-    `exact` searches in double precision however many rows there are.
-    """
-
-    def __init__(
-        self, blocks: Blocks, dictionary: NDArray[np.intp], *, exact: bool = False
-    ) -> None:
-        self.blocks, self._exact = blocks, exact
+    def __init__(self, blocks: Blocks, dictionary: NDArray[np.intp]) -> None:
+        self.blocks = blocks
         self._vertices: Rows | None = None
         self._set_dictionary(dictionary)
 
     def _set_dictionary(self, dictionary: NDArray[np.intp]) -> None:
         self.dictionary = dictionary
-        self.atoms = self.rows(dictionary).astype(np.float64)
-        scores = self.n_rows * len(dictionary)
-        single = scores > settings.SETTINGS.double_precision_scores and not self._exact
-        self._precision: type[np.floating] = np.float32 if single else np.float64
+        self.atoms = self.blocks.take(dictionary).astype(np.float64)
 
     @cached_property
     def pairs(self) -> Rows:
@@ -331,26 +310,6 @@ class Mixture:
         """Number of rows."""
         return self.blocks.n_rows
 
-    def rows(self, numbers: NDArray[np.intp]) -> NDArray[Any]:
-        """Return rows of the data."""
-        return as_dense(self.blocks.take(numbers))
-
-    def whole(self) -> MixedRows | None:
-        """Return all rows at once, if they are in one block and few."""
-        few = self.n_rows <= settings.SETTINGS.search_rows and len(self.pairs) == 1
-        return self._mixed(self.blocks.everything(), self.pairs[0]) if few else None
-
-    def _mixed(self, block: Block, pairs: Any) -> MixedRows:
-        return MixedRows(as_dense(block), pairs, self.atoms, self._precision)
-
-    def map_rows(self, function: Callable[..., Any], *arrays: NDArray[Any]) -> NDArray[Any]:
-        """Return one result per row: `function(mixed rows, *slices)`."""
-        return self.blocks.map_rows(self._with_block(function), self.pairs, *arrays)
-
-    def map_reduce(self, function: Callable[..., Any]) -> Any:
-        """Return the sum of what `function(mixed rows)` returns."""
-        return self.blocks.map_reduce(self._with_block(function), self.pairs)
-
     def change(self, function: Callable[[MixedRows], None]) -> None:
         """Let the function change the rows of each block."""
 
@@ -358,10 +317,7 @@ class Mixture:
             function(rows)
             return rows.pairs()
 
-        self.pairs = self.blocks.keep(self._with_block(changed), self.pairs)
-
-    def _with_block(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        return partial(_call_mixed, function, self.atoms, self._precision)
+        self.pairs = self.blocks.keep(partial(_call_mixed, changed, self.atoms), self.pairs)
 
     def start_from(self, columns: NDArray[np.intp], mixtures: Rows) -> None:
         """Set C to the given weights on columns of the dictionary; see `start.Explanation`."""
@@ -369,7 +325,8 @@ class Mixture:
 
     def squared_residuals(self) -> Floats:
         """Return ||x - c X||^2 of every row."""
-        return self.map_rows(MixedRows.squared_residuals)
+        function = partial(_call_mixed, MixedRows.squared_residuals, self.atoms)
+        return self.blocks.map_rows(function, self.pairs)
 
     def penalties(self, lam: float, mu: float) -> Penalties:
         """Return the state of the columns that the gradient of the penalty needs."""
@@ -381,15 +338,30 @@ class Mixture:
         """Measure C in one pass; best vertices stay with the rows, for `move`."""
 
         def of_block(rows: MixedRows) -> tuple[tuple[float, float, Bids], Ints]:
-            bids = [no_bids(len(rows.atoms))]
-            search = rows.search(penalties, bids)
-            gap = float((search.inner - search.lowest).sum())
-            return (gap, float(search.squared.sum()), reduce(add, bids)), search.vertex
+            vertex, gap, squared, bids = rows.search(penalties)
+            return (float(gap.sum()), float(squared.sum()), bids), vertex
 
-        found, self._vertices = self.blocks.sum_and_keep(self._with_block(of_block), self.pairs)
-        gap, squared, bids = found
+        function = partial(_call_mixed, of_block, self.atoms)
+        (gap, squared, bids), self._vertices = self.blocks.sum_and_keep(function, self.pairs)
         nothing = not penalties.top.any()
         return Standing(0.5 * squared + penalties.total(), np.nan if nothing else gap, bids)
+
+    def lower_bound(self, penalties: Penalties) -> float:
+        """Bound min f over the dictionary from below by weak duality, in one pass.
+
+        With r_l = c_l X - x_l, p_ln = <x_n, r_l>, and any levels v whose charges
+        max(0, v_l - p_ln) add up to at most lam for each vertex n,
+
+            min f  >=  sum_l v_l - <r_l, x_l> - ||r_l||^2 / 2  -  lam mu (vertices) log n;
+
+        the last term pays for the smoothing. A level between the lowest p of a row and the second
+        lowest charges one vertex only. Rows with the same lowest vertex go the same share of that
+        way: as far as it can pay for all of them.
+        """
+        function = partial(_call_mixed, MixedRows.levels, self.atoms)
+        levels, margins = self.blocks.map_reduce(function, self.pairs)
+        smoothing = penalties.lam * penalties.mu * len(margins) * float(np.log(self.n_rows))
+        return float(levels + np.minimum(margins, penalties.lam).sum()) - smoothing
 
     def move(self, alpha: float) -> None:
         """Move all rows: C <- (1 - alpha) C + alpha e_vertex (Algorithm 1, line 18)."""
@@ -397,11 +369,11 @@ class Mixture:
         self.pairs = self.pairs.map(partial(_moved, alpha), self._vertices)
 
     def part(self, rows: NDArray[np.int64]) -> MixedRows:
-        """Return some rows with their mixtures, in double precision."""
+        """Return some rows with their mixtures."""
         index, value, count, _ = zip(*self.pairs.each(lambda pairs: _of_rows(pairs, rows)))
         join = np.concatenate
         pairs = join(index), join(value), join(count), np.zeros(1, dtype=np.int64)
-        return MixedRows(self.rows(rows), pairs, self.atoms, np.float64)
+        return MixedRows(self.blocks.take(rows), pairs, self.atoms)
 
     def extend_dictionary(self, rows: NDArray[np.intp]) -> None:
         """Let more rows be vertices; C stays as it is."""
@@ -456,24 +428,17 @@ def _no_pairs(block: Block, rows: range) -> Pairs:
 
 def _moved(alpha: float, pairs: Pairs, vertex: Ints) -> Pairs:
     """Move the rows of a block towards the best vertices that a pass found."""
-    from provenmf.methods.merit.kernels import move_in_place
-
     index, value, count = padded_pairs(pairs, 1)
-    move_in_place(index, value, count, vertex, alpha)
+    kernels.move_in_place(index, value, count, vertex, alpha)
     stored = np.arange(index.shape[1]) < count[:, None]
     return index[stored], value[stored], count, pairs[3]
 
 
 def _call_mixed(
-    function: Callable[..., Any],
-    atoms: Floats,
-    precision: type[np.floating],
-    block: Block,
-    pairs: Pairs,
-    *rest: Any,
+    function: Callable[[MixedRows], Any], atoms: Block, block: Block, pairs: Pairs
 ) -> Any:
     """Call the function with the rows of a block and their mixtures."""
-    return function(MixedRows(as_dense(block), pairs, atoms, precision), *rest)
+    return function(MixedRows(block, pairs, atoms))
 
 
 def _of_rows(pairs: Pairs, rows: NDArray[np.int64]) -> Pairs:

@@ -39,18 +39,9 @@ class Settings:
     open_loop_steps: int = 300
     settled_steps: int = 100
     pairwise_steps: int = 10  # at most, in each row and sweep
-    # Beyond this many rows the search over all pairs of rows, which takes minutes from 10^5 rows
-    # on, is replaced by a bound; up to ascent_rows we afford a dozen searches for dual ascent.
-    search_rows: int = 20_000
-    ascent_rows: int = 4000
-    start_rows: int = 10_000  # sampled to compare two starts
-    compared_rows: int = 3000  # sampled to compare strong candidates
-    # Beyond this many scores a step is a large matrix product, and single precision halves its
-    # time. Mixtures and sums stay in double precision.
-    double_precision_scores: int = 2**24
-    slice_scores: int = 2**18  # in single precision they fill a second-level cache
-    dense_bytes: float = 16e9  # of rows that are compared with each other; more are refused
-    block_bytes: int = 1 << 26  # of dense rows in one block, with row_bytes of pairs for each
+    compared_rows: int = 3000  # sampled to compare anchors
+    slice_scores: int = 2**18  # products of rows and atoms that fill a second-level cache
+    block_bytes: int = 1 << 26  # of rows in one block, with row_bytes of pairs for each
     row_bytes: int = 1000
 
 

@@ -29,25 +29,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.budget import block_bytes
-from provenmf.data import Blocks, as_blocks
-from provenmf.errors import DegenerateData, InvalidInput, TooLarge, warn_user
-from provenmf.linalg.storage import as_dense
+from provenmf.data import Blocks
+from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.methods.merit import settings
-from provenmf.methods.merit.gap import dictionary_gap, duality_gap, extent_of
 from provenmf.methods.merit.mixture import Bids, Columns, MixedRows, Mixture, Penalties
-from provenmf.methods.merit.number import find_number
 from provenmf.methods.merit.start import (
     Start,
     candidate_rows,
-    greedy_anchors,
+    find_number,
+    missed,
     overlooked_rows,
     penalty_weight,
     representatives,
+    sample_of,
     start_from_anchors,
 )
 from provenmf.methods.run import Callback, Run, interrupted
 from provenmf.methods.separable.anchors import dense_rows
-from provenmf.methods.separable.hull import squared_distances
 from provenmf.results import Solution, StopReason
 from provenmf.results.states import MeritState
 
@@ -68,7 +66,6 @@ def merit(
     init: Literal["spa"] | None = None,
     max_iter: int | None = None,
     tol: float = 1e-3,
-    group_duplicates: float | Literal["auto"] = "auto",
     rng: np.random.Generator,
     callback: Callback | None = None,
     verbose: int = 0,
@@ -82,14 +79,16 @@ def merit(
     `step`, the number of open-loop steps with those that a warm start saves.
     Its MeritState says what was solved and how far from the optimum it is.
     """
-    blocks = rows_for(blocks, step)
+    limits = settings.SETTINGS
+    row_bytes = 12 * blocks.stored_entries // blocks.n_rows + limits.row_bytes
+    blocks = blocks.in_blocks_of(block_bytes(limits.block_bytes) // row_bytes)
     evidence = ""
     if n_components is None and isinstance(lam, str):
         n_components, evidence = find_number(blocks, maxima_at(blocks, mu, tol, rng))
     plain = lam in ("paper", "authors") or init == "spa"
     start = start_from_anchors(blocks, n_components, plain=plain)
-    problem = pose(blocks, n_components, start, step, lam, mu, tol, group_duplicates)
-    mixture = Mixture(blocks, vertices(problem, rng), exact=step == "open-loop")
+    problem = pose(n_components, start, step, lam, mu, tol)
+    mixture = Mixture(blocks, vertices(problem, rng))
     steps = first_steps(problem, mixture, warm=init == "spa")
     run = Run(
         max_iter or DEFAULT_ITERATIONS[step], callback=callback, verbose=verbose, name="MERIT"
@@ -103,7 +102,7 @@ def merit(
     found = solution(problem, mixture, run)
     notes = [f"Number of anchors: {evidence}"] if evidence else []
     if lam == "auto" and init is None and not problem.open_loop and not interrupted():
-        found, note = best_of_greedy(found, blocks)
+        found, note = best_of_greedy(found, start)
         notes += note
     return replace(found, notes=tuple(notes))
 
@@ -115,7 +114,7 @@ def maxima_at(
     start = start_from_anchors(blocks, None)
 
     def solve(lam: float) -> tuple[Indices, NDArray[np.float64]]:
-        problem = pose(blocks, None, start, "pairwise", lam, mu, tol, "auto")
+        problem = pose(None, start, "pairwise", lam, mu, tol)
         mixture = Mixture(blocks, vertices(problem, rng))
         steps = first_steps(problem, mixture, warm=False)
         run = Run(DEFAULT_ITERATIONS["pairwise"], name="MERIT for the number of anchors")
@@ -134,7 +133,6 @@ class Problem:
     open_loop : whether Algorithm 1 makes all steps. all_rows : whether all rows may be vertices.
     """
 
-    blocks: Blocks
     n_components: int | None
     start: Start
     lam: float
@@ -146,42 +144,37 @@ class Problem:
 
 
 def pose(
-    blocks: Blocks,
-    n_components: int | None,
-    start: Start,
-    step: Step,
-    lam: Lam,
-    mu: float,
-    tol: float,
-    group_duplicates: float | Literal["auto"],
+    n_components: int | None, start: Start, step: Step, lam: Lam, mu: float, tol: float
 ) -> Problem:
     """Return the problem with the penalty and the radius that follow from the start.
+
+    Algorithm 1 as printed counts only equal rows as one.
 
     Without a penalty the optimum is C = I whatever the data; what tells anchors apart is then the
     path of Frank-Wolfe (Nguyen22, Theorems 1 and 2), so that MERIT(0) has no pairwise steps.
     """
     weight = penalty_weight(lam, start)
+    open_loop = step == "open-loop"
     return Problem(
-        blocks,
         n_components,
         start,
         weight,
         mu,
         tol,
-        radius=start.duplicate_radius if group_duplicates == "auto" else float(group_duplicates),
-        open_loop=step == "open-loop" or weight == 0,
-        all_rows=step == "open-loop" or blocks.n_rows <= settings.SETTINGS.few_rows,
+        radius=0.0 if open_loop else start.duplicate_radius,
+        open_loop=open_loop or weight == 0,
+        all_rows=open_loop or start.blocks.n_rows <= settings.SETTINGS.few_rows,
     )
 
 
 def vertices(problem: Problem, rng: np.random.Generator) -> Indices:
     """Return the rows that may be vertices, none of them twice."""
-    blocks, start = problem.blocks, problem.start
-    rows = np.arange(blocks.n_rows)
+    start = problem.start
+    rows = np.arange(start.blocks.n_rows)
     if not problem.all_rows:
         size = max(settings.SETTINGS.dictionary, 4 * len(start.anchors))
         rows = candidate_rows(start, size, rng)
-    rows = representatives(dense_rows(blocks, rows), rows, problem.radius)
+    rows = representatives(start.blocks.take(rows), rows, problem.radius)
     if problem.n_components is not None and problem.n_components > len(rows):
         raise InvalidInput(
             f"exceeds the {len(rows)} distinct rows of X (farther than {problem.radius:.3g} apart)",
@@ -299,16 +292,11 @@ def rows_in_turn(columns: Columns, bids: Bids, tolerance: float) -> NDArray[np.i
 def solution(problem: Problem, mixture: Mixture, run: Run) -> Solution:
     """Read the anchors off the largest entries of C, and bound the distance to the optimum."""
     penalties = mixture.penalties(problem.lam, problem.mu)
-    extent = extent_of(mixture)
-    objective = extent.objective(penalties)
-    in_a_hurry = run.stop_reason is StopReason.INTERRUPTED
-    gap, searched = duality_gap(mixture, penalties, extent, quickly=in_a_hurry)
-    gap_within = gap
-    if not in_a_hurry and len(mixture.dictionary) < mixture.n_rows:
-        gap_within = min(gap, dictionary_gap(mixture, penalties, objective))
+    objective, gap, _ = mixture.standing(penalties)
+    gap = float(np.nanmin([gap, objective - max(mixture.lower_bound(penalties), 0.0)]))
     anchors, margin = choose_anchors(problem, mixture, penalties.top)
     return Solution(
-        components=mixture.rows(anchors),
+        components=dense_rows(mixture.blocks, anchors),
         anchors=anchors,
         trace=run.trace,
         stop_reason=run.stop_reason,
@@ -318,9 +306,7 @@ def solution(problem: Problem, mixture: Mixture, run: Run) -> Solution:
             lam=problem.lam,
             mu=float(problem.mu),
             objective=objective,
-            duality_gap=gap,
-            gap_searched=searched,
-            dictionary_gap=gap_within,
+            duality_gap=max(gap, 0.0),
             number_margin=margin,
             group_radius=problem.radius,
         ),
@@ -335,26 +321,25 @@ def choose_anchors(
     With n_components=None the number is where the sorted maxima drop most. If more rows than asked
     for are strong, the maxima do not decide between them, and those are kept that explain the data
     best (not in open-loop steps, as in the paper). If fewer rows than asked for are in use at all,
-    anchors of the start that are no duplicates fill up.
+    anchors of the start that are not duplicates are added.
     """
-    number, chosen_from = problem.n_components, mixture.dictionary
+    number = problem.n_components
     order = np.argsort(-maxima, kind="stable")
     used = order[maxima[order] > 0]
     sorted_maxima = np.append(maxima[used], 0.0)
     drops = sorted_maxima[:-1] - sorted_maxima[1:]
     if number is None:
         number = int(np.argmax(drops)) + 1
-    most_compared = number + settings.SETTINGS.surplus
-    strong = used[maxima[used] >= settings.SETTINGS.strong][:most_compared]
+    strong = used[maxima[used] >= settings.SETTINGS.strong][: number + settings.SETTINGS.surplus]
     if len(strong) > number and not problem.open_loop:
-        chosen = best_explaining(mixture, chosen_from[strong], number)
+        chosen = best_explaining(mixture.blocks, mixture.dictionary[strong], number)
         return chosen, float(drops[number - 1])
-    chosen = chosen_from[used[:number]]
+    chosen = mixture.dictionary[used[:number]]
     if len(chosen) == number:
         return chosen, float(drops[number - 1])
     others = np.setdiff1d(problem.start.anchors, chosen, assume_unique=True)
     both = np.concatenate([chosen, others])
-    filled = representatives(mixture.rows(both), both, problem.radius)[:number]
+    filled = representatives(mixture.blocks.take(both), both, problem.radius)[:number]
     if len(filled) < number:
         warn_user(
             DegenerateData(
@@ -367,32 +352,23 @@ def choose_anchors(
     return filled, 0.0
 
 
-def best_explaining(mixture: Mixture, candidates: Indices, number: int) -> Indices:
+def best_explaining(blocks: Blocks, candidates: Indices, number: int) -> Indices:
     """Drop the candidate that the data miss least, again and again, until enough are left.
 
     Ctrl-C ends this, as it takes long: the first candidates are left, as if by their maxima.
     """
-    n, compared = mixture.n_rows, settings.SETTINGS.compared_rows
-    sample = np.unique(np.linspace(0, n - 1, compared).astype(np.intp))
-    some = as_blocks(mixture.rows(np.union1d(sample, candidates)))
-    corners = mixture.rows(candidates)
+    sample = sample_of(blocks)
     while len(candidates) > number:
         losses: list[float] = []
         for i in range(len(candidates)):
             if interrupted():
                 return candidates[:number]
-            losses.append(missed(some, np.delete(corners, i, axis=0)))
-        least = int(np.argmin(losses))
-        candidates, corners = np.delete(candidates, least), np.delete(corners, least, axis=0)
+            losses.append(missed(sample, blocks, np.delete(candidates, i)))
+        candidates = np.delete(candidates, int(np.argmin(losses)))
     return candidates
 
 
-def missed(rows: Blocks, corners: NDArray[np.floating]) -> float:
-    """Return the total squared distance of the rows to the hull of the corners."""
-    return float(squared_distances(rows, corners).sum())
-
-
-def best_of_greedy(found: Solution, blocks: Blocks) -> tuple[Solution, list[str]]:
+def best_of_greedy(found: Solution, start: Start) -> tuple[Solution, list[str]]:
     """Return the anchors of SPA or FastAnchor if they explain the rows clearly better; and a note.
 
     The penalty spreads over rows that share the largest weights of a column. In Gaussian noise this
@@ -400,43 +376,13 @@ def best_of_greedy(found: Solution, blocks: Blocks) -> tuple[Solution, list[str]
     the anchors leave of the rows tells which of the two it is.
     """
     assert found.anchors is not None
-    number, n = len(found.anchors), blocks.n_rows
-    sample = np.unique(np.linspace(0, n - 1, settings.SETTINGS.start_rows).astype(np.intp))
-    some = as_blocks(blocks.take(sample))
-    own = missed(some, found.components)
+    blocks, sample = start.blocks, sample_of(start.blocks)
+    own = missed(sample, blocks, found.anchors)
     best, name, least = found.anchors, "", settings.SETTINGS.greedy_share * own
-    for method, anchors in greedy_anchors(blocks, number).items():
-        left = missed(some, dense_rows(blocks, anchors)) if len(anchors) == number else np.inf
-        if left < least:
+    for method, anchors in start.greedy.items():
+        if len(anchors) == len(found.anchors) and (left := missed(sample, blocks, anchors)) < least:
             best, name, least = anchors, method, left
     if not name:
         return found, []
     note = f"{name}'s anchors leave {1 - least / own:.1%} less of the rows than MERIT's: taken"
     return replace(found, anchors=best, components=dense_rows(blocks, best)), [note]
-
-
-def rows_for(blocks: Blocks, step: Step) -> Blocks:
-    """Return the rows as the method needs them: dense in one block where all are compared.
-
-    Beyond `search_rows` pairwise steps leave the rows in blocks, small enough for what is computed
-    of their rows.
-    """
-    size, limits = bytes_in_memory(blocks, step), settings.SETTINGS
-    if not size:
-        row_bytes = 8 * blocks.n_columns + limits.row_bytes
-        return blocks.in_blocks_of(block_bytes(limits.block_bytes) // row_bytes)
-    if size > limits.dense_bytes:
-        raise TooLarge(
-            f"X of shape {blocks.shape} takes {size / 1e9:.1f} GB with what is fitted to it, "
-            "both dense, and here MERIT compares all rows with each other",
-            argument="n_components",
-            remedy="project the rows to a few times {argument} dimensions first"
-            + (", or use {:step='pairwise'}" if step == "open-loop" else ""),
-        )
-    return as_blocks(as_dense(blocks.everything()), block_rows=blocks.n_rows)
-
-
-def bytes_in_memory(blocks: Blocks, step: Step) -> float:
-    """Return the bytes of dense rows and their fit where all rows are compared, else 0."""
-    all_pairs = step == "open-loop" or blocks.n_rows <= settings.SETTINGS.search_rows
-    return 16.0 * blocks.n_rows * blocks.n_columns if all_pairs else 0.0

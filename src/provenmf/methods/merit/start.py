@@ -1,41 +1,53 @@
-"""Where MERIT starts: greedy anchors and what they explain, and the rows that may be vertices.
+"""Where MERIT starts: greedy anchors, the rows that may be vertices, the number of anchors.
 
 The full problem lets every row use every row: n^2 inner products a step. A row that can become an
 anchor is extreme, though, so beyond a few hundred rows the dictionary has those that are often
 extreme in random directions, those that the greedy start found, and those that it explains worst.
-`gap.py` says what leaving out the others can cost.
+
+The number of anchors and the penalty are found together and without the truth. The penalty lam
+should be a little more than the squared noise of a row (`Settings.noise_multiple`), which is known
+once the anchors are; the anchors are those rows whose largest weights stand out at this lam. So we
+look for a pair that fits: going down from a penalty as large as the spread of the rows, the largest
+drop of the sorted maxima names some rows; the noise that these leave gives a lam; if the same rows
+stand out at that lam, they explain themselves. The largest lam, so the fewest anchors, comes first:
+smaller ones can fit too, up to every row being its own anchor.
+
+Noise can blur the maxima where the geometry is still clear. If no lam fits, nested anchors of SPA
+and FastAnchor are tried: k of them are right if each is farther from the hull of the others than
+any other row is from the hull of all, by a clear factor. The regular simplex has the factor
+k^2 / (k^2 - 1) where a corner is missing; it is divided out.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from provenmf.budget import for_row_slices
 from provenmf.data import Block, Blocks, Rows, as_blocks
 from provenmf.errors import DegenerateData, InvalidInput
-from provenmf.linalg.hull import nearest_points
+from provenmf.linalg.hull import distances_to_other_points, nearest_points, squared_distances
 from provenmf.linalg.norms import squared_row_norms
-from provenmf.linalg.storage import as_dense
+from provenmf.linalg.storage import as_dense, is_sparse
 from provenmf.methods.merit import settings
 from provenmf.methods.merit.mixture import Mixture
-from provenmf.methods.separable.anchors import dense_rows, number_to_try
+from provenmf.methods.run import interrupted
+from provenmf.methods.separable.anchors import MOST_ANCHORS, dense_rows, number_to_try
 from provenmf.methods.separable.fast_anchor import fast_anchor
-from provenmf.methods.separable.hull import grow_hull, squared_distances
 from provenmf.methods.separable.spa import spa
 from provenmf.results import Solution
 
 Indices = NDArray[np.intp]
 Floats = NDArray[np.float64]
+# The dictionary and the largest weight of each of its rows, for a penalty.
+Solve = Callable[[float], tuple[Indices, Floats]]
 
 # Numbers of anchors tried for a plausible start.
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96)
-SLICE_Rows = 2048  # compared with all directions in one call of a thread
-CACHED_Rows = 128  # whose products with the directions fit into a second-level cache
+SLICE_ROWS = 2048  # compared with all directions at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +57,7 @@ class Start:
     mixtures : of each block the weights of its rows, their squared distances, and the number of its
         first row.
     squared_residuals : squared distances of all rows. squared_scale : that of the longest row to 0.
+    greedy : anchors of the greedy methods that were tried.
     """
 
     blocks: Blocks
@@ -52,6 +65,7 @@ class Start:
     mixtures: Rows
     squared_residuals: Floats
     squared_scale: float
+    greedy: Mapping[str, Indices] = field(default_factory=dict)
 
     @property
     def mean_squared_residual(self) -> float:
@@ -67,41 +81,32 @@ class Start:
 
     def by(self, anchors: Indices) -> Start:
         """Explain the rows by other anchors: simplex-constrained least squares, in one pass."""
-        return explained(self.blocks, anchors, self.squared_scale)
+        return explained(self.blocks, anchors, self.squared_scale, self.greedy)
 
 
 def start_from_anchors(blocks: Blocks, n_components: int | None, *, plain: bool = False) -> Start:
     """Explain the rows by greedy anchors, for the number asked for or a plausible one.
 
-    Of SPA's anchors and the corners of a growing hull those are kept that explain the rows better;
-    `plain` takes SPA's.
+    Of the anchors of SPA and FastAnchor and the corners of a growing hull those are kept that
+    explain the rows best; `plain` takes SPA's.
     """
     if n_components is not None:
         number_to_try(blocks, n_components)  # refuses more than there are rows
     most = min(n_components or 96, blocks.n_rows, blocks.n_columns + 1)
-    candidates = [quietly(spa, blocks, min(most, *blocks.shape))]
+    greedy = greedy_anchors(blocks, most)
+    best = greedy["SPA"]
     if not plain:
-        candidates.append(grow_hull(blocks, most))
+        greedy["the growing hull"] = grow_hull(blocks, most)
+        sample = sample_of(blocks)
+        best = min(greedy.values(), key=lambda rows: missed(sample, blocks, rows))
     _, squared_scale = blocks.arg_reduce(squared_row_norms)
-    found = best_explanation(blocks, candidates, squared_scale)
+    found = explained(blocks, best, squared_scale, greedy)
     return found if n_components is not None else plausible_start(found)
 
 
-def best_explanation(blocks: Blocks, candidates: list[Indices], squared_scale: float) -> Start:
-    """Explain the rows by the candidates that do it better; of many rows a sample decides."""
-    most = settings.SETTINGS.start_rows
-    if blocks.n_rows <= most or len(candidates) == 1:
-        tried = [explained(blocks, anchors, squared_scale) for anchors in candidates]
-        return min(tried, key=lambda found: float(found.squared_residuals.mean()))
-    sample = np.linspace(0, blocks.n_rows - 1, most).astype(np.intp)
-    some = as_blocks(blocks.take(sample))
-    best = min(
-        candidates, key=lambda rows: squared_distances(some, dense_rows(blocks, rows)).mean()
-    )
-    return explained(blocks, best, squared_scale)
-
-
-def explained(blocks: Blocks, anchors: Indices, squared_scale: float) -> Start:
+def explained(
+    blocks: Blocks, anchors: Indices, squared_scale: float, greedy: Mapping[str, Indices]
+) -> Start:
     """Find the nearest point of the anchors' hull to every row, in one pass."""
     corners = dense_rows(blocks, anchors)
 
@@ -110,7 +115,19 @@ def explained(blocks: Blocks, anchors: Indices, squared_scale: float) -> Start:
         return weights, squared, np.array([rows.start])
 
     mixtures = blocks.keep(measure, range(blocks.n_rows))
-    return Start(blocks, anchors, mixtures, mixtures.array(lambda part: part[1]), squared_scale)
+    squared = mixtures.array(lambda part: part[1])
+    return Start(blocks, anchors, mixtures, squared, squared_scale, greedy)
+
+
+def sample_of(blocks: Blocks) -> Block:
+    """Return all rows, or evenly spaced ones of many."""
+    most = settings.SETTINGS.compared_rows
+    return blocks.take(np.unique(np.linspace(0, blocks.n_rows - 1, most).astype(np.intp)))
+
+
+def missed(rows: Block, blocks: Blocks, anchors: Indices) -> float:
+    """Return the total squared distance of the rows to the hull of the anchors."""
+    return float(squared_distances(rows, dense_rows(blocks, anchors)).sum())
 
 
 def greedy_anchors(blocks: Blocks, number: int, *, refine: bool = True) -> dict[str, Indices]:
@@ -119,6 +136,33 @@ def greedy_anchors(blocks: Blocks, number: int, *, refine: bool = True) -> dict[
         "SPA": quietly(spa, blocks, min(number, *blocks.shape)),
         "FastAnchor": quietly(fast_anchor, blocks, number, refine=refine),
     }
+
+
+def grow_hull(blocks: Blocks, number: int) -> Indices:
+    """Return rows, each the farthest from the hull of those before; fewer if that holds all rows.
+
+    SPA does this with the linear span: noise that pushes a mixture out of the span pushes an anchor
+    out of the hull much farther. A hull that grows comes closer to every row, so that old distances
+    are upper bounds: rows are measured in decreasing order of them, until none can be farther.
+    """
+    first, longest = blocks.arg_reduce(squared_row_norms)
+    corners, point = [first], dense_rows(blocks, [first])
+    bounds = blocks.map_rows(lambda block: squared_distances(block, point))
+    while len(corners) < number:
+        hull = dense_rows(blocks, corners)
+        order = np.argsort(-bounds, kind="stable")
+        farthest, distance, begin, size = first, 0.0, 0, 512
+        while begin < len(order) and bounds[order[begin]] > distance:
+            some = np.sort(order[begin : begin + size])
+            bounds[some] = squared_distances(blocks.take(some), hull)
+            best = int(some[np.argmax(bounds[some])])
+            if bounds[best] > distance:
+                farthest, distance = best, float(bounds[best])
+            begin, size = begin + size, 2 * size
+        if distance <= settings.SETTINGS.exact * longest:
+            break
+        corners.append(farthest)
+    return np.array(corners, dtype=np.intp)
 
 
 def quietly(method: Callable[..., Solution], *arguments: object, **options: object) -> Indices:
@@ -156,10 +200,6 @@ def penalty_weight(lam: float | str, start: Start) -> float:
     if lam in ("paper", "authors"):
         rule = float(np.sqrt(start.squared_residuals.sum())) / len(start.anchors)
         return rule if lam == "paper" else rule / 2
-    if float(lam) < 0:
-        raise InvalidInput(
-            "is negative", argument="lam", value=lam, remedy="give {argument} >= 0 (0 for MERIT(0))"
-        )
     return float(lam)
 
 
@@ -181,69 +221,53 @@ def extreme_counts(blocks: Blocks, rng: np.random.Generator) -> NDArray[np.int64
     """Count for each row the random directions, both ways, in which it is the extreme one."""
     number = settings.SETTINGS.directions
     directions = rng.standard_normal((blocks.n_columns, number)).astype(np.float32)
-    centre = blocks.map_reduce(column_sums) / blocks.n_rows
+    origin = blocks.take(np.zeros(1, dtype=np.intp))  # else a common offset would cost digits
 
-    def search(block: Block) -> tuple[Indices, NDArray[np.float32]]:
-        return extreme_of_block(block, centre, directions)
+    def search(block: Block) -> tuple[Indices, Floats]:
+        """Return the first extreme row in every direction and its opposite, and how far it is."""
+        rows, reach = np.zeros((2, number), dtype=np.intp), np.full((2, number), -np.inf)
+        for start in range(0, block.shape[0], SLICE_ROWS):
+            rows_here = block[start : start + SLICE_ROWS]
+            moved = rows_here if is_sparse(rows_here) else rows_here - origin
+            along = moved.astype(np.float32) @ directions
+            for side, farthest in enumerate((along.argmax(axis=0), along.argmin(axis=0))):
+                here = (1 - 2 * side) * along[farthest, np.arange(number)]
+                farther = here > reach[side]
+                rows[side][farther] = start + farthest[farther]
+                reach[side][farther] = here[farther]
+        return rows, reach
 
-    winners = np.zeros(2 * number, dtype=np.intp)
-    best = np.full(2 * number, -np.inf)
+    winners = np.zeros((2, number), dtype=np.intp)
+    best = np.full((2, number), -np.inf)
     for start, _, (place, along) in blocks.each(search):
         farther = along > best
         winners[farther], best[farther] = start + place[farther], along[farther]
-    return np.bincount(winners, minlength=blocks.n_rows)
+    return np.bincount(winners.ravel(), minlength=blocks.n_rows)
 
 
-def column_sums(block: Block) -> Floats:
-    """Return the sums of the columns in double precision."""
-    return np.asarray(block.sum(axis=0, dtype=np.float64)).ravel()
-
-
-def extreme_of_block(
-    block: Block, centre: Floats, directions: NDArray[np.float32]
-) -> tuple[Indices, NDArray[np.float32]]:
-    """Return the first extreme row of a block in every direction and its opposite, and how far."""
-    from provenmf.methods.merit.kernels import note_extremes_in_place
-
-    starts, number = range(0, block.shape[0], SLICE_Rows), directions.shape[1]
-    best = np.full((len(starts), 2, number), -np.inf, dtype=np.float32)
-    where = np.zeros((len(starts), 2, number), dtype=np.int32)
-
-    def search(rows: slice) -> None:
-        piece = rows.start // SLICE_Rows
-        centred = (as_dense(block[rows]) - centre).astype(np.float32)
-        for start in range(0, len(centred), CACHED_Rows):
-            along = centred[start : start + CACHED_Rows] @ directions
-            note_extremes_in_place(along, rows.start + start, best[piece], where[piece])
-
-    for_row_slices(search, block.shape[0], slice_rows=SLICE_Rows)
-    first, columns = best.reshape(len(starts), -1).argmax(axis=0), np.arange(2 * number)
-    place = where.reshape(len(starts), -1)[first, columns].astype(np.intp)
-    return place, best.reshape(len(starts), -1)[first, columns]
-
-
-def representatives(points: NDArray[np.floating], rows: Indices, radius: float) -> Indices:
+def representatives(points: Block, rows: Indices, radius: float) -> Indices:
     """Return the numbers of the given points without those within `radius` of one that is kept.
 
     Points far from the mean are kept first, so that the answer does not depend on the order.
     Nguyen22, Theorem 1, excludes repeated anchors: they share the weight that one would get.
     """
     points = points.astype(np.float64)
-    if radius == 0.0:
-        _, first = np.unique(points, axis=0, return_index=True)
-        return np.asarray(rows[np.sort(first)])
-    points = points - points.mean(axis=0)
-    squared = np.einsum("ij,ij->i", points, points)
-    undecided = np.argsort(-squared, kind="stable")
-    kept = []
-    while len(undecided):
-        first, undecided = undecided[0], undecided[1:]
+    squared = squared_row_norms(points)
+    mean = np.asarray(points.mean(axis=0)).ravel()
+    order = np.argsort(2 * np.asarray(points @ mean) - squared, kind="stable")
+    undecided, kept = np.ones(len(squared), dtype=bool), []
+    for first in order:
+        if not undecided[first]:
+            continue
+        undecided[first] = False
         kept.append(first)
-        distance = squared[undecided] + squared[first] - 2 * points[undecided] @ points[first]
-        near = distance <= radius**2 + 1e-12 * (squared[undecided] + squared[first])
-        if near.any():  # the expanded square is inexact where it matters: measure again
-            away = np.linalg.norm(points[undecided] - points[first], axis=1)
-            undecided = undecided[~near | (away > radius)]
+        point = as_dense(points[[first]])[0]
+        distance = squared + squared[first] - 2 * np.asarray(points @ point)
+        slack = 1e-12 * (squared + squared[first])
+        near = np.flatnonzero(undecided & (distance <= radius**2 + slack))
+        if len(near):  # the expanded square is inexact where it matters: measure again
+            away = np.linalg.norm(as_dense(points[near]) - point, axis=1)
+            undecided[near[away <= radius]] = False
     return np.asarray(rows[np.sort(kept)])
 
 
@@ -258,4 +282,138 @@ def overlooked_rows(mixture: Mixture, lam: float, radius: float) -> Indices:
     rows = np.flatnonzero(squared > 2 * lam)
     rows = rows[np.argsort(-squared[rows], kind="stable")][: len(mixture.dictionary)]
     both = np.concatenate([mixture.dictionary, rows])
-    return np.setdiff1d(representatives(mixture.rows(both), both, radius), mixture.dictionary)
+    kept = representatives(mixture.blocks.take(both), both, radius)
+    return np.setdiff1d(kept, mixture.dictionary)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Rows that stand out at a penalty: their number, the drop behind them, the noise they leave.
+
+    settled : whether most rows represent themselves, so that lower penalties tell nothing.
+    """
+
+    lam: float
+    anchors: frozenset[int]
+    drop: float
+    squared_noise: float
+    settled: bool
+
+    @property
+    def number(self) -> int:
+        """Number of rows that stand out."""
+        return len(self.anchors)
+
+
+def find_number(blocks: Blocks, solve: Solve) -> tuple[int, str]:
+    """Return the number of anchors, and the evidence for it in a sentence.
+
+    solve : returns the dictionary and the largest weight of each of its rows for a penalty.
+
+    Raises
+    ------
+    InvalidInput
+        No number fits; the message has the evidence.
+    """
+    sample = sample_of(blocks)
+    squared, mean = squared_row_norms(sample), np.asarray(sample.mean(axis=0)).ravel()
+    spread = float(squared.mean() - mean @ mean)
+    exact = settings.SETTINGS.exact * float(squared.max())
+    if spread <= exact:
+        return 1, "all rows are equal"
+
+    def read(lam: float) -> Reading:
+        return reading_at(lam, *solve(lam), blocks, sample)
+
+    readings: list[Reading] = []
+    found = fitting_penalty(read, spread, exact, readings)
+    if found is not None:
+        return found.number, (
+            f"{found.number} rows stand out, by {found.drop:.2g}, at the penalty that follows from "
+            "the noise that they leave"
+        )
+    number, factor = clearest_gap(sample)
+    least = settings.SETTINGS.clear_gap
+    if factor >= least:
+        return number, (
+            f"no penalty tells anchors apart, but each of {number} rows is farther from the hull "
+            f"of the others than any row is from the hull of all: {factor:.3g} times, squared"
+        )
+    seen = ", ".join(f"{r.number} by {r.drop:.2f}" for r in readings[:8])
+    raise InvalidInput(
+        f"cannot be found: no number of anchors fits the noise that it leaves. Rows that stood out "
+        f"along the path of penalties: {seen}. Clearest gap of distances: {number} rows, "
+        f"{factor:.3g} times ({least:g} are needed)",
+        argument="n_components",
+        value=None,
+        remedy="give {argument}; choose_rank (provenmf rank) shows the evidence for each number",
+    )
+
+
+def fitting_penalty(
+    read: Callable[[float], Reading], spread: float, exact: float, readings: list[Reading]
+) -> Reading | None:
+    """Return the rows that stand out at the largest penalty that follows from their own noise.
+
+    All readings are appended to the list.
+    """
+    limits = settings.SETTINGS
+    tried: set[frozenset[int]] = set()
+    for halvings in range(limits.path_steps):
+        reading = read(spread / 2**halvings)
+        readings.append(reading)
+        if reading.settled or interrupted():
+            break
+        if reading.drop < limits.least_drop / 2 or reading.anchors in tried:
+            continue
+        tried.add(reading.anchors)
+        if reading.squared_noise <= exact:
+            return reading
+        for multiple in (limits.noise_multiple, 1.5 * limits.noise_multiple):
+            again = read(multiple * reading.squared_noise)
+            readings.append(again)
+            if again.anchors == reading.anchors and again.drop >= limits.least_drop:
+                return again
+    return None
+
+
+def reading_at(
+    lam: float, dictionary: Indices, maxima: Floats, blocks: Blocks, sample: Block
+) -> Reading:
+    """Read off the rows before the largest drop of the maxima, and the noise that they leave.
+
+    At most half of the rows: with more of them, an explanation would be no shorter than the data.
+    """
+    order = np.argsort(-maxima, kind="stable")
+    ordered = np.append(maxima[order], 0.0)
+    drops = (ordered[:-1] - ordered[1:])[: max(1, len(order) // 2)]
+    number = int(np.argmax(drops)) + 1
+    anchors = dictionary[order[:number]]
+    return Reading(
+        lam,
+        frozenset(anchors.tolist()),
+        float(drops[number - 1]),
+        missed(sample, blocks, anchors) / sample.shape[0],
+        settled=bool(np.count_nonzero(maxima >= settings.SETTINGS.strong) > len(order) / 2),
+    )
+
+
+def clearest_gap(rows: Block) -> tuple[int, float]:
+    """Return the number of nested greedy anchors that stand out most from the other rows.
+
+    And by what factor: the least squared distance of an anchor to the hull of the others, to the
+    largest squared distance of any other row to the hull of all.
+    """
+    blocks = as_blocks(rows)
+    most = min(MOST_ANCHORS, blocks.n_rows // 2, blocks.n_columns + 1)
+    best = 1, 0.0
+    for order in greedy_anchors(blocks, most, refine=False).values():
+        corners = dense_rows(blocks, order).astype(np.float64)
+        for number in range(2, len(order) + 1):
+            left = squared_distances(rows, corners[:number])
+            left[order[:number]] = 0.0
+            apart = distances_to_other_points(corners[:number])[0].min() ** 2
+            factor = apart / max(left.max(), 1e-300) * (1 - 1 / number**2)
+            if factor > best[1]:
+                best = number, float(factor)
+    return best

@@ -7,7 +7,7 @@ with provable guarantees", 2013 (Arora13), Algorithm 4.
     d_1 … d_V, word vectors       rows of the data (scaled to sum one with scale_rows)
     K                             n_components
     S = {v_1 … v_K}               anchors
-    4 log V / ε², random space    n_projections, Gaussian directions (None: no projection)
+    4 log V / ε², random space    none: project the rows before, if they have many columns
 
 The first anchor is the row farthest from the origin; it then becomes the origin, so that the
 spans are affine: a point of the simplex is judged by its distance to the face spanned so far.
@@ -22,17 +22,17 @@ and one more for each anchor that changes. Sparse data stay sparse.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from provenmf.certificate.measurement import Fit
-from provenmf.data import Blocks, as_blocks
+from provenmf.data import Blocks
 from provenmf.linalg.nnls import Constraint
 from provenmf.linalg.norms import ROUNDING, orthogonal_part, orthonormal_rows
-from provenmf.methods.run import Callback, OnInterrupt, Run
+from provenmf.methods.run import Callback, Run
 from provenmf.methods.separable import guarantee
 from provenmf.methods.separable.anchors import (
     AnchorFactorizer,
@@ -41,17 +41,14 @@ from provenmf.methods.separable.anchors import (
     number_to_try,
     row_scales,
 )
-from provenmf.methods.separable.farthest import Factors, FarthestRows
-from provenmf.methods.traits import (
-    AT_LEAST_ONE,
-    CONSTRAINT,
-    Traits,
-)
+from provenmf.methods.separable.farthest import FarthestRows
+from provenmf.methods.traits import CONSTRAINT, Traits
 from provenmf.results import Certificate, Solution, StopReason
 
 Floats = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class FastAnchor(AnchorFactorizer):
     """FastAnchor (Arora et al. 2013): take the row farthest from the affine span of those chosen.
 
@@ -67,12 +64,8 @@ class FastAnchor(AnchorFactorizer):
         Do a second round that searches for each anchor again, given the others.
     scale_rows : bool, default=False
         Look for anchors among the rows scaled to a sum of one (for counts, such as co-occurrences).
-    n_projections : int or None, default=None
-        Look for anchors after projection onto this many random directions.
     constraint : {"simplex", "nonnegative"}, default="simplex"
         Constraint on the weights.
-    random_state : int, RandomState instance or None, default=None
-        For the random directions.
     vertices, row_errors, certify, verbose, callback, on_interrupt
         As in every estimator.
 
@@ -105,43 +98,17 @@ class FastAnchor(AnchorFactorizer):
     """
 
     _method = "fast_anchor"
-    traits = Traits(negative_data=True, finds_number=True, anchors=True)
+    traits = Traits(negative_data=True, finds_number=True, anchors=True, random="never")
     _parameter_constraints: ClassVar[dict[str, object]] = {
         **AnchorFactorizer._parameter_constraints,
         "refine": ["boolean"],
         "scale_rows": ["boolean"],
-        "n_projections": [AT_LEAST_ONE, None],
         "constraint": [CONSTRAINT],
     }
 
-    def __init__(
-        self,
-        n_components: int | str | None = None,
-        *,
-        refine: bool = True,
-        scale_rows: bool = False,
-        n_projections: int | None = None,
-        constraint: Constraint = "simplex",
-        random_state: int | np.random.RandomState | None = None,
-        vertices: bool = False,
-        row_errors: ArrayLike | None = None,
-        certify: bool | str = True,
-        verbose: int = 0,
-        callback: Callback | None = None,
-        on_interrupt: OnInterrupt = "raise",
-    ) -> None:
-        self.n_components = n_components
-        self.refine = refine
-        self.scale_rows = scale_rows
-        self.n_projections = n_projections
-        self.constraint = constraint
-        self.random_state = random_state
-        self.vertices = vertices
-        self.row_errors = row_errors
-        self.certify = certify
-        self.verbose = verbose
-        self.callback = callback
-        self.on_interrupt = on_interrupt
+    refine: bool = True
+    scale_rows: bool = False
+    constraint: Constraint = "simplex"
 
     def _anchors_of(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         return fast_anchor(
@@ -149,8 +116,6 @@ class FastAnchor(AnchorFactorizer):
             self._number_wanted(blocks.n_rows),
             refine=self.refine,
             scale_rows=self.scale_rows,
-            n_projections=self.n_projections,
-            rng=rng,
             callback=self.callback,
             verbose=self.verbose,
         )
@@ -165,8 +130,6 @@ def fast_anchor(
     *,
     refine: bool = True,
     scale_rows: bool = False,
-    n_projections: int | None = None,
-    rng: np.random.Generator | None = None,
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> Solution:
@@ -175,13 +138,12 @@ def fast_anchor(
     The trace has the `distance` of each anchor tried. The first anchor has no span to be far from:
     it is judged by its distance from the second.
     """
-    points, factors, given = _points(blocks, scale_rows, n_projections, rng)
-    number = number_to_try(blocks, n_components, points.n_columns + 1)
+    number = number_to_try(blocks, n_components, blocks.n_columns + 1)
     run = Run(number, callback=callback, verbose=verbose, name="FastAnchor")
-    farthest = FarthestRows(points, number, factors=factors, given=given)
+    farthest = FarthestRows(blocks, number, factors=row_scales if scale_rows else None)
     anchors: list[int] = []
     distances: list[float] = []
-    basis, origin = np.empty((0, points.n_columns)), np.zeros(points.n_columns)
+    basis, origin = np.empty((0, blocks.n_columns)), np.zeros(blocks.n_columns)
     chosen = farthest.after([], basis)
     longest = chosen.squared
     if run.saved is not None:
@@ -213,6 +175,8 @@ def fast_anchor(
     left = 0.0
     if chosen.squared > 0:
         left = float(np.linalg.norm(orthogonal_part(chosen.point - origin, basis)))
+    if len(anchors) > min(blocks.n_rows - 1, blocks.n_columns):
+        left = distances[-1] / 10  # nothing is left for any data, which is no drop: as in SPA
     found = anchor_solution(blocks, anchors, [*distances, left], n_components, run)
     if not refine or len(found.components) == 1:
         return found
@@ -254,20 +218,3 @@ def _face(corners: Floats, left_out: int) -> tuple[Floats, Floats, float]:
     height = float(away @ away)
     normal = away / math.sqrt(height) if height > 0 else away
     return normal, others[0], height
-
-
-def _points(
-    blocks: Blocks,
-    scale_rows: bool,
-    n_projections: int | None,
-    rng: np.random.Generator | None,
-) -> tuple[Blocks, Factors | None, tuple[Floats, ...]]:
-    """Return the rows among which anchors are sought, their factors, and arrays for these."""
-    if n_projections is None:
-        return blocks, row_scales if scale_rows else None, ()
-    rng = np.random.default_rng(rng)
-    directions = rng.standard_normal((blocks.n_columns, n_projections)) / math.sqrt(n_projections)
-    points = as_blocks(blocks.map_rows(lambda block: np.asarray(block @ directions)))
-    if not scale_rows:
-        return points, None, ()
-    return points, lambda _, scales: scales, (blocks.map_rows(row_scales),)

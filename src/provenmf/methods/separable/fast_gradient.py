@@ -10,7 +10,7 @@ Gillis & Luce, "A fast gradient method for nonnegative sparse regression with se
     M, points in columns          data X, points in rows
     X                             usage U
     w                             sizes s
-    Ω                             the set above; projection in kernels.py
+    Ω                             the set above; `project_capped_rows_in_place`
     p, close to one               prices, 1 ± 0.005 from rng: break ties between duplicates
     r                             n_components
     K                             anchors: the largest diagonal entries of U
@@ -26,8 +26,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
-from numbers import Real
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -38,6 +37,7 @@ from numpy.typing import NDArray
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks
 from provenmf.errors import DegenerateData, TooLarge, warn_user
+from provenmf.linalg.compiled import njit
 from provenmf.linalg.nnls import encoder
 from provenmf.linalg.norms import absolute_row_sums, squared_frobenius_norm, squared_residual_rows
 from provenmf.linalg.spectral import leading_eigenpairs
@@ -47,20 +47,16 @@ from provenmf.methods.run import Callback, OnInterrupt, Run
 from provenmf.methods.separable import guarantee
 from provenmf.methods.separable.anchors import dense_rows
 from provenmf.methods.separable.spa import spa
-from provenmf.methods.traits import (
-    AT_LEAST_ONE,
-    NOT_NEGATIVE,
-    POSITIVE,
-    Interval,
-    StrOptions,
-    Traits,
-)
+from provenmf.methods.traits import AT_LEAST_ONE, NOT_NEGATIVE, StrOptions, Traits
 from provenmf.results import Certificate, Solution, StopReason
 from provenmf.results.states import FastGradientState
 
 FIRST_MOMENTUM = 0.05
+PRICE_SPREAD = 0.01
+MOST_BYTES = 16e9  # of the n × n matrices; more are refused
 
 
+@dataclass(eq=False, repr=False)
 class FastGradient(Factorizer):
     """Fast gradient method (Gillis & Luce 2018): one convex problem over n × n weights.
 
@@ -73,17 +69,13 @@ class FastGradient(Factorizer):
         Number of anchors; None takes the largest gap in the sorted diagonal.
     mu : float or "auto", default="auto"
         Penalty for using a row at all; "auto" balances it with the error and then adapts it.
-    price_spread : float, default=0.01
-        The penalties of the rows are random between 1 ± price_spread / 2, which separates
-        duplicates.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-06
         Stop when the diagonal changes by less than this share of its sum.
-    memory_limit : float, default=8000000000.0
-        Bytes that the n × n matrices may take; larger problems are refused.
     random_state : int, RandomState instance or None, default=None
-        For the prices.
+        For the prices: the penalties of the rows are random between 0.995 and 1.005, which
+        separates duplicates.
     certify, verbose, callback, on_interrupt
         As in every estimator.
 
@@ -124,38 +116,20 @@ class FastGradient(Factorizer):
     _parameter_constraints: ClassVar[dict[str, object]] = {
         **Factorizer._parameter_constraints,
         "mu": [NOT_NEGATIVE, StrOptions({"auto"})],
-        "price_spread": [Interval(Real, 0, 1, closed="both")],
         "max_iter": [AT_LEAST_ONE],
         "tol": [NOT_NEGATIVE],
-        "memory_limit": [POSITIVE],
     }
 
-    def __init__(
-        self,
-        n_components: int | str | None = None,
-        *,
-        mu: float | Literal["auto"] = "auto",
-        price_spread: float = 0.01,
-        max_iter: int = 500,
-        tol: float = 1e-6,
-        memory_limit: float = 8e9,
-        random_state: int | np.random.RandomState | None = None,
-        certify: bool | str = True,
-        verbose: int = 0,
-        callback: Callback | None = None,
-        on_interrupt: OnInterrupt = "raise",
-    ) -> None:
-        self.n_components = n_components
-        self.mu = mu
-        self.price_spread = price_spread
-        self.max_iter = max_iter
-        self.tol = tol
-        self.memory_limit = memory_limit
-        self.random_state = random_state
-        self.certify = certify
-        self.verbose = verbose
-        self.callback = callback
-        self.on_interrupt = on_interrupt
+    n_components: int | str | None = None
+    _: KW_ONLY
+    mu: float | Literal["auto"] = "auto"
+    max_iter: int = 500
+    tol: float = 1e-6
+    random_state: int | np.random.RandomState | None = None
+    certify: bool | str = True
+    verbose: int = 0
+    callback: Callback | None = None
+    on_interrupt: OnInterrupt = "raise"
 
     def _gathered_bytes(self, blocks: Blocks) -> float:
         return 32.0 * blocks.n_rows**2  # four matrices of rows by rows; the data are no more
@@ -165,10 +139,8 @@ class FastGradient(Factorizer):
             blocks,
             self._number_wanted(blocks.n_rows),
             mu=self.mu,
-            price_spread=self.price_spread,
             max_iter=self.max_iter,
             tol=self.tol,
-            memory_limit=self.memory_limit,
             rng=rng,
             callback=self.callback,
             verbose=self.verbose,
@@ -183,10 +155,8 @@ def fast_gradient(
     n_components: int | None = None,
     *,
     mu: float | str = "auto",
-    price_spread: float = 0.01,
     max_iter: int = 500,
     tol: float = 1e-6,
-    memory_limit: float = 8e9,
     rng: np.random.Generator | None = None,
     callback: Callback | None = None,
     verbose: int = 0,
@@ -196,9 +166,14 @@ def fast_gradient(
     The trace has `objective`, `fit`, `trace` (of U) and `mu`; the state the `diagonal` of U and the
     `gap` from the last anchor's entry to the next one.
     """
-    require_memory(blocks.n_rows, memory_limit)
+    n = blocks.n_rows
+    if 32 * n**2 > MOST_BYTES:
+        raise TooLarge(
+            f"FastGradient keeps four {n} × {n} matrices, {32 * n**2 / 1e9:.1f} GB: use fewer "
+            "rows, or MERIT or SPA, whose memory is linear in the rows"
+        )
     rng = np.random.default_rng(rng)
-    prices = 1.0 + price_spread * (rng.random(blocks.n_rows) - 0.5)
+    prices = 1.0 + PRICE_SPREAD * (rng.random(blocks.n_rows) - 0.5)
     level = steered_price(blocks, n_components, prices) if mu == "auto" else Price(float(mu))
     problem = Problem(blocks, prices)
     here = problem.nothing_used()
@@ -271,7 +246,10 @@ class Problem:
         self.prices = prices
         self.sizes = blocks.map_rows(absolute_row_sums)
         self.data = at_most_square(blocks.everything())
-        self.step = 1.0 / (squared_largest_singular_value(self.data) or 1.0)
+        self.step = 1.0
+        if self.data.any():
+            gram = self.data.T @ self.data
+            self.step /= float(leading_eigenpairs(gram, len(gram), 1).values[0])
 
     def nothing_used(self) -> Point:
         """Return U = 0, where the method starts."""
@@ -282,8 +260,6 @@ class Problem:
         self, usage: NDArray[np.float64], product: NDArray[np.float64], mu: float
     ) -> Point:
         """Make a projected gradient step from any point and its product."""
-        from provenmf.methods.separable.kernels import project_capped_rows_in_place
-
         following = self.data @ (product - self.data.T)
         following *= -self.step
         following += usage
@@ -292,20 +268,6 @@ class Problem:
         new_product = self.data.T @ following
         paid = float(self.prices @ following.diagonal())
         return Point(following, new_product, _half_squared(self.data.T - new_product), paid)
-
-
-def require_memory(n: int, limit: float) -> None:
-    """Refuse a size whose n × n matrices do not fit, with the size they would need."""
-    needed = 4 * 8 * float(n) ** 2
-    if needed > limit:
-        raise TooLarge(
-            f"is less than the {needed / 1e9:.1f} GB of four {n} × {n} matrices, which "
-            "FastGradient keeps",
-            argument="memory_limit",
-            value=limit,
-            remedy="raise it, use fewer rows, or use MERIT or SPA, whose memory is linear in the "
-            "rows",
-        )
 
 
 def next_momentum(alpha: float) -> tuple[float, float]:
@@ -349,13 +311,6 @@ def at_most_square(data: Any) -> NDArray[np.float64]:
         return np.asarray(scipy.linalg.qr(wide.T, mode="r")[0])[:n].T
     values, vectors = np.linalg.eigh((wide @ wide.T).toarray())
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
-
-
-def squared_largest_singular_value(data: NDArray[np.float64]) -> float:
-    """Return σ₁² by Lanczos or from the Gram matrix; zero for zero data."""
-    if not data.any():
-        return 0.0
-    return float(leading_eigenpairs(data.T @ data, data.shape[1], 1).values[0])
 
 
 def _half_squared(matrix: NDArray[np.float64]) -> float:
@@ -403,3 +358,52 @@ def steered_price(blocks: Blocks, n_components: int | None, prices: NDArray[np.f
     )
     mu = max(float(squared), 1e-6 * float(total)) / float(prices[first.anchors].sum())
     return Price(mu, target=len(first.anchors) / 2 + 1)
+
+
+@njit(cache=True)
+def project_capped_rows_in_place(usage: Any, sizes: Any) -> None:
+    """Replace row i of `usage` by the nearest v with 0 ≤ v_j ≤ (s_j / s_i) t and t = v_i ≤ 1.
+
+    For every row i of the n × n matrix; u is the row as it was, s = `sizes` ≥ 0. With the caps
+    a_j = s_j / s_i and t given, the best v_j is u_j clipped to [0, a_j t], so only t is to be
+    found: it is the zero of
+        g(t) = t − u_i + Σ_{j ≠ i, u_j > a_j t} a_j (a_j t − u_j)
+    clipped to [0, 1]. g increases and is concave (fewer and fewer terms count as t grows), so
+    Newton steps from t = 0 come from the left, never overshoot, and end at the exact zero after
+    finitely many: each but the last drops a term. A row of size zero is used by none.
+    """
+    n = usage.shape[0]
+    above = np.empty(n, np.int64)  # the terms that still count
+    for i in range(n):
+        row = usage[i]
+        if sizes[i] <= 0.0:
+            row[:] = 0.0
+            continue
+        own, unit = row[i], 1.0 / sizes[i]
+        count = 0
+        for j in range(n):
+            if row[j] > 0.0 and j != i:
+                above[count] = j
+                count += 1
+        t = 0.0
+        while True:
+            slope, value = 1.0, own
+            for place in range(count):
+                j = above[place]
+                cap = sizes[j] * unit
+                slope += cap * cap
+                value += cap * row[j]
+            t = max(t, value / slope)
+            left = 0
+            for place in range(count):
+                j = above[place]
+                if row[j] > sizes[j] * unit * t:
+                    above[left] = j
+                    left += 1
+            if left == count or t >= 1.0:
+                break
+            count = left
+        t = min(t, 1.0)
+        for j in range(n):
+            row[j] = min(max(row[j], 0.0), sizes[j] * unit * t)
+        row[i] = t

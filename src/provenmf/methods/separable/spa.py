@@ -17,16 +17,16 @@ data the memory is O(n + k d), and sparse data stay sparse.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Blocks
 from provenmf.linalg.nnls import Constraint
 from provenmf.linalg.norms import orthogonal_part
-from provenmf.methods.run import Callback, OnInterrupt, Run
+from provenmf.methods.run import Callback, Run
 from provenmf.methods.separable import guarantee
 from provenmf.methods.separable.anchors import (
     AnchorFactorizer,
@@ -35,13 +35,11 @@ from provenmf.methods.separable.anchors import (
     row_scales,
 )
 from provenmf.methods.separable.farthest import FarthestRows
-from provenmf.methods.traits import (
-    CONSTRAINT,
-    Traits,
-)
+from provenmf.methods.traits import CONSTRAINT, Traits
 from provenmf.results import Certificate, Solution, StopReason
 
 
+@dataclass(eq=False, repr=False)
 class SPA(AnchorFactorizer):
     """Successive projection (Gillis & Vavasis 2014): take the longest row, project it out, repeat.
 
@@ -98,28 +96,8 @@ class SPA(AnchorFactorizer):
         "constraint": [CONSTRAINT],
     }
 
-    def __init__(
-        self,
-        n_components: int | str | None = None,
-        *,
-        scale_rows: bool = False,
-        constraint: Constraint = "nonnegative",
-        vertices: bool = False,
-        row_errors: ArrayLike | None = None,
-        certify: bool | str = True,
-        verbose: int = 0,
-        callback: Callback | None = None,
-        on_interrupt: OnInterrupt = "raise",
-    ) -> None:
-        self.n_components = n_components
-        self.scale_rows = scale_rows
-        self.constraint = constraint
-        self.vertices = vertices
-        self.row_errors = row_errors
-        self.certify = certify
-        self.verbose = verbose
-        self.callback = callback
-        self.on_interrupt = on_interrupt
+    scale_rows: bool = False
+    constraint: Constraint = "nonnegative"
 
     @property
     def _sums_below_one(self) -> bool:

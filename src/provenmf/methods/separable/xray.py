@@ -11,49 +11,38 @@ factorization", 2013 (Kumar13), Algorithm 1.
     p, a positive vector               all ones: p·x_j is the sum of row j
 
 Detection: with an exterior row i (r_i ≠ 0) the next anchor is arg max_j r_i·x_j / p·x_j, a face
-of the cone of the data. The variants differ in the exterior row:
-
-    "rand"    any exterior row, at random
-    "max"     the row with the largest residual ‖r_i‖
-    "dist"    the row with the largest ‖(r_i Xᵀ)₊‖
-    "greedy"  none: the anchor is arg max_j ‖(R x_j)₊‖ / ‖x_j‖ directly
+of the cone of the data. The exterior row is the one with the largest residual ‖r_i‖ (variant "max";
+"dist" and "greedy" compare all pairs of rows and are left out).
 
 Projection: exact nonnegative least squares of every row on the anchors.
 
-"rand" and "max" make two passes per anchor; "dist" and "greedy" compare all pairs of rows,
-O(n² d) operations per anchor. All keep the n × k weights beside the data, for "max" where the rows
-are; sparse data stay sparse.
+Two passes per anchor; the n × k weights are kept beside the rows; sparse data stay sparse.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from operator import itemgetter
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from provenmf.certificate.measurement import Fit
-from provenmf.data import Block, Blocks, ByRow, Part, Rows
+from provenmf.data import Block, Blocks, Part, Rows
 from provenmf.linalg.nnls import nonnegative_least_squares
 from provenmf.linalg.norms import (
     ROUNDING,
-    first_largest,
     row_sums,
     squared_residual_rows,
     squared_row_norms,
     without_rounding,
 )
-from provenmf.linalg.storage import as_dense
-from provenmf.methods.run import Callback, OnInterrupt, Run
+from provenmf.methods.run import Callback, Run
 from provenmf.methods.separable import guarantee
 from provenmf.methods.separable.anchors import (
     AnchorFactorizer,
     anchor_solution,
-    dense_row,
     dense_rows,
     number_to_try,
 )
@@ -64,19 +53,13 @@ from provenmf.methods.separable.farthest import (
     leaders,
     places_in,
 )
-from provenmf.methods.traits import (
-    StrOptions,
-    Traits,
-)
+from provenmf.methods.traits import Traits
 from provenmf.results import Certificate, Solution, StopReason
 
 Floats = NDArray[np.float64]
-Variant = Literal["rand", "max", "dist", "greedy"]
-
-# Rows compared with all others at a time by "dist" and "greedy".
-PAIR_ROWS = 1024
 
 
+@dataclass(eq=False, repr=False)
 class XRAY(AnchorFactorizer):
     """Extreme rays of the cone of the data (Kumar, Sindhwani & Kambadur 2013).
 
@@ -86,11 +69,6 @@ class XRAY(AnchorFactorizer):
     ----------
     n_components : int, "auto" or None, default=None
         Number of anchors; None stops at the largest drop of the residual.
-    variant : {"max", "rand", "dist", "greedy"}, default="max"
-        How the row that is explained next is chosen. "max" and "rand" are linear in the rows;
-        "dist" and "greedy" compare all pairs of rows.
-    random_state : int, RandomState instance or None, default=None
-        For "rand".
     vertices, row_errors, certify, verbose, callback, on_interrupt
         As in every estimator.
 
@@ -122,34 +100,7 @@ class XRAY(AnchorFactorizer):
     """
 
     _method = "xray"
-    traits = Traits(finds_number=True, anchors=True)
-    _parameter_constraints: ClassVar[dict[str, object]] = {
-        **AnchorFactorizer._parameter_constraints,
-        "variant": [StrOptions({"rand", "max", "dist", "greedy"})],
-    }
-
-    def __init__(
-        self,
-        n_components: int | str | None = None,
-        *,
-        variant: Variant = "max",
-        random_state: int | np.random.RandomState | None = None,
-        vertices: bool = False,
-        row_errors: ArrayLike | None = None,
-        certify: bool | str = True,
-        verbose: int = 0,
-        callback: Callback | None = None,
-        on_interrupt: OnInterrupt = "raise",
-    ) -> None:
-        self.n_components = n_components
-        self.variant = variant
-        self.random_state = random_state
-        self.vertices = vertices
-        self.row_errors = row_errors
-        self.certify = certify
-        self.verbose = verbose
-        self.callback = callback
-        self.on_interrupt = on_interrupt
+    traits = Traits(finds_number=True, anchors=True, random="never")
 
     @property
     def _looks_at_scaled_rows(self) -> bool:
@@ -159,8 +110,6 @@ class XRAY(AnchorFactorizer):
         return xray(
             blocks,
             self._number_wanted(blocks.n_rows),
-            variant=self.variant,
-            rng=rng,
             callback=self.callback,
             verbose=self.verbose,
         )
@@ -190,8 +139,6 @@ def xray(
     blocks: Blocks,
     n_components: int | None = None,
     *,
-    variant: Variant = "max",
-    rng: np.random.Generator | None = None,
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> Solution:
@@ -200,7 +147,6 @@ def xray(
     The solution has the weights of the anchors if all those found are kept, and the trace the
     largest `residual` before each anchor.
     """
-    rng = np.random.default_rng(rng)
     number = number_to_try(blocks, n_components)
     run = Run(number, callback=callback, verbose=verbose, name="XRAY")
     anchors: list[int] = []
@@ -211,7 +157,6 @@ def xray(
         known = [run.saved["weights"], run.saved["residual"]]
         anchors, chosen_with = run.saved["anchors"], run.saved["chosen_with"]
         components = dense_rows(blocks, anchors).astype(np.float64)
-        rng.bit_generator.state = run.saved["random"]
     numbers = range(blocks.n_rows)
     state = blocks.keep(_begin, numbers, *known)
     run.keeps(
@@ -220,7 +165,6 @@ def xray(
             "residual": state.array(lambda part: part[3]),
             "anchors": anchors,
             "chosen_with": chosen_with,
-            "random": rng.bit_generator.state,
         }
     )
     farthest = first_chosen(state.each(lambda part: part[-5:]))
@@ -230,14 +174,8 @@ def xray(
             continue
         chosen_with.append(math.sqrt(farthest.largest))
         run.record(residual=chosen_with[-1])
-        scores_of: Callable[..., Floats]
-        given: ByRow = state
-        if variant == "greedy":
-            scores_of, given = _greedily(blocks, state, components)
-        else:
-            row, weights = _exterior_row(blocks, state, components, farthest, variant, rng)
-            scores_of = _along(row - weights @ components)
-        best = first_chosen(_candidates(blocks, scores_of, given, anchors))
+        row, weights = np.split(farthest.values, [blocks.n_columns])
+        best = _extreme_row(blocks, row - weights @ components, state, anchors)
         anchors.append(best.row)
         components = np.vstack([components, best.values])
         state = blocks.keep(_projecting(components, anchors), state, numbers)
@@ -289,80 +227,14 @@ def _projecting(components: Floats, anchors: list[int]) -> Callable[[Block, Part
     return project
 
 
-def _candidates(
-    blocks: Blocks, scores_of: Callable[..., Floats], given: ByRow, anchors: list[int]
-) -> Iterator[Leaders]:
-    """Yield rows of every block that may be the next anchor; earlier anchors are excluded."""
+def _extreme_row(blocks: Blocks, ray: Floats, state: Rows, anchors: list[int]) -> Chosen:
+    """Find the row j, no anchor, with the largest r·x_j / p·x_j; a row without mass never wins."""
 
-    def best_of(block: Block, of_block: Any, rows: range) -> Leaders:
-        scores = scores_of(block, of_block)
+    def best_of(block: Block, part: Part, rows: range) -> Leaders:
+        products, sums = np.asarray(block @ ray), part[1]
+        scores = np.divide(products, sums, out=np.full(len(sums), -np.inf), where=sums > 0)
         scores[places_in(rows, anchors)] = -np.inf
         return leaders(block, rows, scores, 1e-10 * abs(scores.max()))
 
-    return (found for _, _, found in blocks.each(best_of, given, range(blocks.n_rows)))
-
-
-def _along(ray: Floats) -> Callable[[Block, Part], Floats]:
-    """Return scores of rows along the residual of an exterior row."""
-    return lambda block, part: _per_sum(block @ ray, part[1])
-
-
-def _greedily(
-    blocks: Blocks, state: Rows, components: Floats
-) -> tuple[Callable[[Block, Floats], Floats], Floats]:
-    """Return scores of rows by what they explain of all residuals, and how to look them up."""
-    lengths, weights = (state.array(itemgetter(place)) for place in (0, 2))
-    energy = _positive_energy(blocks, weights, _products(blocks, components))
-    return (lambda _, scores: scores.copy()), energy / np.where(lengths > 0, lengths, np.inf)
-
-
-def _exterior_row(
-    blocks: Blocks,
-    state: Rows,
-    components: Floats,
-    farthest: Chosen,
-    variant: Variant,
-    rng: np.random.Generator,
-) -> tuple[Floats, Floats]:
-    """Choose a row outside the cone of the anchors by the variant's rule; and its weights."""
-    d = blocks.n_columns
-    if variant == "max":
-        return farthest.values[:d], farthest.values[d:]
-    weights, residual = (state.array(itemgetter(place)) for place in (2, 3))
-    if variant == "rand":
-        row = int(rng.choice(np.flatnonzero(residual > 0)))
-    else:
-        energy = _positive_energy(blocks, _products(blocks, components), weights)
-        energy[residual == 0] = 0.0
-        row = first_largest(energy, 1e-10 * energy.max())
-    return dense_row(blocks, row), weights[row]
-
-
-def _per_sum(products: Floats, sums: Floats) -> Floats:
-    """Return r·x_j / p·x_j; a row without mass is no ray and never wins."""
-    return np.asarray(np.divide(products, sums, out=np.full(len(sums), -np.inf), where=sums > 0))
-
-
-def _products(blocks: Blocks, components: Floats) -> Floats:
-    """Return inner products of every row with every component."""
-    return blocks.map_rows(lambda block: np.asarray(block @ components.T, dtype=np.float64))
-
-
-def _positive_energy(blocks: Blocks, left: Floats, right: Floats) -> Floats:
-    """Return Σ_i max(x_i·x_j − left_i·right_j, 0)² for each row j, without an n × n matrix."""
-    out = np.empty(blocks.n_rows)
-    for start in range(0, blocks.n_rows, PAIR_ROWS):
-        chosen = np.arange(start, min(start + PAIR_ROWS, blocks.n_rows))
-        rows = blocks.take(chosen).T
-
-        def energy(block: Block, part: Any, rows: Block = rows, other: Any = right[chosen]) -> Any:
-            total = np.zeros(rows.shape[1])
-            for first in range(0, block.shape[0], PAIR_ROWS):
-                piece = slice(first, first + PAIR_ROWS)
-                product = as_dense(block[piece] @ rows)
-                positive = np.maximum(product - part[piece] @ other.T, 0.0)
-                total += np.einsum("ij,ij->j", positive, positive)
-            return total
-
-        out[chosen] = blocks.map_reduce(energy, left)
-    return out
+    every = blocks.each(best_of, state, range(blocks.n_rows))
+    return first_chosen(found for _, _, found in every)

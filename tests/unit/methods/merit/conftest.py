@@ -27,7 +27,7 @@ def dense():
         parts = [mixture.pairs()] if callable(mixture.pairs) else mixture.pairs.each(lambda p: p)
         for index, value, count, _ in parts:
             for stop, number in zip(np.cumsum(count), count):
-                rows.append(np.zeros(len(mixture.atoms)))
+                rows.append(np.zeros(mixture.atoms.shape[0]))
                 rows[-1][index[stop - number : stop]] = value[stop - number : stop]
         return np.array(rows)
 

@@ -193,7 +193,7 @@ def test_gap_bounds_the_distance_to_the_optimum(iterations):
     """The optimum, found another way, is within both distances, and they are not idle."""
     X = dirichlet_mixtures(24, 8, 4, snr=15, random_state=0).data
     lam, mu = 0.2, 0.05
-    options = {"step": "open-loop", "lam": lam, "mu": mu, "group_duplicates": 0, "tol": 0}
+    options = {"step": "open-loop", "lam": lam, "mu": mu, "tol": 0}
     gap = fit(X, 4, max_iter=iterations, **options).factorization_.state.duality_gap
     rough = frank_wolfe(X, lam, mu, iterations)
     best = projected_gradient(X, rough, lam, mu)
@@ -204,7 +204,7 @@ def test_gap_bounds_the_distance_to_the_optimum(iterations):
 
 
 def paper_run(X, k, **options):
-    return fit(X, k, step="open-loop", group_duplicates=0, tol=0, **options)
+    return fit(X, k, step="open-loop", tol=0, **options)
 
 
 def test_the_path_is_the_one_of_the_run():

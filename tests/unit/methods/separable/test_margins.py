@@ -137,7 +137,7 @@ def test_nothing_is_infinite_where_all_rows_are_equal(method, X):
 
 def test_a_radius_that_swallows_everything_proves_nothing():
     X = np.random.default_rng(3).random((20, 3))
-    model = MERIT(2, random_state=0, group_duplicates=0.01, certify=False).fit(X)
+    model = MERIT(2, random_state=0, certify=False).fit(X)
     state = replace(model.factorization_.state, group_radius=1e6)
     fit = Fit(as_blocks(X), replace(model.factorization_, state=state), "simplex")
     assert model._certify(fit) == model._certify(Fit(as_blocks(X), model.factorization_, "simplex"))

@@ -1,15 +1,17 @@
-"""The number of anchors without the truth, and greedy anchors where they are better."""
+"""Where MERIT starts, and the number of anchors without the truth."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from provenmf import MERIT, SPA
 from provenmf.data import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures, middle_points
 from provenmf.errors import InvalidInput
-from provenmf.methods.merit import number, settings
+from provenmf.linalg.hull import squared_distances
+from provenmf.methods.merit import settings, start
 
 
 def gaussian_middle_points(snr, seed):
@@ -17,6 +19,42 @@ def gaussian_middle_points(snr, seed):
     noise = np.random.default_rng(seed + 1).standard_normal(sample.data.shape)
     sigma = np.sqrt(np.mean(sample.data**2) / 10 ** (snr / 10))
     return replace(sample, data=sample.data + sigma * noise)
+
+
+def plainly_grown(X, number):
+    """Every distance measured again for every corner."""
+    corners = [int(np.argmax((X**2).sum(axis=1)))]
+    while len(corners) < number:
+        corners.append(int(np.argmax(squared_distances(X, X[corners]))))
+    return corners
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_lazy_distances_grow_the_plain_hull(storage):
+    X = dirichlet_mixtures(1500, 12, 8, snr=8, random_state=0).data
+    found = start.grow_hull(as_blocks(storage(X), block_rows=400), 12)
+    assert found.tolist() == plainly_grown(X, 12)
+    exact = dirichlet_mixtures(200, 10, 5, random_state=0)
+    assert set(start.grow_hull(as_blocks(exact.data), 20)) == set(exact.anchors)
+    assert start.grow_hull(as_blocks(np.ones((4, 3))), 3).tolist() == [0]
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("radius, kept", [(0.0, [0, 1, 3]), (1e-8, [0, 1]), (9.0, [0])])
+def test_near_rows_have_one_representative(storage, radius, kept):
+    X = np.array([[1.0, 2.0], [0.0, 1.0], [1.0, 2.0], [1.0, 2.0 - 1e-9], [0.0, 1.0]])
+    found = start.representatives(storage(X), np.arange(5), radius)
+    assert len(found) == len(kept) and (radius > 0 or found.tolist() == kept)
+
+
+def test_extreme_rows_are_those_of_all_directions():
+    X = np.random.default_rng(0).standard_normal((500, 3)) + 100
+    rng = np.random.default_rng(1)
+    directions = rng.standard_normal((3, settings.SETTINGS.directions)).astype(np.float32)
+    along = (X - X.mean(axis=0)) @ directions
+    winners = np.concatenate([along.argmax(axis=0), along.argmin(axis=0)])
+    found = start.extreme_counts(as_blocks(X, block_rows=120), np.random.default_rng(1))
+    np.testing.assert_array_equal(found, np.bincount(winners, minlength=500))
 
 
 @pytest.mark.parametrize(
@@ -44,11 +82,10 @@ def test_noise_without_anchors_is_refused_with_the_evidence(lam):
 
 def test_a_penalty_that_lets_every_row_stand_for_itself_is_settled():
     X = np.eye(6)
-    reading = number.reading_at(1e-3, np.arange(6), np.full(6, 0.9), as_blocks(X), X)
+    reading = start.reading_at(1e-3, np.arange(6), np.full(6, 0.9), as_blocks(X), X)
     assert reading.settled and reading.number <= 3
-    honest = number.reading_at(
-        1.0, np.arange(6), np.array([0.9, 0.1, 0.8, 0, 0, 0]), as_blocks(X), X
-    )
+    maxima = np.array([0.9, 0.1, 0.8, 0, 0, 0])
+    honest = start.reading_at(1.0, np.arange(6), maxima, as_blocks(X), X)
     assert honest.anchors == {0, 2} and honest.drop == pytest.approx(0.7)
 
 
@@ -58,9 +95,9 @@ def test_the_largest_penalty_that_fits_is_taken():
     def read(lam):
         rows = {0, 1} if lam > 0.5 else {0, 1, 2} if lam > 0.05 else {0, 1, 2, 3}
         noise = {2: 0.2, 3: 0.1, 4: 0.01}[len(rows)]
-        return number.Reading(lam, frozenset(rows), 0.3, noise, settled=False)
+        return start.Reading(lam, frozenset(rows), 0.3, noise, settled=False)
 
-    found = number.fitting_penalty(read, 1.0, 0.0, [])
+    found = start.fitting_penalty(read, 1.0, 0.0, [])
     assert found.number == 3 and found.lam == pytest.approx(0.1 * settings.SETTINGS.noise_multiple)
 
 
@@ -70,7 +107,7 @@ def test_clearest_gap_counts_corners(factor):
     rng = np.random.default_rng(0)
     weights = np.vstack([np.eye(6), 0.1 + 0.4 * rng.dirichlet(np.ones(6), 60)])
     rows = weights @ np.eye(6, 20) + 0.03 * factor * rng.standard_normal((66, 20))
-    found, gap = number.clearest_gap(rows)
+    found, gap = start.clearest_gap(rows)
     assert found == 6 and gap > settings.SETTINGS.clear_gap
 
 
@@ -82,9 +119,5 @@ def test_gaussian_middle_points_are_not_lost_to_greedy_methods():
             anchors = set(model.fit(sample.data).anchors_)
             found[type(model).__name__] += anchors == set(sample.anchors)
     assert found["MERIT"] >= max(found["SPA"], 4)
-
-
-def test_a_given_penalty_keeps_the_anchors_of_its_problem():
-    sample = gaussian_middle_points(12, 0)
     given = MERIT(10, lam=1e-3, random_state=0, certify=False).fit(sample.data)
     assert not any("taken" in note for note in given.factorization_.notes)
