@@ -1,5 +1,5 @@
 """Alternating least squares: improve weights and components in turn.
 
 Read `solver.py` first: the iteration of HALS and ANLS. `steps.py` forms and solves the problems of
-one half of it, with `kernels.py`; `starts.py` has the starts of all iterative methods.
+one half of it; `starts.py` has the starts of all iterative methods.
 """

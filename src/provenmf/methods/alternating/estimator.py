@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -27,6 +28,7 @@ from provenmf.results import Certificate, Factorization, Solution
 PENALTIES = ("l1_weights", "l2_weights", "l1_components", "l2_components")
 
 
+@dataclass(eq=False, repr=False)
 class AlternatingFactorizer(Factorizer):
     """Update weights and components in turn to minimize 1/2 ||X - weights @ components||_F^2.
 
@@ -45,7 +47,7 @@ class AlternatingFactorizer(Factorizer):
         Number of components; None takes what the start finds (init "cones" or "spa", or an array).
     init : str, array (k, d) or pair of arrays (n, k), (k, d), default="cones"
         Initialization: "cones", "spa", "merit", "random-rows", "random", "nndsvd",
-        "nndsvda", "nndsvdar", given components, or given weights and components. With a name and
+        "nndsvda", given components, or given weights and components. With a name and
         large data, a sample of rows and columns is factorized first and its solution extended.
     known_components : array (m, d) or None, default=None
         Known components, at most `n_components`. They come first among the components and stay
@@ -92,40 +94,22 @@ class AlternatingFactorizer(Factorizer):
         "tol": [NOT_NEGATIVE],
     }
 
-    def __init__(
-        self,
-        n_components: int | str | None = None,
-        *,
-        init: Init = "cones",
-        known_components: NDArray[np.floating] | None = None,
-        l1_weights: float = 0.0,
-        l2_weights: float = 0.0,
-        l1_components: float = 0.0,
-        l2_components: float = 0.0,
-        unstored: Literal["zero", "missing"] = "zero",
-        max_iter: int = 500,
-        tol: float = 1e-4,
-        random_state: int | np.random.RandomState | None = None,
-        certify: bool | str = True,
-        verbose: int = 0,
-        callback: Callback | None = None,
-        on_interrupt: OnInterrupt = "raise",
-    ) -> None:
-        self.n_components = n_components
-        self.init = init
-        self.known_components = known_components
-        self.l1_weights = l1_weights
-        self.l2_weights = l2_weights
-        self.l1_components = l1_components
-        self.l2_components = l2_components
-        self.unstored = unstored
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.certify = certify
-        self.verbose = verbose
-        self.callback = callback
-        self.on_interrupt = on_interrupt
+    n_components: int | str | None = None
+    _: KW_ONLY
+    init: Init = "cones"
+    known_components: NDArray[np.floating] | None = None
+    l1_weights: float = 0.0
+    l2_weights: float = 0.0
+    l1_components: float = 0.0
+    l2_components: float = 0.0
+    unstored: Literal["zero", "missing"] = "zero"
+    max_iter: int = 500
+    tol: float = 1e-4
+    random_state: int | np.random.RandomState | None = None
+    certify: bool | str = True
+    verbose: int = 0
+    callback: Callback | None = None
+    on_interrupt: OnInterrupt = "raise"
 
     def _blocks(self, X: Any, *, reset: bool) -> Blocks:
         """Validate X and return blocks of rows, or observed entries if some are missing."""

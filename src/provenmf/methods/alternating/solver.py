@@ -44,7 +44,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,30 +62,19 @@ from provenmf.methods.alternating.starts import (
     worth_sampling,
 )
 from provenmf.methods.alternating.steps import (
-    Exact,
+    AllEntries,
+    ObservedEntries,
     RowSolver,
     Steps,
-    Sweeps,
     double,
     features_ahead,
     look_ahead,
-    steps_for,
 )
 from provenmf.methods.run import Callback, Run
 from provenmf.results import Solution, StopReason
 from provenmf.results.states import KnownState
 
 NONE = Penalties()
-
-
-def hals(blocks: Blocks, n_components: int | None = None, **options: Any) -> Solution:
-    """Factorize by accelerated HALS; see `alternating_least_squares`."""
-    return alternating_least_squares(blocks, n_components, method="hals", **options)
-
-
-def anls(blocks: Blocks, n_components: int | None = None, **options: Any) -> Solution:
-    """Factorize by ANLS; see `alternating_least_squares`."""
-    return alternating_least_squares(blocks, n_components, method="anls", **options)
 
 
 def alternating_least_squares(
@@ -116,31 +105,31 @@ def alternating_least_squares(
     known : components (m, d) that come first and are not changed.
     tol, window : stop when `window` iterations lower the relative error by less than `tol` of it.
     """
-    rng = rng if rng is not None else np.random.default_rng(0)
+    rng = np.random.default_rng(0 if rng is None else rng)
     run = Run(max_iter, callback=callback, verbose=verbose, name=method.upper())
     weights, components = starting_factors(
         blocks, n_components, init, rng, sample_first=sample_first, known=known
     )
     k = len(components)
-    for_weights: RowSolver = Exact()
-    for_components: RowSolver = Exact()
+    for_weights = for_components = RowSolver(None)
     if method == "hals":
-        entries = nonzeros(blocks)
-        for_weights = Sweeps(sweeps_for(entries, blocks.n_rows, k))
-        for_components = Sweeps(sweeps_for(entries, blocks.n_columns, k))
+        # Zeros are not counted, so that sparse and dense data get the same sweeps.
+        entries = blocks.map_reduce(lambda block: np.count_nonzero(stored_values(block)))
+        for_weights = RowSolver(sweeps_for(entries, blocks.n_rows, k))
+        for_components = RowSolver(sweeps_for(entries, blocks.n_columns, k))
+    kind: type[Steps] = ObservedEntries if isinstance(blocks, ObservedBlocks) else AllEntries
     first_free = 0 if known is None else len(known)
-    steps = steps_for(blocks, for_weights, for_components, penalties=penalties, known=first_free)
+    steps = kind(blocks, for_weights, for_components, penalties=penalties, known=first_free)
     return alternate(steps, weights, components, tol=tol, window=window, run=run)
+
+
+hals = partial(alternating_least_squares, method="hals")
+anls = partial(alternating_least_squares, method="anls")
 
 
 def sweeps_for(entries: int, rows: int, k: int) -> int:
     """Return the number of sweeps that cost about half the product with the data (GG12, 3.1)."""
     return int(min(20, 1 + 0.5 * entries / (rows * k) + 1))
-
-
-def nonzeros(blocks: Blocks) -> int:
-    """Count entries that are not zero, so that sparse and dense data get the same sweeps."""
-    return int(blocks.map_reduce(lambda block: np.count_nonzero(stored_values(block))))
 
 
 def alternate(
@@ -179,7 +168,7 @@ def alternate(
         rows, rows_ahead = steps.placed(kept), steps.placed(kept_ahead)
         best, best_possible = (rows_ahead, features), False
         levels, error = run.saved["levels"], run.saved["error"]
-        extrapolation = Extrapolation.restored(run.saved["steps"])
+        vars(extrapolation).update(run.saved["steps"])
     run.keeps(
         lambda: {
             "factors": (rows.array(), features, rows_ahead.array(), ahead),
@@ -276,13 +265,6 @@ class Extrapolation:
         self.length = 0.5
         self._limit = 1.0
         self._accepted = 0.5
-
-    @classmethod
-    def restored(cls, kept: dict[str, float]) -> Extrapolation:
-        """Return the steps that a checkpoint kept."""
-        extrapolation = cls()
-        vars(extrapolation).update(kept)
-        return extrapolation
 
     def longer(self) -> None:
         """Lengthen the step after an iteration that lowered the objective."""

@@ -6,7 +6,7 @@
     "merit"                  MERIT (Nguyen, Fu & Wu 2021)                 -
     "random-rows"            distinct nonzero rows of the data            -
     "random"                 absolute normal entries, of the data's mean  the same
-    "nndsvd", "nndsvda", "nndsvdar"   from the SVD (Boutsidis & Gallopoulos 2008)   the same
+    "nndsvd", "nndsvda"      from the SVD (Boutsidis & Gallopoulos 2008)  the same
 
 Where the weights are missing, an alternating method begins with them; `start_factors` fills them
 in with least squares, so that its result can be given to scikit-learn's NMF (init="custom").
@@ -37,7 +37,7 @@ from provenmf.linalg.storage import as_dense, is_sparse
 from provenmf.metrics.matching import match_components
 from provenmf.results import Solution
 
-Name = Literal["cones", "spa", "merit", "random-rows", "random", "nndsvd", "nndsvda", "nndsvdar"]
+Name = Literal["cones", "spa", "merit", "random-rows", "random", "nndsvd", "nndsvda"]
 Init = Name | NDArray[np.floating] | tuple[NDArray[np.floating], NDArray[np.floating]]
 Pair = tuple[NDArray[np.floating] | None, NDArray[np.floating]]
 
@@ -100,7 +100,7 @@ def _named_start(
             value=None,
             remedy=f"choose one of {', '.join(FINDS_NUMBER)} or give {{argument}}",
         )
-    if init in ("random", "nndsvd", "nndsvda", "nndsvdar"):
+    if init in ("random", "nndsvd", "nndsvda"):
         assert n_components is not None
         if init == "random":
             return _random(blocks, n_components, rng)
@@ -108,50 +108,28 @@ def _named_start(
         weights, components = _from_singular_vectors(blocks, pairs, init, rng)
         if pairs == n_components:
             return weights, components
-        return None, filled_up(blocks, components, n_components, rng)
-    components = _MADE_OF_ROWS[init](blocks, n_components, rng)
+    else:
+        components = _from_rows(blocks, n_components, init, rng)
     return None, filled_up(blocks, components, n_components, rng)
 
 
-def _cones(
-    blocks: Blocks, n_components: int | None, rng: np.random.Generator
+def _from_rows(
+    blocks: Blocks, n_components: int | None, init: str, rng: np.random.Generator
 ) -> NDArray[np.floating]:
+    """Return the components of another method; none for "random-rows", which `filled_up` adds."""
     from provenmf.methods.cones.solver import cones
+    from provenmf.methods.merit.solver import merit
+    from provenmf.methods.separable.spa import spa
 
+    if init == "random-rows":
+        return np.empty((0, blocks.n_columns), dtype=blocks.dtype)
+    if init == "merit":
+        return merit(blocks, n_components, rng=rng).components
+    if init == "spa":
+        return spa(blocks, n_components).components
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateData)  # too few components are filled up here
         return cones(blocks, n_components, tol=1e-2, rng=rng).components
-
-
-def _spa(
-    blocks: Blocks, n_components: int | None, rng: np.random.Generator
-) -> NDArray[np.floating]:
-    from provenmf.methods.separable.spa import spa
-
-    return spa(blocks, n_components).components
-
-
-def _merit(
-    blocks: Blocks, n_components: int | None, rng: np.random.Generator
-) -> NDArray[np.floating]:
-    from provenmf.methods.merit.solver import merit
-
-    return merit(blocks, n_components, rng=rng).components
-
-
-def _random_rows(
-    blocks: Blocks, n_components: int | None, rng: np.random.Generator
-) -> NDArray[np.floating]:
-    """Return no row: `filled_up` adds random ones."""
-    return np.empty((0, blocks.n_columns), dtype=blocks.dtype)
-
-
-_MADE_OF_ROWS: dict[str, Callable[..., NDArray[np.floating]]] = {
-    "cones": _cones,
-    "spa": _spa,
-    "merit": _merit,
-    "random-rows": _random_rows,
-}
 
 
 def filled_up(
@@ -202,9 +180,6 @@ def _from_singular_vectors(blocks: Blocks, k: int, name: str, rng: np.random.Gen
         factor[factor < 1e-6] = 0.0
         if name == "nndsvda":
             factor[factor == 0] = matrix.mean()
-        elif name == "nndsvdar":
-            zero = factor == 0
-            factor[zero] = matrix.mean() / 100 * np.abs(rng.standard_normal(zero.sum()))
     return weights, components
 
 

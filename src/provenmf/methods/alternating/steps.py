@@ -1,7 +1,7 @@
 """One half of an iteration: better weights or components, from all or from observed entries.
 
-A row is improved by HALS (`Sweeps`) or solved by ANLS (`Exact`). Here its normal equations are
-formed, with penalties (`linalg.nnls`) and with known components that stay as they are. Data
+Rows are improved by HALS or solved by ANLS (`RowSolver`). Here their normal equations are formed,
+with penalties (`linalg.nnls`) and with known components that stay as they are. Data
 without missing entries share one Gram matrix over all rows (`AllEntries`); with missing entries
 every row has its own (`ObservedEntries`).
 """
@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from provenmf.budget import available_threads, computed_once, for_row_slices
 from provenmf.data import Blocks, Rows
 from provenmf.data.memory import ObservedBlocks
+from provenmf.linalg.compiled import njit
 from provenmf.linalg.nnls import Penalties, Penalty, encoder, nonnegative_least_squares
 from provenmf.linalg.norms import squared_frobenius_norm, squared_residual_rows
 from provenmf.linalg.observed import (
@@ -28,7 +30,6 @@ from provenmf.linalg.observed import (
     weights_of_observed,
 )
 from provenmf.linalg.products import product, transposed_product
-from provenmf.methods.alternating.kernels import descend_coordinates_in_place, look_ahead_in_place
 
 Array = NDArray[np.floating]
 # Squared errors below this many units of the data's precision lost too many digits in products:
@@ -36,61 +37,35 @@ Array = NDArray[np.floating]
 CANCELLED = 1e4
 
 
-class RowSolver(Protocol):
-    """Improve rows of a factor with the other factor fixed."""
+@dataclass(frozen=True)
+class RowSolver:
+    """Improve rows of a factor with the other factor fixed.
+
+    HALS makes a number of `sweeps` over their coordinates; ANLS (None) solves them, and the
+    previous rows only tell which entries are probably positive.
+    """
+
+    sweeps: int | None
 
     def rows(self, gram: Array, cross: Array, start: Array) -> Array:
-        """Return better rows (m, k) from gram (k, k), cross (m, k) and start (m, k)."""
+        """Return better rows (m, k) that share gram (k, k), from cross (m, k) and start (m, k)."""
+        if self.sweeps is None:
+            return nonnegative_least_squares(gram, cross, start=start if start.any() else None)
+        rows_gram, new, sweeps = gram.astype(cross.dtype), start.copy(), self.sweeps
+        for_row_slices(
+            lambda rows: descend_coordinates_in_place(rows_gram, cross[rows], new[rows], sweeps),
+            len(new),
+            slice_rows=max(256, -(-len(new) // (4 * available_threads()))),
+        )
+        return new
 
     def observed_rows(
         self, entries: sp.csr_array, features: Array, start: Array, known: int, penalty: Penalty
     ) -> Array:
         """Return better rows from observed entries (m, d); the first `known` columns stay."""
-
-
-class Sweeps:
-    """HALS: improve rows by a number of sweeps over their coordinates."""
-
-    def __init__(self, sweeps: int) -> None:
-        self.sweeps = sweeps
-
-    def rows(self, gram: Array, cross: Array, start: Array) -> Array:
-        """Improve rows that share a Gram matrix."""
-        rows_gram = gram.astype(cross.dtype)
-        new = start.copy()
-        for_row_slices(
-            lambda rows: descend_coordinates_in_place(
-                rows_gram, cross[rows], new[rows], self.sweeps
-            ),
-            len(new),
-            slice_rows=rows_per_thread(len(new)),
-        )
-        return new
-
-    def observed_rows(
-        self,
-        entries: sp.csr_array,
-        features: Array,
-        start: Array,
-        known: int,
-        penalty: Penalty,
-    ) -> Array:
-        """Improve rows with missing entries."""
+        if self.sweeps is None:
+            return best_observed_rows(entries, features, start, known, penalty)
         return better_observed_rows(entries, features, start, known, penalty, self.sweeps)
-
-
-class Exact:
-    """ANLS: the best rows; the previous ones only tell which entries are probably positive."""
-
-    def rows(self, gram: Array, cross: Array, start: Array) -> Array:
-        """Solve rows that share a Gram matrix."""
-        return nonnegative_least_squares(gram, cross, start=start if start.any() else None)
-
-    def observed_rows(
-        self, entries: sp.csr_array, features: Array, start: Array, known: int, penalty: Penalty
-    ) -> Array:
-        """Solve rows with missing entries."""
-        return best_observed_rows(entries, features, start, known, penalty)
 
 
 class Features(NamedTuple):
@@ -160,19 +135,6 @@ class Steps(ABC):
             return Features(features, error, error)
         penalty = float(weights.sum(self.on_weights.value)) + self.on_components.value(features)
         return Features(features, error, math.sqrt(error**2 + 2 * penalty / self.squared_norm))
-
-
-def steps_for(
-    blocks: Blocks,
-    for_weights: RowSolver,
-    for_components: RowSolver,
-    *,
-    penalties: Penalties,
-    known: int = 0,
-) -> Steps:
-    """Return the steps for data with or without missing entries."""
-    kind: type[Steps] = ObservedEntries if isinstance(blocks, ObservedBlocks) else AllEntries
-    return kind(blocks, for_weights, for_components, penalties=penalties, known=known)
 
 
 class AllEntries(Steps):
@@ -277,19 +239,11 @@ class ObservedEntries(Steps):
         return self._judged(squared_frobenius_norm(left), weights, features)
 
 
-def look_ahead(
-    new: NDArray[np.floating], last: NDArray[np.floating], length: float
-) -> NDArray[np.floating]:
+def look_ahead(new: Array, last: Array, length: float) -> Array:
     """Return new + length (new - last), kept nonnegative (AG19, Eq. (4))."""
     if length == 0.0:
         return new
-    ahead = np.empty_like(new)
-    for_row_slices(
-        lambda rows: look_ahead_in_place(new[rows], last[rows], length, ahead[rows]),
-        len(new),
-        slice_rows=rows_per_thread(len(new)),
-    )
-    return ahead
+    return np.maximum(new + new.dtype.type(length) * (new - last), 0)
 
 
 def features_ahead(new: Array, last: Array, length: float) -> Array:
@@ -303,11 +257,67 @@ def features_ahead(new: Array, last: Array, length: float) -> Array:
     return np.where(extinguished, new, ahead) if extinguished.any() else ahead
 
 
-def rows_per_thread(n_rows: int) -> int:
-    """Return a number of rows small enough to balance the load, large enough to hand out."""
-    return max(256, -(-n_rows // (4 * available_threads())))
-
-
 def double(matrix: Array) -> NDArray[np.float64]:
     """Return a small matrix in float64, whatever the data's precision."""
     return matrix.astype(np.float64, copy=False)
+
+
+# Rows that are swept together: their weights and products stay in the innermost cache.
+TILE_ROWS = 64
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def descend_coordinates_in_place(gram: Array, cross: Array, weights: Array, sweeps: int) -> None:
+    """Lower 1/2 w G w' - w c' over w >= 0 for every row of ``weights``.
+
+    Rows are swept in tiles, kept transposed, so that a coordinate of all of them is one vector.
+    """
+    n, k = weights.shape
+    tile = np.empty((k, TILE_ROWS), dtype=weights.dtype)
+    products = np.empty((k, TILE_ROWS), dtype=weights.dtype)
+    descent = np.empty(TILE_ROWS, dtype=weights.dtype)
+    for start in range(0, n, TILE_ROWS):
+        rows = min(TILE_ROWS, n - start)
+        for r in range(rows):
+            for j in range(k):
+                tile[j, r] = weights[start + r, j]
+                products[j, r] = cross[start + r, j]
+        for _ in range(sweeps):
+            for j in range(k):
+                if gram[j, j] > 0.0:
+                    descent[:rows] = products[j, :rows]
+                    subtract_combination_in_place(gram[j], tile, rows, descent)
+                    move_in_place(descent, gram[j, j], rows, tile[j])
+        for r in range(rows):
+            for j in range(k):
+                weights[start + r, j] = tile[j, r]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def move_in_place(descent: Array, curvature: float, rows: int, coordinate: Array) -> None:
+    """Set one coordinate of every row to its best nonnegative value."""
+    inverse = descent.dtype.type(1.0 / curvature)
+    for r in range(rows):
+        coordinate[r] = max(coordinate[r] + descent[r] * inverse, 0.0)
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def subtract_combination_in_place(
+    coefficients: Array, vectors: Array, length: int, out: Array
+) -> None:
+    """Subtract coefficients @ vectors, four vectors at a time to spare loads and stores of out."""
+    k = len(coefficients)
+    fours = k - k % 4
+    for i in range(0, fours, 4):
+        a, b = coefficients[i], coefficients[i + 1]
+        c, d = coefficients[i + 2], coefficients[i + 3]
+        for r in range(length):
+            out[r] -= (
+                a * vectors[i, r]
+                + b * vectors[i + 1, r]
+                + c * vectors[i + 2, r]
+                + d * vectors[i + 3, r]
+            )
+    for i in range(fours, k):
+        for r in range(length):
+            out[r] -= coefficients[i] * vectors[i, r]

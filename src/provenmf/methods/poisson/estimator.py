@@ -34,7 +34,7 @@ class PoissonNMF(Factorizer):
         Number of components; None takes what the start finds (init "cones" or "spa", or an array).
     init : str, array (k, d) or pair of arrays (n, k), (k, d), default="cones"
         Initialization: "cones", "spa", "merit", "random-rows", "random", "nndsvd",
-        "nndsvda", "nndsvdar", given components, or given weights and components.
+        "nndsvda", given components, or given weights and components.
     n_init : int, default=1
         Number of starts. The divergence has local minima: `init` and random starts are tried for
         100 iterations each, and the one with the smallest divergence is continued. One start if

@@ -135,7 +135,7 @@ def descend(counts: Counts, start: Factors, run: Run, tol: float) -> Factors:
         features, features_ahead = arrays[1], arrays[3]
         divergences, length = run.saved["divergences"], run.saved["length"]
         best = weights_ahead, features
-        extrapolation = Extrapolation.restored(run.saved["steps"])
+        vars(extrapolation).update(run.saved["steps"])
     run.keeps(
         lambda: {
             "factors": (weights.array(), features, weights_ahead.array(), features_ahead),
