@@ -116,8 +116,9 @@ def test_storage_and_block_size_do_not_matter(method, storage, block_rows):
 def test_the_number_is_found(method, k):
     exact = method(as_blocks(noisy(k, k=k, noise=0.0)))
     assert len(exact.anchors) == k and exact.state.drop == np.inf
-    near = method(as_blocks(noisy(k, k=k, noise=1e-4)))
-    assert len(near.anchors) == k and near.state.drop > 10
+    if method is not xray:  # where noise makes a ray of many rows
+        near = method(as_blocks(noisy(k, k=k, noise=1e-4)))
+        assert len(near.anchors) == k and near.state.drop > 10
 
 
 def test_xray_finds_rays_of_any_length_and_more_of_them_than_columns():
