@@ -32,6 +32,7 @@ from provenmf.errors import InvalidInput
 from provenmf.linalg.compiled import njit
 from provenmf.linalg.norms import entry_range
 from provenmf.linalg.storage import (
+    NUMBERS,
     Matrix,
     check_scale,
     float_type,
@@ -44,6 +45,40 @@ from provenmf.linalg.storage import (
 
 # Beyond this, and below one over it, squares of squares leave single precision.
 LARGEST_IN_SINGLE = 1e9
+
+
+class Labeled(NamedTuple):
+    """A matrix, and the names of its rows and columns where its container has them."""
+
+    matrix: Any
+    row_names: Any = None
+    column_names: Any = None
+
+
+def labeled(X: Any) -> Labeled:
+    """Return the matrix in a container of another library: AnnData, xarray, polars or pandas.
+
+    The names of a frame's columns stay with the frame, where scikit-learn looks for them.
+    """
+    library = _library(X)
+    if library == "anndata" and hasattr(X, "obs_names"):  # AnnData, or its `raw`
+        if X.X is None:
+            raise InvalidInput("X is an AnnData object without X: give a layer, adata.layers[…]")
+        return Labeled(labeled(X.X).matrix, list(X.obs_names), list(X.var_names))
+    if library == "anndata" and hasattr(X, "to_memory"):  # sparse rows in a file
+        return Labeled(X.to_memory())
+    if library == "xarray":
+        if not hasattr(X, "dims") or not hasattr(X, "dtype"):
+            raise InvalidInput(f"X is an xarray {type(X).__name__}: give one of its arrays, X['a']")
+        names = [list(X.indexes[name]) if name in X.indexes else None for name in X.dims]
+        return Labeled(X.data, *names) if len(names) == 2 else Labeled(X.data)
+    if library == "polars":
+        if not hasattr(X, "to_numpy"):
+            raise InvalidInput(f"X is a polars {type(X).__name__}: give X.collect()")
+        return Labeled(X.to_numpy())
+    if library == "pandas" and hasattr(X, "index") and X.index.dtype.kind not in NUMBERS:
+        return Labeled(X, list(X.index))
+    return Labeled(X)
 
 
 def is_outside_memory(X: object) -> bool:
@@ -60,8 +95,8 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
 
     Parameters
     ----------
-    X : numpy array, scipy sparse matrix or array, pandas frame, memory map, path of an `.npy`
-        file or of sparse rows (`.npz`, see
+    X : numpy array, scipy sparse matrix or array, frame of pandas or polars, AnnData object, array
+        of xarray, memory map, path of an `.npy` file or of sparse rows (`.npz`, see
         `provenmf.io.rows`), HDF5, zarr or Dask array.
     block_rows : rows in a block; chosen from the size of a row if None. Results do not depend
         on it beyond rounding.
@@ -69,6 +104,7 @@ def as_blocks(X: Any, *, block_rows: int | None = None, progress: Progress | Non
     """
     if isinstance(X, Blocks):
         return X
+    X = labeled(X).matrix
     options: dict[str, Any] = {"block_rows": block_rows, "progress": progress}
     if isinstance(X, (str, Path)):
         if Path(X).suffix.lower() == ".npz":
@@ -140,7 +176,8 @@ def examine_entries(blocks: Blocks) -> Entries:
     invalid, negative, missing = found[:, [0, 1, 3]].sum(axis=0).astype(int).tolist()
     number = int(np.argmax(found[:, 0] > 0))
     row = int(seen[number][0] + found[number, 4])
-    where = f", the first of them in row {row} (block {number})" if invalid else ""
+    block = f" (block {number})" if len(seen) > 1 else ""
+    where = f", the first of them in row {row}{block}" if invalid else ""
     return Entries(invalid, missing, negative, float(found[:, 2].max()), where)
 
 

@@ -19,7 +19,7 @@ from provenmf.budget import block_bytes, computed_once
 from provenmf.data.base import Block, Blocks, Progress
 from provenmf.errors import InvalidInput
 from provenmf.linalg.norms import row_sums
-from provenmf.linalg.storage import in_row_order, is_sparse, own_rows, stored_values
+from provenmf.linalg.storage import in_row_order, is_sparse, own_rows
 
 # Blocks of this size keep the products inside a pass small beside the data, and are large
 # enough for BLAS to use all the cores.
@@ -124,25 +124,19 @@ def _means(entries: sp.csr_array, otherwise: float) -> NDArray[np.float64]:
     return means
 
 
-def observed_entries(X: Block, *, unstored_missing: bool) -> sp.csr_array | None:
-    """Return the entries of X that are not missing, None if that is all of them.
-
-    NaN is missing, and with `unstored_missing` what sparse rows do not store.
-    """
-    if is_sparse(X) and unstored_missing:
+def observed_entries(X: Block, unstored_missing: bool) -> sp.csr_array:
+    """Return the entries of X that are not NaN and, of sparse rows, stored."""
+    if not is_sparse(X):
+        rows, columns = np.nonzero(~np.isnan(X))
+        return _from_sorted(rows, columns, X[rows, columns], X.shape)
+    if unstored_missing:
         return without_missing(X)
-    if not np.isnan(stored_values(X).min(initial=0.0)):  # NaN if any entry is
-        return None
-    if is_sparse(X):
-        raise InvalidInput(
-            "X is sparse and contains NaN",
-            argument="unstored",
-            remedy="give X.toarray(), or {argument='missing'} if the entries that are not stored "
-            "are missing, too",
-        )
-    there = ~np.isnan(X)
-    rows, columns = np.nonzero(there)
-    return _from_sorted(rows, columns, X[there], X.shape)
+    raise InvalidInput(
+        "X is sparse and contains NaN",
+        argument="unstored",
+        remedy="give X.toarray(), or {argument='missing'} if the entries that are not stored are "
+        "missing, too",
+    )
 
 
 def without_missing(entries: sp.csr_array) -> sp.csr_array:

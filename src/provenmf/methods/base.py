@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted, check_non_negative, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from provenmf.budget import announce_gathering, announce_transfer, blas_threads_for, check_budget
 from provenmf.certificate import optimality, stability, uniqueness
 from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks, Rows, as_blocks, at_safe_scale, is_outside_memory
-from provenmf.data.door import check_unchanged, examine_entries
+from provenmf.data.door import Labeled, check_unchanged, examine_entries, labeled
 from provenmf.errors import InvalidInput, warn_user
 from provenmf.io.arrays import numbers
 from provenmf.linalg.nnls import Constraint, encoder
-from provenmf.linalg.storage import own_rows, plain, stored_values
+from provenmf.linalg.storage import own_rows, plain
 from provenmf.methods.checkpoint import Checkpoint, Keeper, checkpointing, keeper_of
 from provenmf.methods.run import Interruption, OnInterrupt, interruption
 from provenmf.methods.traits import (
@@ -46,25 +46,32 @@ WITHOUT_NEGATIVE = (
 
 
 class ChecksData:
-    """Validate X: its shape, and that the method can use its entries.
-
-    Data in memory are checked as scikit-learn does it, data outside memory in one pass.
-    """
+    """Validate X: its shape and names, and, in one pass, that the method can use its entries."""
 
     traits: ClassVar[Traits]
     n_features_in_: int
+    _row_names: Any = None
 
     def _blocks(self, X: Any, *, reset: bool) -> Blocks:
         """Validate X and return it as blocks of rows."""
-        if is_outside_memory(X) or isinstance(X, Blocks):
-            return self._blocks_outside_memory(X, reset=reset)
-        return at_safe_scale(as_blocks(self._checked(self._validated(X, reset=reset))))
+        if isinstance(X, Blocks):
+            given, blocks = Labeled(X), X
+        else:
+            given = labeled(X)
+            outside = is_outside_memory(given.matrix)
+            blocks = as_blocks(given.matrix if outside else self._in_memory(given.matrix))
+        if blocks.n_rows == 0 or blocks.n_columns == 0:
+            raise InvalidInput(
+                f"X has shape {blocks.shape}; at least one row and column are needed"
+            )
+        self._check_columns(X, given, blocks, reset=reset)
+        return self._usable(blocks)
 
-    def _validated(self, X: Any, *, reset: bool) -> Any:
+    def _in_memory(self, X: Any) -> Any:
         """Return a matrix in memory as scikit-learn wants it; entries may be NaN or infinite."""
         matrix = plain(X)
         try:
-            matrix = check_array(
+            return check_array(
                 own_rows(matrix) if sp.issparse(matrix) else matrix,
                 accept_sparse="csr",
                 dtype=[np.float64, np.float32],
@@ -73,64 +80,52 @@ class ChecksData:
                 estimator=self,
                 input_name="X",
             )
-            validate_data(self, X, reset=reset, skip_check_array=True)  # a frame has names, too
-            return matrix
         except InvalidInput:
             raise
         except ValueError as error:  # scikit-learn's words for data without use
             raise InvalidInput(str(error)) from error
 
-    def _checked(self, X: Any) -> Any:
-        """Return X if its entries are numbers that the method can use."""
-        values = stored_values(X)
-        if not np.isfinite(values.sum(dtype=np.float64)):  # sums are quick, and nearly always tell
-            invalid = values[~np.isfinite(values)]
-            if len(invalid):
-                self._refuse(int(np.isnan(invalid).sum()), len(invalid))
-        if not self.traits.negative_data:
-            try:
-                check_non_negative(X, whom=type(self).__name__)
-            except ValueError:
-                self._refuse_negative()
-        return X
-
-    def _refuse_negative(self, how_many: str = "") -> None:
-        """Refuse negative entries; scikit-learn's tests know the first words."""
-        problem = f"Negative values in data passed to {type(self).__name__}{how_many}"
-        raise InvalidInput(problem, argument="method", remedy=WITHOUT_NEGATIVE)
-
-    def _refuse(self, missing: int, invalid: int, where: str = "") -> None:
-        """Refuse entries that are not finite; rows and blocks count from 0."""
-        if invalid > missing:
-            raise InvalidInput(
-                f"X contains infinity in {invalid - missing} entries{where}: remove or replace them"
-            )
-        raise InvalidInput(
-            f"X contains NaN in {missing} entries{where}, and {type(self).__name__} needs all "
-            "entries: fill them, or use HALS or ANLS, which leave missing entries out"
-        )
-
-    def _blocks_outside_memory(self, X: Any, *, reset: bool) -> Blocks:
-        blocks = as_blocks(X)
-        if blocks.n_rows == 0 or blocks.n_columns == 0:
-            raise InvalidInput(
-                f"X has shape {blocks.shape}; at least one row and column are needed"
-            )
+    def _check_columns(self, X: Any, given: Labeled, blocks: Blocks, *, reset: bool) -> None:
+        """Note the number and the names of the columns, or compare them with those of the fit."""
         if reset:
-            self.n_features_in_ = blocks.n_columns
-        elif blocks.n_columns != self.n_features_in_:
+            self._row_names = given.row_names
+        if given.column_names is not None:
+            import pandas
+
+            X = pandas.DataFrame(columns=pandas.Index(given.column_names, dtype=object))
+        elif blocks is X or is_outside_memory(given.matrix):
+            X = np.empty((1, blocks.n_columns))
+        try:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        except ValueError as error:
+            raise InvalidInput(str(error)) from error
+
+    def _usable(self, blocks: Blocks) -> Blocks:
+        """Return blocks whose entries the method can use, at a safe scale."""
+        name, found = type(self).__name__, examine_entries(blocks)
+        if found.invalid > found.missing:
+            infinite = found.invalid - found.missing
             raise InvalidInput(
-                f"X has {blocks.n_columns} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input"
+                f"X contains infinity in {infinite} entries{found.where}: remove or replace them"
             )
-        found = examine_entries(blocks)
-        if found.invalid and found.missing == found.invalid and self.traits.missing_values:
-            return self._blocks(blocks.everything(), reset=reset)
-        if found.invalid:
-            self._refuse(found.missing, found.invalid, found.where)
-        if found.negative and not self.traits.negative_data:
-            self._refuse_negative(f" ({found.negative} entries)")
+        if found.missing and not self.traits.missing_values:
+            raise InvalidInput(
+                f"X contains NaN in {found.missing} entries{found.where}, and {name} needs all "
+                "entries: fill them, or use HALS or ANLS, which leave missing entries out"
+            )
+        if found.negative and not self.traits.negative_data:  # scikit-learn's tests know the words
+            raise InvalidInput(
+                f"Negative values in data passed to {name} ({found.negative} entries)",
+                argument="method",
+                remedy=WITHOUT_NEGATIVE,
+            )
+        if found.missing:
+            return self._without_missing(blocks)
         return at_safe_scale(blocks, found.largest)
+
+    def _without_missing(self, blocks: Blocks) -> Blocks:
+        """Return the observed entries of blocks with NaN, for methods that leave these out."""
+        raise NotImplementedError
 
 
 MOST_COMPONENTS = 100  # that are tried where their number is not given
@@ -406,7 +401,8 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             parameters=plain_parameters(self.get_params(deep=False)),
             versions=versions(),
             state=solution.state,
-            column_names=self._column_names(),
+            row_names=_as_text(self.__dict__.pop("_row_names", None)),
+            column_names=_as_text(getattr(self, "feature_names_in_", None)),
             notes=(*self._number_note(len(solution.components)), *solution.notes),
         )
         full = self.certify == "full"
@@ -475,11 +471,6 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def _validate_params(self) -> None:
         validate_parameters(self, self._parameter_constraints)
 
-    def _column_names(self) -> NDArray[np.str_] | None:
-        """Return the names of the columns for the record, if X is a frame."""
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else np.array(names, dtype=np.str_)
-
     def _generator(self, keeper: Keeper | None = None) -> np.random.Generator:
         """Return a numpy Generator from scikit-learn's `random_state`, if the method has one.
 
@@ -502,6 +493,10 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         tags.input_tags.positive_only = not self.traits.negative_data
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _as_text(names: Any) -> NDArray[np.str_] | None:
+    return None if names is None else np.array([str(name) for name in names], dtype=np.str_)
 
 
 def _stay_on_workers(blocks: Blocks, k: int) -> bool:

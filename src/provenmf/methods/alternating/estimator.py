@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.certificate.measurement import Fit
-from provenmf.data import Block, Blocks, Rows, as_blocks, at_safe_scale, is_outside_memory
+from provenmf.data import Block, Blocks, Rows
 from provenmf.data.memory import ObservedBlocks, observed_entries
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.linalg.nnls import Penalties, encoder
@@ -111,23 +111,15 @@ class AlternatingFactorizer(Factorizer):
     callback: Callback | None = None
     on_interrupt: OnInterrupt = "raise"
 
-    def _blocks(self, X: Any, *, reset: bool) -> Blocks:
-        """Validate X and return blocks of rows, or observed entries if some are missing."""
-        if isinstance(X, ObservedBlocks):
-            return X
-        outside = is_outside_memory(X) or isinstance(X, Blocks)
+    def _usable(self, blocks: Blocks) -> Blocks:
+        missing = self.unstored == "missing" and not isinstance(blocks, ObservedBlocks)
+        if blocks.is_sparse and missing:
+            return self._without_missing(blocks)
+        return super()._usable(blocks)
+
+    def _without_missing(self, blocks: Blocks) -> Blocks:
         unstored = self.unstored == "missing"
-        if outside and not unstored:
-            return super()._blocks(X, reset=reset)
-        matrix = as_blocks(X).everything() if outside else X
-        matrix = self._validated(matrix, reset=reset)
-        entries = observed_entries(matrix, unstored_missing=unstored)
-        if entries is None:
-            return at_safe_scale(as_blocks(self._checked(matrix)))
-        blocks = ObservedBlocks(self._checked(entries))
-        if reset:
-            _warn_of_empty_columns(blocks)
-        return at_safe_scale(blocks)
+        return super()._usable(ObservedBlocks(observed_entries(blocks.everything(), unstored)))
 
     @property
     def _penalties(self) -> Penalties:
@@ -142,6 +134,8 @@ class AlternatingFactorizer(Factorizer):
         return 8.0 * blocks.stored_entries if from_singular_vectors else 0.0
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
+        if isinstance(blocks, ObservedBlocks):
+            _warn_of_empty_columns(blocks)
         wanted = self._number_wanted(blocks.n_rows)
         known = self.known_components
         if known is not None:

@@ -1,0 +1,104 @@
+"""Containers of other libraries come in by one door, and their names go out with the result."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from provenmf import HALS, SPA, InvalidInput, certify, choose_rank, factorize
+
+X = np.random.default_rng(0).integers(0, 9, (20, 6)).astype(float)
+ROWS, COLUMNS = [f"cell{i}" for i in range(20)], [f"gene{j}" for j in range(6)]
+
+
+def anndata(matrix, **options):
+    library = pytest.importorskip("anndata", reason="AnnData is optional")
+    cells = library.AnnData(matrix, **options)
+    cells.obs_names, cells.var_names = ROWS, COLUMNS
+    return cells
+
+
+def backed(folder, matrix):
+    library = pytest.importorskip("anndata", reason="AnnData is optional")
+    anndata(matrix).write_h5ad(folder / "cells.h5ad")
+    return library.read_h5ad(folder / "cells.h5ad", backed="r")
+
+
+def dask(matrix):
+    return pytest.importorskip("dask.array", reason="Dask is optional").from_array(matrix, (7, 6))
+
+
+def xarray(matrix):
+    library = pytest.importorskip("xarray", reason="xarray is optional")
+    return library.DataArray(matrix, coords={"cell": ROWS, "gene": COLUMNS}, dims=["cell", "gene"])
+
+
+def pandas(matrix):
+    library = pytest.importorskip("pandas", reason="pandas is optional")
+    return library.DataFrame(matrix, index=ROWS, columns=COLUMNS)
+
+
+def polars(matrix):
+    library = pytest.importorskip("polars", reason="polars is optional")
+    return library.DataFrame(matrix, schema=COLUMNS)
+
+
+KINDS = {
+    "anndata": lambda folder: anndata(X),
+    "anndata, sparse": lambda folder: anndata(sp.csr_matrix(X)),
+    "anndata, part": lambda folder: anndata(np.vstack([X]), layers={"twice": 2 * X})[:, :],
+    "anndata, Dask": lambda folder: anndata(dask(X)),
+    "anndata, on disk": lambda folder: backed(folder, X),
+    "anndata, sparse on disk": lambda folder: backed(folder, sp.csr_matrix(X)),
+    "xarray": lambda folder: xarray(X),
+    "xarray, Dask": lambda folder: xarray(dask(X)),
+    "pandas": lambda folder: pandas(X),
+    "polars": lambda folder: polars(X),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_container_gives_the_answer_of_the_array_and_its_names(kind, tmp_path):
+    data = KINDS[kind](tmp_path)
+    found = SPA(3).fit(data)
+    np.testing.assert_allclose(found.components_, SPA(3).fit(X).components_)
+    assert found.factorization_.column_names.tolist() == COLUMNS
+    if kind != "polars":  # whose frames have no names for rows
+        assert found.factorization_.row_names.tolist() == ROWS
+    np.testing.assert_allclose(found.transform(data), found.factorization_.weights)
+
+
+def test_layers_raw_advice_and_certificates_take_them():
+    cells = anndata(X, layers={"twice": 2 * X})
+    cells.raw = cells.copy()
+    plain = HALS(2, random_state=0, certify=False).fit(X)
+    for data in (cells, cells.raw):
+        again = HALS(2, random_state=0, certify=False).fit(data)
+        np.testing.assert_array_equal(again.components_, plain.components_)
+    doubled = factorize(cells.layers["twice"], 2, method="spa").components
+    np.testing.assert_array_equal(doubled, 2 * factorize(cells, 2, method="spa").components)
+    names = {c.name: c.status for c in certify(cells, plain.factorization_).checks}
+    assert names["data that the result names"] == "holds"
+    assert str(choose_rank(cells, [1, 2])) == str(choose_rank(X, [1, 2]))
+
+
+def test_names_of_an_earlier_fit_do_not_stay():
+    model = SPA(2).fit(anndata(X))
+    assert model.fit(X).factorization_.row_names is None
+
+
+def test_columns_of_other_names_and_containers_without_a_matrix_are_refused():
+    cells = anndata(X)
+    model = SPA(2).fit(cells)
+    other = anndata(X)
+    other.var_names = COLUMNS[::-1]
+    with pytest.raises(InvalidInput, match="feature names should match"):
+        model.transform(other)
+    cells.X = None
+    with pytest.raises(InvalidInput, match="without X: give a layer"):
+        SPA(2).fit(cells)
+    library = pytest.importorskip("xarray", reason="xarray is optional")
+    with pytest.raises(InvalidInput, match="give one of its arrays"):
+        SPA(2).fit(library.Dataset({"a": xarray(X)}))
+    library = pytest.importorskip("polars", reason="polars is optional")
+    with pytest.raises(InvalidInput, match=r"X\.collect"):
+        SPA(2).fit(library.LazyFrame(X))
