@@ -2,6 +2,7 @@
 
     python -m benchmarks.recovery.evidence validity [--sets 250] [--first-seed 0] [--data DIR]
     python -m benchmarks.recovery.evidence power [--sets 20]
+    python -m benchmarks.recovery.evidence errors [--sets 40]
 
 *Validity.* Data of eight kinds with a known number of true components are factorized with more
 components than that. Where columns are independent given the size of a row, one component, the
@@ -11,6 +12,11 @@ Printed are the shares at the levels 5 % and .1 % with exact 95 % intervals (Clo
 *Power.* Drawn topics, Gaussian mixtures and graphs with k true components over the number of rows:
 the share of the true components that are confirmed, beside cNMF's rule (components of random
 restarts with a cosine of at least .8) and the number of components with the least held-out error.
+
+*Errors.* The true error of each confirmed component over half the distance between the versions of
+the two halves, which the verdict states: median, and the share below one and below two. Then how
+often 95 % intervals of components hold the truth where the rows of a group have the same noise,
+with rows and with groups resampled.
 """
 
 from __future__ import annotations
@@ -27,9 +33,10 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 from sklearn import datasets
 
-from provenmf import HALS, PoissonNMF, find_communities
+from provenmf import HALS, PoissonNMF, factorize, find_communities, with_error_bars
 from provenmf.certificate.evidence import confirm_components
 from provenmf.datasets.networks import mixed_membership_network
+from provenmf.metrics.matching import match_components
 
 Floats = NDArray[np.float64]
 # Data, the number of components to fit, the number of true ones, and whether they are counts.
@@ -124,14 +131,21 @@ def shuffled(folder: Path | None) -> Callable[[np.random.Generator, int], Null]:
 SHUFFLED = ("iris", "wine", "digits", "breast_cancer")
 
 
-def judged(X: Floats, k: int, counts: bool, seed: int) -> Floats:
-    """Return the error probability of each component; 1 where the halves do not show it."""
+def finder(X: Floats, k: int, counts: bool) -> Callable[[NDArray[np.intp]], Floats]:
+    """Return a function that finds k components in some rows."""
 
     def find(rows: NDArray[np.intp]) -> Floats:
         method = PoissonNMF if counts else HALS
         fitted = method(k, random_state=0, certify=False, max_iter=100).fit(X[rows])
         return np.asarray(fitted.components_)
 
+    return find
+
+
+def judged(X: Floats, k: int, counts: bool, seed: int) -> Floats:
+    """Return the error probability of each component; 1 where the halves do not show it."""
+
+    find = finder(X, k, counts)
     found = confirm_components(X, find, find(np.arange(len(X))), counts=counts, random_state=seed)
     real = np.array([word == "confirmed" for word in found.judgements])
     return np.where(real, found.error_probabilities, 1.0)
@@ -233,9 +247,48 @@ def graph(n: int, seed: int) -> int:
     return len(certificate.evidence.confirmed)
 
 
+def errors(sets: int) -> None:
+    for counts, name in ((True, "counts"), (False, "Gaussian")):
+        for n in (200, 600):
+            ratios = []
+            for seed in range(sets):
+                X, truth = mixtures(n, seed, counts)
+                find = finder(X, 5, counts)
+                whole = find(np.arange(n))
+                found = confirm_components(X, find, whole, counts=counts)
+                unit = [H / np.linalg.norm(H, axis=1, keepdims=True) for H in (whole, truth)]
+                off = np.degrees(np.arccos(np.minimum((unit[0] @ unit[1].T).max(axis=1), 1.0)))
+                ratios += [off[j] / (found.errors[j] or np.inf) for j in found.confirmed]
+            low, high = (np.mean(np.array(ratios) <= most) for most in (1, 2))
+            print(
+                f"{name:9} n={n}: true error over the stated one {np.median(ratios):.2f} (median), "
+                f"at most 1: {low:.0%}, at most 2: {high:.0%}"
+            )
+    held: dict[str, list[float]] = {"rows": [], "groups": []}
+    doubted = 0
+    for seed in range(sets // 2):
+        rng = np.random.default_rng(seed)
+        groups = np.repeat(np.arange(30), 10)
+        truth = rng.gamma(1.0, 1.0, (3, 20))
+        X = rng.dirichlet(np.full(3, 0.5), 30)[groups] @ truth
+        X = np.maximum(X + 0.1 * rng.standard_normal((30, 20))[groups], 0)
+        X = np.maximum(X + 0.02 * rng.standard_normal(X.shape), 0)
+        fit = factorize(X, 3, method="hals", random_state=0, certify=False)
+        for name, given in (("rows", None), ("groups", groups)):
+            bars = with_error_bars(X, fit, 20, groups=given).error_bars
+            assert bars is not None
+            doubted += name == "rows" and "neighboring" in bars.assumes
+            match = match_components(fit.components, truth)
+            mine = match.found_rows
+            scaled = truth[match.true_rows] / match.scales[:, None]
+            ok = (scaled >= bars.lower[mine]) & (scaled <= bars.upper[mine])
+            held[name].append(float(ok.mean()))
+    print({name: f"{np.mean(some):.1%}" for name, some in held.items()}, f"doubted {doubted}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("question", choices=["validity", "power"])
+    parser.add_argument("question", choices=["validity", "power", "errors"])
     parser.add_argument("--sets", type=int, default=250)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--data", type=Path, default=None)
@@ -244,8 +297,10 @@ def main() -> None:
         warnings.simplefilter("ignore")
         if options.question == "validity":
             validity(options.sets, options.first_seed, options.data)
-        else:
+        elif options.question == "power":
             power(options.sets)
+        else:
+            errors(options.sets)
 
 
 if __name__ == "__main__":

@@ -139,7 +139,7 @@ def confirm_components(
     whole = np.asarray(components, dtype=np.float64)
     words = {"measure": measure, "entries": entries, "noun": noun, "row": row}
     data = sp.csr_array(X, dtype=np.float64) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
-    units = _units(groups, data.shape[0])
+    units = numbered_units(groups, data.shape[0])
     reason = _reason(data, units, len(whole), row)
     if reason:
         return without_judgement(len(whole), int(units.max(initial=-1)) + 1, reason, words)
@@ -210,7 +210,7 @@ def without_judgement(k: int, n_units: int, reason: str, words: dict[str, str]) 
     return Evidence(words_for_all, (1.0,) * k, (None,) * k, n_units=n_units, reason=reason, **words)
 
 
-def _units(groups: ArrayLike | None, n: int) -> NDArray[np.intp]:
+def numbered_units(groups: ArrayLike | None, n: int) -> NDArray[np.intp]:
     """Number the independent units: rows, or the groups that were named."""
     if groups is None:
         return np.arange(n)

@@ -30,11 +30,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import t as student
 
 from provenmf.budget import available_threads, for_row_slices
+from provenmf.certificate.evidence import confirm_components, numbered_units, split_units
+from provenmf.data import Blocks
+from provenmf.data.memory import ObservedBlocks
 from provenmf.errors import InvalidInput
+from provenmf.linalg.norms import unit_rows
 from provenmf.linalg.storage import as_dense
 from provenmf.methods.certify import estimator_of
 from provenmf.methods.run import Callback, Run
@@ -216,6 +220,10 @@ def check_resamples(n_resamples: object) -> None:
 
 
 MOST_ENTRIES = 20_000_000  # of data with noise drawn anew: they are dense
+JUDGED_ROWS = 20_000  # of larger data, to confirm components
+NEIGHBORS = 2000  # rows whose residuals are compared with those of the next row
+PERMUTATIONS = 199  # more alike than in all of them by chance: one time in 200
+ALIKE_NEIGHBORS = 0.05  # correlations below this narrow an interval by less than 5 %
 LEAST_ROWS = 5  # for each component, below which rows say too little of the bias
 ASSUMES = (
     "rows are drawn independently from one source, and the components found are off by chance alone"
@@ -231,10 +239,11 @@ def with_error_bars(
     factorization: Factorization,
     n_resamples: int = 100,
     *,
+    groups: ArrayLike | None = None,
     random_state: RandomState = 0,
     callback: Callback | None = None,
 ) -> Factorization:
-    """The factorization with standard errors and 95 % intervals of its components.
+    """Add standard errors and 95 % intervals of its components to a factorization.
 
     The components are found again in `n_resamples` random halves of the rows, each time by the
     method and the parameters of the result; a method that has a start begins with the components
@@ -244,6 +253,10 @@ def with_error_bars(
     too. Of data with more than 20 million entries they take as many rows as have so many: the bias
     hardly depends on the number of rows. Where these are too few, a note says that it is left out.
 
+    What the intervals assume is tested: whether neighboring rows have similar residuals, and
+    whether each component helps to predict unseen rows (see `confirm`). The notes and `assumes`
+    say where the data speak against it.
+
     Parameters
     ----------
     X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
@@ -252,6 +265,9 @@ def with_error_bars(
         From `factorize` or an estimator.
     n_resamples : int, default=100
         At least 10. Each takes as long as a fit; several run at a time.
+    groups : array (n_rows,), optional
+        Group of each row (patient, image, day), where rows of a group depend on each other: halves
+        of the groups are drawn instead of halves of the rows.
     random_state : int, RandomState or None, default=0
         Seed of the draws.
     callback : callable, optional
@@ -295,6 +311,13 @@ def with_error_bars(
 
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     rng = np.random.default_rng(seed)
+    units = numbered_units(groups, blocks.n_rows)
+    if units.max() + 1 < FEWEST:
+        raise InvalidInput(
+            f"has {units.max() + 1} groups",
+            argument="groups",
+            remedy=f"name {FEWEST} or more, or leave out {{argument}}",
+        )
     spread = resampled(
         lambda drawn: components_of(blocks.take(drawn)),
         found,
@@ -302,7 +325,7 @@ def with_error_bars(
         n_resamples,
         rng,
         rescale=True,
-        draw=half_of_rows,
+        draw=half_of_rows if groups is None else lambda rng, _: split_units(units, rng)[0],
         callback=callback,
     )
     # The mean shift of halves from the answer estimates the answer's own shift from the truth.
@@ -314,12 +337,64 @@ def with_error_bars(
         shifts = resampled(components_of, found, len(rows), FEWEST, rng, rescale=True, draw=noisy)
         errors = np.hypot(errors, shifts.shift)
     spread = replace(spread, errors=errors)
-    bars = error_bars(found, spread, ASSUMES, positive=bool(found.min() >= 0))
+    doubts = _unconfirmed(blocks, lambda data: components_of(data)[0], found, units, seed)
+    if rows is not None and groups is None:
+        doubts = (*_dependent_rows(part, factorization, rows, rng), *doubts)
+    assumes = "; but ".join([ASSUMES, *doubts])
+    bars = error_bars(found, spread, assumes, positive=bool(found.min() >= 0))
     result = with_estimates(factorization, bars, found)
     notes = bars.notes(numbered("Component", len(found)))
     if rows is None:
         notes = (*notes, NO_BIAS)
     return replace(result, error_bars=bars, notes=(*factorization.notes, *notes))
+
+
+def _unconfirmed(
+    blocks: Blocks,
+    find: Callable[[Any], Floats],
+    components: Floats,
+    units: NDArray[np.intp],
+    seed: int,
+) -> tuple[str, ...]:
+    """Name the components that unseen rows do not confirm: intervals take each for a real one."""
+    if isinstance(blocks, ObservedBlocks):
+        return ()
+    rows = np.arange(blocks.n_rows)
+    if len(rows) > JUDGED_ROWS:
+        rows = np.sort(np.random.default_rng(seed).choice(len(rows), JUDGED_ROWS, replace=False))
+    data = blocks.take(rows)
+    evidence = confirm_components(
+        data, lambda some: find(data[some]), components, groups=units[rows], random_state=seed
+    )
+    rest = [str(j + 1) for j, word in enumerate(evidence.judgements) if word == "not confirmed"]
+    names = ", ".join(rest)
+    return (f"unseen rows do not confirm component {names}",) if rest else ()
+
+
+def _dependent_rows(
+    data: NDArray[np.floating],
+    factorization: Factorization,
+    rows: Rows,
+    rng: np.random.Generator,
+) -> tuple[str, ...]:
+    """Say whether the residuals of neighboring rows are more alike than those of any two rows.
+
+    The sum of the inner products of neighbors is compared with that after random permutations.
+    """
+    some = slice(0, NEIGHBORS)
+    left = data[some] - factorization.weights[rows[some]] @ factorization.components
+    left = unit_rows(left - left.mean(axis=0))
+    similar = float(np.mean(np.einsum("ij,ij->i", left[:-1], left[1:])))
+    chance = []
+    for _ in range(PERMUTATIONS):
+        mixed = left[rng.permutation(len(left))]
+        chance.append(float(np.mean(np.einsum("ij,ij->i", mixed[:-1], mixed[1:]))))
+    if similar <= max(chance) or similar < ALIKE_NEIGHBORS:
+        return ()
+    return (
+        f"neighboring rows have similar residuals (correlation {similar:.2f}): name the groups of "
+        "rows that belong together, or the intervals are too narrow",
+    )
 
 
 def rows_for_bias(

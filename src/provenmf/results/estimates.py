@@ -130,22 +130,25 @@ class Evidence:
 
     def _advice(self, rest: Sequence[int]) -> str:
         """Name the components that are not confirmed, why, and what to do about them."""
-        names, many, count = _listed([str(j + 1) for j in rest]), plural(self.noun), len(rest)
-        why = ""
-        if all(self.error_probabilities[j] <= LEVEL for j in rest):
-            why = f" found again in the other half of the {self.row}s"
-        use = f"use {len(self.judgements) - count} {many}, or do not interpret {_them(count)}"
-        if count == 1:
-            return f"{self.noun} {names} is not{why}: {use}"
-        return f"{many} {names} are not{why}: {use}"
+        count, fewer = len(rest), len(self.judgements) - len(rest)
+        one = count == 1
+        who = f"{self.noun if one else plural(self.noun)} {_listed([str(j + 1) for j in rest])}"
+        if all(self.error_probabilities[j] <= LEVEL for j in rest):  # they predict
+            differ = "differs" if one else "differ"
+            return (
+                f"{who} {differ} between halves of the {self.row}s: do not interpret {_them(count)}"
+            )
+        use = f"use {fewer} {self.noun if fewer == 1 else plural(self.noun)}"
+        return f"{who} {'is' if one else 'are'} not: {use}, or do not interpret {_them(count)}"
 
     def _error_sentences(self, real: Sequence[int]) -> list[str]:
         errors = {j: error for j in real if (error := self.errors[j]) is not None}
         worst = max(errors, key=errors.__getitem__)
         typical = sorted(errors.values())[len(errors) // 2]
-        who = f"the {self.noun}" if len(self.judgements) == 1 else f"confirmed {plural(self.noun)}"
+        who = f"the confirmed {self.noun}" if len(real) == 1 else f"confirmed {plural(self.noun)}"
+        who = f"the {self.noun}" if len(self.judgements) == 1 else who
         text = f"The {self.entries} of {who}" if self.entries else f"{who[0].upper()}{who[1:]}"
-        verb = "is" if len(self.judgements) == 1 and not self.entries else "are"
+        verb = "is" if len(real) == 1 and not self.entries else "are"
         text += f" {verb} about {typical:.2g} {self.measure} off"
         if errors[worst] > 1.5 * typical:
             text += f" ({self.noun} {worst + 1}: {errors[worst]:.2g})"
