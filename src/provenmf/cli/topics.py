@@ -151,7 +151,7 @@ def n_processes() -> int:
 
 def read_stop_words(given: str) -> str | list[str] | None:
     """Return the name of a language, the words of a file, or nothing for "none"."""
-    from provenmf.applications.topics.languages import LANGUAGES
+    from provenmf.applications.topics.texts import LANGUAGES
     from provenmf.io import read_texts
 
     if given in ("none", "auto", *LANGUAGES):

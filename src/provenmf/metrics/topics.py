@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -23,9 +22,9 @@ CV_SMOOTHING = 1e-12
 class Together(NamedTuple):
     """How often words occur together.
 
-    together : in how many documents or windows both of two used words are (words, words).
+    together : in how many documents both of two used words are (words, words).
     position : where each given word is among the used ones (k, m).
-    total : documents or windows in all.
+    total : number of documents.
     """
 
     together: NDArray[np.float64]
@@ -101,20 +100,16 @@ def topic_coherence(
     counts : (documents, words); an entry that is not zero means that the word occurs.
     smoothing : ε.
     """
-    return _coherence(_documents_with_both(words, counts), smoothing)
-
-
-def coherences(words: ArrayLike, counts: object) -> dict[str, NDArray[np.float64]]:
-    """`topic_coherence`, `npmi_coherence` and `cv_coherence` of counts, in one pass over them."""
-    found = _documents_with_both(words, counts)
-    return {"coherence": _coherence(found, 0.01), "npmi": _npmi(found), "cv": _cv(found)}
-
-
-def _coherence(found: Together, smoothing: float) -> NDArray[np.float64]:
-    together, position, _ = found
+    together, position, _ = _documents_with_both(words, counts)
     logarithms = np.log((together + smoothing) / np.diagonal(together)[None, :])
     later, earlier = np.tril_indices(position.shape[1], k=-1)
     return np.asarray(logarithms[position[:, later], position[:, earlier]].sum(axis=1))
+
+
+def coherences(words: ArrayLike, counts: object) -> dict[str, NDArray[np.float64]]:
+    """Return `npmi_coherence` and `cv_coherence` of counts, in one pass over them."""
+    found = _documents_with_both(words, counts)
+    return {"npmi": _npmi(found), "cv": _cv(found)}
 
 
 def npmi_coherence(words: ArrayLike, counts: Any) -> NDArray[np.float64]:
@@ -151,7 +146,7 @@ def _npmi(found: Together) -> NDArray[np.float64]:
     return np.asarray(scores[position[:, first], position[:, second]].mean(axis=1))
 
 
-def cv_coherence(words: ArrayLike, documents: Any, *, window: int = 110) -> NDArray[np.float64]:
+def cv_coherence(words: ArrayLike, counts: Any) -> NDArray[np.float64]:
     """Coherence c_v of each topic (Röder, Both & Hinneburg 2015), from 0 to 1; higher is better.
 
     Each top word is described by its normalised pointwise mutual information with all top words of
@@ -161,15 +156,8 @@ def cv_coherence(words: ArrayLike, documents: Any, *, window: int = 110) -> NDAr
     ----------
     words : array of int (k, m)
         Columns of each topic's top words.
-    documents : array or sparse (documents, words), or list of sequences of int
-        Counts; or, as a list, the columns of the words of each document in the order of the text.
-    window : int, default 110
-        Words that count as occurring together, in texts; each document of counts is one window.
-
-    Notes
-    -----
-    Given the same windows gensim's "c_v" is the same to 1e-12. Over its own sliding windows it may
-    differ by some hundredths: it forgets a word when the first of its occurrences leaves.
+    counts : array or sparse (documents, words)
+        Each document is one window. Given the same windows gensim's "c_v" is the same to 1e-12.
 
     Examples
     --------
@@ -179,9 +167,7 @@ def cv_coherence(words: ArrayLike, documents: Any, *, window: int = 110) -> NDAr
     >>> cv_coherence([[0, 1], [0, 2]], counts).round(3).tolist()
     [1.0, 0.028]
     """
-    if hasattr(documents, "shape"):
-        return _cv(_documents_with_both(words, documents))
-    return _cv(_windows_with_both(words, documents, window))
+    return _cv(_documents_with_both(words, counts))
 
 
 def _cv(found: Together) -> NDArray[np.float64]:
@@ -197,51 +183,21 @@ def _cv(found: Together) -> NDArray[np.float64]:
     return np.asarray(((own * whole).sum(axis=2) / lengths).mean(axis=1))
 
 
-def _windows_with_both(
-    words: ArrayLike, documents: Iterable[Sequence[int]], window: int
-) -> Together:
-    """As `_documents_with_both`, for windows that slide over texts.
-
-    A word at place p is in the windows that begin at p − window + 1, …, p.
-    """
-    chosen = np.asarray(words)
-    used, position = np.unique(chosen, return_inverse=True)
-    together, total = np.zeros((len(used), len(used))), 0
-    for document in documents:
-        tokens = np.asarray(document, dtype=np.intp)
-        n_windows = max(1, len(tokens) - window + 1)
-        total += n_windows
-        place = np.minimum(np.searchsorted(used, tokens), len(used) - 1)
-        (at,) = np.nonzero(used[place] == tokens)
-        there, row = np.unique(place[at], return_inverse=True)
-        changes = np.zeros((len(there), n_windows + 1))
-        np.add.at(changes, (row, np.maximum(at - window + 1, 0)), 1)
-        np.add.at(changes, (row, np.minimum(at + 1, n_windows)), -1)
-        inside = (changes.cumsum(axis=1)[:, :-1] > 0).astype(float)
-        together[np.ix_(there, there)] += inside @ inside.T
-    _all_occur(used, together)
-    return Together(together, position.reshape(chosen.shape), total)
-
-
 def _documents_with_both(words: ArrayLike, counts: Any) -> Together:
     """How many documents hold both of two used words; counts may be blocks."""
     chosen = np.asarray(words)
     used, position = np.unique(chosen, return_inverse=True)
     blocks = as_blocks(counts)
     together = blocks.map_reduce(partial(_with_both, used)).toarray()
-    _all_occur(used, together)
+    missing = used[np.diagonal(together) == 0]
+    if len(missing):
+        raise InvalidInput(f"word {missing[0]} occurs in no document: leave such words out")
     return Together(together, position.reshape(chosen.shape), blocks.n_rows)
 
 
 def _with_both(used: NDArray[np.intp], block: Matrix) -> sp.csr_array:
     occurs = (sp.csr_array(block)[:, used] != 0).astype(np.float64)
     return sp.csr_array(occurs.T @ occurs)
-
-
-def _all_occur(used: NDArray[np.intp], together: NDArray[np.float64]) -> None:
-    missing = used[np.diagonal(together) == 0]
-    if len(missing):
-        raise InvalidInput(f"word {missing[0]} occurs in no document: leave such words out")
 
 
 def similarity_count(words: ArrayLike) -> int:

@@ -103,7 +103,7 @@ def topic_map(answer: Topics) -> list[Element]:
     """Draw the map of LDAvis (Sievert & Shirley 2014); none for a single topic."""
     if not 2 <= answer.n_components <= MOST_TOPICS:
         return []
-    frequency = overall_frequency(answer)
+    frequency = answer.word_frequency
     figure = Bubbles(
         flat_positions(divergences(answer.topics)),
         answer.share,
@@ -118,13 +118,6 @@ def topic_map(answer: Topics) -> list[Element]:
     )
     chart = Chart("Topics by similarity", figure, height=520)
     return [TopicMap("Map of the topics", chart, caption)]
-
-
-def overall_frequency(answer: Topics) -> NDArray[np.float64]:
-    """Return the share of each word; from topics and their shares where it was not counted."""
-    if answer.word_frequency is not None:
-        return answer.word_frequency
-    return np.asarray(answer.share @ answer.topics)
 
 
 def divergences(topics: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -235,13 +228,10 @@ def _caption(answer: Topics) -> str:
     if answer.error_bars is not None:
         caption += " Whiskers are estimated 95 % intervals, cut at the longest bar."
     caption += " Examples are documents with a large share of the topic, the longest first."
-    if answer.npmi is not None:
-        caption += (
-            " NPMI says how often the top words occur together, from -1 (never) to 1 (always)."
-        )
-    if answer.cv is not None:
-        caption += " c_v measures the same, from 0 to 1."
-    return caption
+    return caption + (
+        " NPMI says how often the top words occur together, from -1 (never) to 1 (always); c_v "
+        "measures the same, from 0 to 1."
+    )
 
 
 def _spectrum(answer: Topics) -> list[Element]:
@@ -318,11 +308,8 @@ def whisker(
 
 
 def _subtitle(answer: Topics, topic: int) -> str:
-    share = f"{answer.share[topic]:.1%} of the collection"
-    if answer.npmi is None:
-        return f"{share}, coherence {answer.coherence[topic]:.4g}"
-    coherence = f"{share}, NPMI {answer.npmi[topic]:.2f}"
-    return coherence if answer.cv is None else f"{coherence}, c_v {answer.cv[topic]:.2f}"
+    coherence = f"NPMI {answer.npmi[topic]:.2f}, c_v {answer.cv[topic]:.2f}"
+    return f"{answer.share[topic]:.1%} of the collection, {coherence}"
 
 
 def _examples(answer: Topics, topic: int) -> list[Example]:

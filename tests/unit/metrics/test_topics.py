@@ -51,24 +51,16 @@ def plain_cv(topic, windows):
     return np.mean([row @ whole / np.linalg.norm(row) / np.linalg.norm(whole) for row in own])
 
 
-def test_cv_equals_the_plain_formula_over_documents_and_sliding_windows():
+def test_cv_equals_the_plain_formula():
     rng = np.random.default_rng(3)
-    texts = [rng.integers(8, size=length).tolist() for length in (0, 2, 3, 5, 9, 30)]
+    texts = [rng.integers(8, size=length).tolist() for length in (2, 3, 5, 9, 30)]
     topics = [[0, 1, 2], [5, 3, 7]]
-    windows = [
-        set(text[start : start + 4]) for text in texts for start in range(max(1, len(text) - 3))
-    ]
-    expected = [plain_cv(topic, windows) for topic in topics]
-    assert cv_coherence(topics, texts, window=4) == pytest.approx(expected)
-    counts = np.array([np.bincount(text, minlength=8) for text in texts if text])
-    expected = [plain_cv(topic, [set(text) for text in texts if text]) for topic in topics]
+    counts = np.array([np.bincount(text, minlength=8) for text in texts])
+    expected = [plain_cv(topic, [set(text) for text in texts]) for topic in topics]
     assert cv_coherence(topics, counts) == pytest.approx(expected)
-
-
-def test_words_that_are_always_together_are_coherent():
     assert cv_coherence([[0, 1]], np.array([[1, 1], [2, 1]])) == pytest.approx(1)
     with pytest.raises(InvalidInput, match="word 1 occurs in no document"):
-        cv_coherence([[0, 1]], [[0, 2, 0], [2]])
+        cv_coherence([[0, 1]], [[1, 0]])
 
 
 def test_relevance_mixes_probability_and_ratio():

@@ -66,15 +66,11 @@ class Topics(Answer):
         Their columns in the given counts.
     document_weights : ndarray of shape (documents, k)
         Share of each topic in each document; rows sum to one, or are zero without any word.
-    coherence : ndarray of shape (k,)
-        Of the 20 top words of each topic, see `provenmf.metrics.topics`.
     npmi : ndarray of shape (k,)
-        Normalized pointwise mutual information of the same words, from −1 to 1.
+        Normalized pointwise mutual information of each topic's 20 top words, from −1 to 1.
     cv : ndarray of shape (k,)
         Coherence c_v of the same words, from 0 to 1, with each document as one window (see
         `provenmf.metrics.topics.cv_coherence`).
-    similarity_count : int
-        How many words the topics' 20 top words share.
     anchor_columns : ndarray of shape (k,) or None
         The anchor words' places in the vocabulary; None if the method has no anchor words.
     candidate_words : ndarray of shape (rows,) or None
@@ -136,10 +132,8 @@ class Topics(Answer):
     vocabulary: Annotated[NDArray[np.str_], Shape("words")]
     word_columns: Annotated[NDArray[np.intp], Shape("words")]
     document_weights: Annotated[NDArray[np.float64], Shape("documents", "k")]
-    coherence: Annotated[NDArray[np.float64], Shape("k")]
     npmi: Annotated[NDArray[np.float64], Shape("k")]
     cv: Annotated[NDArray[np.float64], Shape("k")]
-    similarity_count: int
     word_frequency: Annotated[NDArray[np.float64], Shape("words")]
     word_documents: Annotated[NDArray[np.int64], Shape("words")]
     anchor_columns: Annotated[NDArray[np.intp], Shape("k", below="words")] | None = None
@@ -219,7 +213,8 @@ class Topics(Answer):
 
     def scores(self) -> dict[str, float]:
         """Return coherence, weighted by the size of the topics, and the number of shared words."""
-        scores = {"top words shared between topics (fewer is better)": float(self.similarity_count)}
+        shared = similarity_count(self.top_columns(N_TOP_WORDS))
+        scores = {"top words shared between topics (fewer is better)": float(shared)}
         for values, meaning in (
             (self.cv, "coherence c_v, weighted by the topics' size (from 0 to 1)"),
             (self.npmi, "coherence NPMI, weighted by the topics' size (from -1 to 1)"),
@@ -431,7 +426,6 @@ def measured(
     examples = _example_documents(weights, counts.lengths)
     return {
         **coherences(best, counts.blocks),
-        "similarity_count": int(similarity_count(best)),
         "word_documents": documents,
         "word_shares": word_shares,
         "example_documents": examples,

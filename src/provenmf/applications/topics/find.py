@@ -40,7 +40,6 @@ from provenmf.applications.topics.corpus import (
     whole_matrix,
 )
 from provenmf.applications.topics.inference import weights_in
-from provenmf.applications.topics.refinement import documents_to_judge
 from provenmf.applications.topics.solver import (
     count_problem,
     find_number,
@@ -272,12 +271,6 @@ def from_counts(
     assert factorization.anchors is not None  # every method here chooses rows
     anchors = problem.candidates[factorization.anchors]
     found = topics_at(counts, problem.view, problem.words, anchors, refine=refine)
-    by_anchors = refine and number > 1 and problem.view.start == "anchors"
-    if by_anchors and not found.refined and len(documents_to_judge(counts.shape[0])):
-        notes.append(
-            "topics were not refined by the documents' weights, because that did not make held-out "
-            "documents more likely"
-        )
     return Found(
         factorization,
         found.topics,

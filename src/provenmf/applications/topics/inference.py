@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import gammaln, psi
 
-from provenmf.applications.topics.cooccurrence import WordSpectrum
 from provenmf.applications.topics.corpus import WordCounts, without
 from provenmf.budget import for_row_slices
 from provenmf.linalg.nnls import encoder, simplex_least_squares
@@ -135,11 +134,6 @@ class Completed(NamedTuple):
     common: Floats
     documents: NDArray[np.integer]
 
-    def likelihood(self, trust: float) -> float:
-        """Mean log probability where weights c Z + (1 − c) m have c = trust."""
-        likely = np.maximum(trust * self.own + (1.0 - trust) * self.common, np.finfo(float).tiny)
-        return float(self.counts @ np.log(likely) / max(self.counts.sum(), 1.0))
-
 
 def completed(counts: sp.csr_array, topics: Floats, prior: Floats) -> Completed:
     """Half of the entries of each document, at random, predicted by the others."""
@@ -153,43 +147,8 @@ def completed(counts: sp.csr_array, topics: Floats, prior: Floats) -> Completed:
     return Completed(rest.data, own, (mean @ topics)[words], documents)
 
 
-def completion(counts: sp.csr_array, topics: Floats, prior: Floats) -> float:
-    """Mean log probability of a half of each document's words, given the other half."""
-    return completed(counts, topics, prior).likelihood(1.0)
-
-
-def held_out_likelihood(counts: sp.csr_array, topics: Floats, prior: Floats) -> float:
-    """The same, with weights as far from their mean as suits these topics.
-
-    The weights Z that a half gives are too sure of themselves, and topics too close to each other
-    would make up for that. So the words get c Z + (1 − c) m, with the c that suits these topics
-    best: otherwise topics read off the points can be likelier than the true ones.
-    """
-    words = completed(counts, topics, prior)
-    found = minimize_scalar(lambda trust: -words.likelihood(trust), bounds=(0.3, 1.0))
-    return -float(found.fun)
-
-
 LEAST_PRIOR, MOST_PRIOR = 0.01, 100.0
 SAMPLE_ENTRIES = 100_000  # of the documents that choices are made by
-
-
-def dirichlet_prior(
-    spectrum: WordSpectrum, topics: Floats, vertices: Floats, topic_shares: Floats
-) -> Floats:
-    """Parameters of a Dirichlet distribution with the corpus's moments of topic weights.
-
-    The mean m is the topics' share of all words. Vertex t is the mean context of a word of
-    topic t, so that diag(m) V = R T, where R = E[θ θᵀ] and T holds the topics in the coordinates
-    of the words' points. A Dirichlet distribution with total α₀ has Σ_t R_tt =
-    Σ_t m_t (α₀ m_t + 1) / (α₀ + 1), hence α₀ = (1 − tr R) / (tr R − Σ m²).
-    """
-    coordinates = (topics * spectrum.pairs.scales) @ spectrum.vectors
-    second = (topic_shares[:, None] * vertices) @ np.linalg.pinv(coordinates)
-    trace, squares = float(np.trace(second)), float(topic_shares @ topic_shares)
-    total = (1.0 - trace) / max(trace - squares, 1e-9)
-    total = min(max(total, LEAST_PRIOR), MOST_PRIOR) if trace < 1 else LEAST_PRIOR
-    return np.maximum(total * topic_shares, 1e-4)
 
 
 def sample_of_documents(counts: WordCounts) -> sp.csr_array:
@@ -201,28 +160,34 @@ def sample_of_documents(counts: WordCounts) -> sp.csr_array:
 
 
 def likeliest_prior(
-    counts: WordCounts, topics: Floats, prior: Floats, *, independent: bool
+    counts: WordCounts, topics: Floats, proportions: Floats, *, independent: bool
 ) -> Floats:
-    """The prior times a number that makes the documents most likely; its proportions stay.
+    """Return the Dirichlet prior in these proportions whose total suits the documents best.
 
-    Moments err where topics are not what documents are made of, as in natural language. Where
-    every occurrence is drawn by itself (independent), the total of the parameters maximises the
-    evidence's variational bound (Blei03, Eq. (15)) over a sample of documents. Where words repeat,
-    the bound takes each repeat for new evidence, so that weights may follow a few words
-    and the total is too small. There it makes a half of each document's words most likely, given
-    the other half, which is right whatever makes words repeat: all entries of a word are in one
-    half.
+    Where every occurrence is drawn by itself (independent), it maximizes the evidence's variational
+    bound (Blei03, Eq. (15)) over a sample of documents. Where words repeat, the bound takes each
+    repeat for new evidence, so that weights may follow a few words and the total is too small.
+    There it makes a half of each document's words most likely, given the other half, which is right
+    whatever makes words repeat: all occurrences of a word in a document are in one half.
     """
     sample = sample_of_documents(counts)
+    shares = np.asarray(np.maximum(proportions / proportions.sum(), 1e-4))
     if sample.shape[0] == 0 or len(topics) < 2:
-        return prior
+        return shares
     likelihood = evidence_bound if independent else completion
     found = minimize_scalar(
-        lambda log: -likelihood(sample, topics, np.exp(log) * prior / prior.sum()),
+        lambda log: -likelihood(sample, topics, np.exp(log) * shares),
         bounds=(np.log(LEAST_PRIOR), np.log(MOST_PRIOR)),
         options={"maxiter": 10},
     )
-    return np.asarray(np.exp(found.x) * prior / prior.sum())
+    return np.asarray(np.exp(found.x) * shares)
+
+
+def completion(counts: sp.csr_array, topics: Floats, prior: Floats) -> float:
+    """Return the mean log probability of a half of each document's words, given the other half."""
+    words = completed(counts, topics, prior)
+    likely = np.log(np.maximum(words.own, np.finfo(float).tiny))
+    return float(words.counts @ likely / max(words.counts.sum(), 1.0))
 
 
 def evidence_bound(counts: sp.csr_array, topics: Floats, prior: Floats) -> float:

@@ -28,7 +28,6 @@ one of noise.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,18 +44,12 @@ from provenmf.applications.topics.cooccurrence import (
 from provenmf.applications.topics.corpus import WordCounts, boilerplate_words
 from provenmf.applications.topics.groups import stepped, topics_of_groups
 from provenmf.applications.topics.inference import (
-    dirichlet_prior,
-    held_out_likelihood,
     likeliest_prior,
     topic_shares_of_words,
     topics_of,
 )
-from provenmf.applications.topics.refinement import (
-    FOLDS,
-    documents_to_judge,
-    refined_shares,
-    shrunk_towards,
-)
+from provenmf.applications.topics.refinement import SETTINGS as REFINEMENT
+from provenmf.applications.topics.refinement import refined_shares
 from provenmf.budget import available_threads, block_bytes, check_budget, room_for_parts
 from provenmf.data import as_blocks
 from provenmf.data.disk import BLOCK_BYTES, PART_BYTES
@@ -120,21 +113,6 @@ def word_points(spectrum: WordSpectrum) -> WordPoints:
     errors[known] = np.sqrt(variance[known] / n_documents[known])
     centre = frequencies @ points / max(frequencies.sum(), np.finfo(float).tiny)
     return WordPoints(points, centre, errors, n_documents)
-
-
-def points_without(spectrum: WordSpectrum, documents: NDArray[np.intp]) -> Floats:
-    """Points of the words in the same coordinates, from all documents but these.
-
-    Words that occur in no other document get the centre.
-    """
-    weights = spectrum.pairs.weights.copy()
-    weights[documents] = 0.0
-    pairs = spectrum.pairs.weighted(weights)
-    rescaled = spectrum.pairs.scales * inverse_where_positive(pairs.scales)
-    scales = inverse_where_positive(pairs.row_sums * pairs.scales)
-    points = scales[:, None] * pairs.scaled_product(rescaled[:, None] * spectrum.vectors)
-    points[scales == 0] = pairs.row_sums @ points
-    return points
 
 
 def reach(words: WordPoints) -> float:
@@ -270,15 +248,12 @@ class CountTopics:
     unbounded : array (k, n_words) or None
         The topics as read off the points, before shares below zero are cut, whose spread shows
         how well they are known; None for topics from groups of documents.
-    refined : bool
-        Whether the topics were refined by the documents' weights (see `refinement`).
     """
 
     topics: Floats
     prior: Floats
     shares: Floats
     unbounded: Floats | None = None
-    refined: bool = False
 
 
 def topics_at(
@@ -306,39 +281,16 @@ def topics_at(
     free = np.where(np.isinf(words.errors)[:, None], shares, words.points @ matrix + offset)
     sizes = np.maximum(frequencies @ shares, np.finfo(float).tiny)
     unbounded = (free * frequencies[:, None]).T / sizes[:, None]
-    prior = dirichlet_prior(view.spectrum, topics, vertices, frequencies @ shares)
-    if not refine:
+    prior = likeliest_prior(counts, topics, sizes, independent=not view.spectrum.capped)
+    if not refine or len(topics) < 2 or counts.shape[0] < REFINEMENT.least_documents:
         return CountTopics(topics, prior, shares, unbounded)
-    found = CountTopics(topics, prior, shares, unbounded)
+    if view.spectrum.capped:  # occurrences are not drawn one by one, as refinement assumes
+        return CountTopics(topics, prior, shares, unbounded)
     variances = words.errors**2 * float((matrix**2).sum())
-    mixed = _refined(counts, view.spectrum, variances, vertices, found)
-    if mixed is not None:
-        shares, topics = mixed, topics_of(mixed, frequencies)
-    prior = likeliest_prior(counts, topics, prior, independent=not view.spectrum.capped)
-    return CountTopics(topics, prior, shares, unbounded, mixed is not None)
-
-
-def _refined(
-    counts: WordCounts,
-    spectrum: WordSpectrum,
-    variances: Floats,
-    vertices: Floats,
-    found: CountTopics,
-) -> Floats | None:
-    """Refined shares, or None where they do not make words of documents left out more likely."""
-    judges = documents_to_judge(counts.shape[0])
-    if len(judges) == 0 or len(found.topics) < 2 or spectrum.capped:
-        return None
-    frequencies = counts.frequencies
-    refined = refined_shares(counts, found.topics, found.prior, frequencies, judges)
-    shrink = partial(shrunk_towards, refined, variances=variances, frequencies=frequencies)
-    rivals = topic_shares_of_words(points_without(spectrum, judges), vertices)
-    held_out = counts.take(judges)
-    before, after = (
-        held_out_likelihood(held_out, topics_of(shares, frequencies), found.prior)
-        for shares in (rivals, shrink(rivals))
-    )
-    return shrink(found.shares) if after > before else None
+    shares = refined_shares(counts, topics, prior, shares, variances)
+    topics = topics_of(shares, frequencies)
+    prior = likeliest_prior(counts, topics, prior, independent=True)
+    return CountTopics(topics, prior, shares, unbounded)
 
 
 @dataclass(frozen=True, eq=False)
@@ -406,7 +358,7 @@ def check_topic_memory(counts: WordCounts, n_topics: int) -> None:
     n_documents, n_words = counts.shape
     by_document = 8.0 * n_documents * (n_topics + DOCUMENT_NUMBERS)
     by_word = 8.0 * n_words * (n_topics + EXTRA) * (WORD_VECTORS + available_threads())
-    parts = min(4.0 * FOLDS * n_documents * n_topics, room_for_parts(PART_BYTES))
+    parts = min(4.0 * REFINEMENT.folds * n_documents * n_topics, room_for_parts(PART_BYTES))
     check_budget(
         f"find_topics needs for {n_documents} documents, {n_words} words and {n_topics} topics",
         by_document + by_word + parts,

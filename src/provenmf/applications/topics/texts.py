@@ -1,25 +1,20 @@
-"""Count the words of texts in chunks, in several processes, within the memory of the counts.
+"""Count the words of texts: stop words, languages, n-grams, notices about what needs preparation.
 
-A chunk of documents is counted over its own words, which then enter one vocabulary. When all texts
-have been read, rare and frequent words are left out and the others sorted. Only counts are kept
-meanwhile, mostly a byte each, never the texts.
+Texts are counted in chunks, in several processes where there is enough to do. A chunk is counted
+over its own words, which then enter one vocabulary. When all texts have been read, rare and
+frequent words are left out and the others sorted. Only counts are kept meanwhile, mostly a byte
+each, never the texts.
 """
 
 from __future__ import annotations
 
 import re
-import signal
-import threading
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cache
 from hashlib import blake2b
-from itertools import islice
-from multiprocessing import get_context
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -27,30 +22,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from provenmf.applications.topics.languages import (
-    UNSPACED,
-    language_of,
-    signs_of,
-    stop_words_of,
-    text_notices,
-    without_contractions,
-)
 from provenmf.arguments import checked
-from provenmf.errors import InvalidInput
-from provenmf.io.mail import body_of
+from provenmf.errors import InvalidInput, counted
+from provenmf.io.mail import HEADER_LINE, body_of, has_attachment
 from provenmf.io.rows import write_sparse_rows
-from provenmf.io.texts import (
-    Corpus,
-    Counts,
-    TextFile,
-    no_text,
-)
+from provenmf.io.texts import Corpus, Counts, TextFile, no_text
 
 # Words of letters, digits allowed after the first letter; single letters say little.
 WORD = re.compile(r"(?u)\b[^\W\d_][\w'-]*\w\b")
 Tokenizer: TypeAlias = Callable[[str], Iterable[str]]
 LONGEST_WORD = 100  # characters; what is longer is an attachment, and would widen every word
-
 CHUNK_CHARACTERS = 2**21
 FEWEST_CHUNKS = 4  # processes take a second to start
 
@@ -106,49 +87,29 @@ def in_pairs(word: str) -> list[str]:
     return parts
 
 
-@dataclass(frozen=True, eq=False)
-class Chunk:
-    """Counts of some documents over words of their own.
-
-    words : by number. pointers, numbers, counts : of a sparse matrix. signs : how many texts have
-    each of `signs_of`. keys : hashes of the texts.
-    """
-
-    words: list[str]
-    pointers: NDArray[np.int64]
-    numbers: NDArray[np.int32]
-    counts: NDArray[np.unsignedinteger[Any]]
-    signs: Counter[str]
-    keys: list[bytes]
+Chunk: TypeAlias = tuple[list[str], sp.csr_array, Counter[str], list[bytes]]
 
 
 def count_chunk(splitting: Splitting, texts: Sequence[str]) -> Chunk:
-    """Count the words of a few thousand texts."""
+    """Return words, counts over these words, signs (see `signs_of`) and hashes of some texts."""
     number_of: defaultdict[str, int] = defaultdict()
     number_of.default_factory = number_of.__len__
     known = None if splitting.vocabulary is None else frozenset(splitting.vocabulary)
     tokens: list[int] = []
-    lengths = []
+    ends = [0]
     for text in texts:
         words = splitting.words(text)
         if known is not None:
             words = [word for word in words if word in known]
         tokens.extend(map(number_of.__getitem__, words))
-        lengths.append(len(words))
-    width = max(len(number_of), 1)
-    keys = np.repeat(np.arange(len(texts), dtype=np.int64) * width, lengths) + np.array(
-        tokens, dtype=np.int64
-    )
-    keys, counts = np.unique(keys, return_counts=True)
-    ends = np.searchsorted(keys, np.arange(len(texts) + 1, dtype=np.int64) * width)
-    return Chunk(
-        list(number_of),
-        ends,
-        (keys % width).astype(np.int32),
-        counts.astype(np.min_scalar_type(int(counts.max(initial=0)))),
-        Counter(sign for text in texts for sign in signs_of(text)),
-        [blake2b(text.encode(errors="replace"), digest_size=8).digest() for text in texts],
-    )
+        ends.append(len(tokens))
+    shape = (len(texts), len(number_of))
+    counts = sp.csr_array((np.ones(len(tokens), np.int32), np.array(tokens, np.int32), ends), shape)
+    counts.sum_duplicates()
+    counts.data = counts.data.astype(np.min_scalar_type(int(counts.data.max(initial=0))))
+    signs = Counter(sign for text in texts for sign in signs_of(text))
+    hashes = [blake2b(text.encode(errors="replace"), digest_size=8).digest() for text in texts]
+    return list(number_of), counts, signs, hashes
 
 
 @dataclass(eq=False)
@@ -158,11 +119,8 @@ class WordCounter:
     splitting: Splitting
     n_texts: int = 0
     signs: Counter[str] = field(default_factory=Counter)
-    _keys: set[bytes] = field(default_factory=set)
     _number_of: dict[str, int] = field(default_factory=dict)
-    _chunks: deque[Chunk] = field(default_factory=deque)
-    _documents: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    _occurrences: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    _chunks: list[sp.csr_array] = field(default_factory=list)
 
     def add(
         self,
@@ -170,80 +128,74 @@ class WordCounter:
         n_jobs: int = 1,
         progress: Callable[[int], None] | None = None,
     ) -> None:
-        """Count texts, in so many processes if there are many of them.
+        """Count texts, in `n_jobs` processes if there are many of them.
 
         progress : called with the number of texts counted so far.
         """
-        for chunk in in_processes(partial(count_chunk, self.splitting), batches(texts), n_jobs):
-            self._take(chunk)
+        seen: set[bytes] = set()
+        number_of = self._number_of
+        for words, counts, signs, hashes in self._counted(batches(texts), n_jobs):
+            places = [number_of.setdefault(word, len(number_of)) for word in words]
+            columns = np.array(places, dtype=np.int32)[counts.indices]
+            shape = (counts.shape[0], len(number_of))
+            self._chunks.append(sp.csr_array((counts.data, columns, counts.indptr), shape=shape))
+            self.n_texts += len(hashes)
+            before = len(seen)
+            seen.update(hashes)
+            self.signs += signs + Counter(copy=len(hashes) - (len(seen) - before))
             if progress is not None:
                 progress(self.n_texts)
 
-    def _take(self, chunk: Chunk) -> None:
-        places = self._places(chunk.words)
-        size = len(self._number_of)
-        for name, weights in (("_documents", None), ("_occurrences", chunk.counts)):
-            sums = np.bincount(chunk.numbers, weights, len(places)).astype(np.int64)
-            total = np.zeros(max(size, len(getattr(self, name))), dtype=np.int64)
-            total[: len(getattr(self, name))] = getattr(self, name)
-            total[places] += sums
-            setattr(self, name, total)
-        numbers = places[chunk.numbers].astype(np.int32)
-        self._chunks.append(replace(chunk, words=[], keys=[], numbers=numbers))
-        self.n_texts += len(chunk.pointers) - 1
-        self.signs += chunk.signs
-        before = len(self._keys)
-        self._keys.update(chunk.keys)
-        self.signs["copy"] += len(chunk.keys) - (len(self._keys) - before)
+    def _counted(self, work: Iterator[list[str]], n_jobs: int) -> Iterator[Chunk]:
+        """Count batches; no more are read than processes can soon begin with."""
+        first = list(islice(work, FEWEST_CHUNKS))
+        if n_jobs == 1 or len(first) < FEWEST_CHUNKS:
+            yield from (count_chunk(self.splitting, batch) for batch in chain(first, work))
+            return
+        from joblib import Parallel, delayed
 
-    def _places(self, words: list[str]) -> NDArray[np.intp]:
-        """Numbers of words in the common vocabulary, which takes in those that are new."""
-        number_of = self._number_of
-        return np.array([number_of.setdefault(w, len(number_of)) for w in words], dtype=np.intp)
+        pool = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)
+        yield from pool(delayed(count_chunk)(self.splitting, batch) for batch in chain(first, work))
 
     def vocabulary(self, least: float, most: float, max_words: int | None) -> list[str]:
-        """Words in so many documents, sorted; of more than `max_words` the most frequent ones."""
+        """Return words by their number of documents, sorted; `max_words` most frequent ones."""
         if self.splitting.vocabulary is not None:
             return list(self.splitting.vocabulary)
-        kept = (self._documents >= least) & (self._documents <= most)
+        size = len(self._number_of)
+        documents = np.zeros(size, dtype=np.int64)
+        for chunk in self._chunks:
+            documents += np.bincount(chunk.indices, minlength=size)
+        kept = (documents >= least) & (documents <= most)
         words = sorted(w for w, n in self._number_of.items() if kept[n] and len(w) <= LONGEST_WORD)
         if max_words is None or len(words) <= max_words:
             return words
-        frequency = self._occurrences[[self._number_of[word] for word in words]]
+        occurrences = np.zeros(size)
+        for chunk in self._chunks:
+            occurrences += np.bincount(chunk.indices, chunk.data, minlength=size)
+        frequency = occurrences[[self._number_of[word] for word in words]]
         return sorted(words[place] for place in np.argsort(-frequency)[:max_words])
 
     def rows(self, vocabulary: Sequence[str]) -> Iterator[sp.csr_array]:
-        """Counts of these words, a chunk at a time; a chunk that was given is forgotten."""
+        """Yield the counts of these words, a chunk at a time; a chunk that was given is gone."""
         place = np.full(max(len(self._number_of), 1), -1, dtype=np.int32)
         for column, word in enumerate(vocabulary):
             if word in self._number_of:
                 place[self._number_of[word]] = column
+        self._chunks.reverse()
         while self._chunks:
-            chunk = self._chunks.popleft()
-            columns = place[chunk.numbers]
+            chunk = self._chunks.pop()
+            columns = place[chunk.indices]
             kept = columns >= 0
-            ends = np.concatenate([[0], np.cumsum(kept)])[chunk.pointers]
+            ends = np.concatenate([[0], np.cumsum(kept)])[chunk.indptr]
             shape = (len(ends) - 1, len(vocabulary))
-            rows = sp.csr_array((chunk.counts[kept], columns[kept], ends), shape=shape)
+            rows = sp.csr_array((chunk.data[kept], columns[kept], ends), shape=shape)
             rows.sort_indices()
             yield rows
 
     def matrix(self, vocabulary: Sequence[str]) -> sp.csr_array:
-        """All counts of these words (texts, words) in double precision."""
-        stored = int(sum(self._documents[self._number_of[w]] for w in self._met(vocabulary)))
-        indices, data = np.empty(stored, dtype=np.int32), np.empty(stored)
-        lengths, filled = [np.zeros(1, dtype=np.int64)], 0
-        for rows in self.rows(vocabulary):
-            indices[filled : filled + rows.nnz] = rows.indices
-            data[filled : filled + rows.nnz] = rows.data
-            lengths.append(np.diff(rows.indptr))
-            filled += rows.nnz
-        pointers = np.cumsum(np.concatenate(lengths))
-        shape = (self.n_texts, len(vocabulary))
-        return sp.csr_array((data[:filled], indices[:filled], pointers), shape=shape)
-
-    def _met(self, vocabulary: Sequence[str]) -> list[str]:
-        return [word for word in vocabulary if word in self._number_of]
+        """Return all counts of these words (texts, words) in double precision."""
+        empty = sp.csr_array((0, len(vocabulary)))
+        return sp.csr_array(sp.vstack([empty, *self.rows(vocabulary)], format="csr", dtype=float))
 
 
 def batches(texts: Iterable[str]) -> Iterator[list[str]]:
@@ -258,58 +210,6 @@ def batches(texts: Iterable[str]) -> Iterator[list[str]]:
             batch, size = [], 0
     if batch:
         yield batch
-
-
-def in_processes(
-    function: Callable[[list[str]], Chunk], work: Iterator[list[str]], n_jobs: int
-) -> Iterator[Chunk]:
-    """Results in order; processes are started only if there is enough for them to do.
-
-    No more batches are read than the processes can soon begin with.
-    """
-    first = list(islice(work, FEWEST_CHUNKS))
-    pool = None if n_jobs == 1 or len(first) < FEWEST_CHUNKS else _processes(n_jobs)
-    if pool is None:
-        yield from map(function, first)
-        yield from map(function, work)
-        return
-    with pool:
-        with _interrupts_ignored():  # processes inherit it, from their first line on
-            waiting = deque(pool.submit(function, batch) for batch in first)
-        try:
-            while waiting:
-                for batch in islice(work, max(0, 2 * n_jobs - len(waiting) + 1)):
-                    waiting.append(pool.submit(function, batch))
-                yield waiting.popleft().result()
-        except BrokenProcessPool as error:
-            raise InvalidInput(
-                "a process that counted words was killed, most likely because memory ran out",
-                argument="n_jobs",
-                remedy="use {argument=1}",
-            ) from error
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _processes(n_jobs: int) -> ProcessPoolExecutor | None:
-    """So many processes; None where there is no shared memory for their locks (/dev/shm)."""
-    try:
-        return ProcessPoolExecutor(n_jobs, mp_context=get_context("spawn"))
-    except (OSError, NotImplementedError):
-        return None
-
-
-@contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Ctrl-C reaches all processes of a terminal, but is for this one; only its main thread can."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before or signal.SIG_DFL)
 
 
 @checked()
@@ -351,8 +251,7 @@ def count_words(
         Count these words, in this order, and ignore the options above but the tokenizer. A dict,
         as scikit-learn's `vocabulary_`, has their columns.
     n_jobs : int, default 1
-        Processes that count. A script that asks for more than one must protect its entry point
-        by ``if __name__ == "__main__"``, as Python's multiprocessing requires.
+        Processes that count.
     progress : callable, optional
         Called with the number of documents counted so far.
 
@@ -369,19 +268,14 @@ def count_words(
     """
     if not isinstance(corpus, Corpus | TextFile):
         corpus = checked_texts(corpus)
-    language = stop_words
-    if vocabulary is None:
-        language, said = chosen_language(corpus, stop_words)
-    else:
-        said = ()
-    splitting = splitting_of(language, vocabulary, corpus, ngram_range, tokenizer)
-    counter = WordCounter(splitting)
+    wanted = stop_words if vocabulary is None else None
+    language, said = chosen_language(corpus, wanted)
+    counter = WordCounter(splitting_of(language, vocabulary, corpus, ngram_range, tokenizer))
     texts, names, notes = texts_of(corpus)
     counter.add(texts, n_jobs, progress)
     words = chosen_words(counter, corpus, min_documents, max_share, max_words)
-    matrix = counter.matrix(words)
-    known = np.array(words, dtype=np.str_)
-    if splitting.mail:  # what was written is counted, without header and attachments
+    matrix, known = counter.matrix(words), np.array(words, dtype=np.str_)
+    if counter.splitting.mail:  # what was written is counted, without header and attachments
         counter.signs -= Counter(mail=counter.signs["mail"], attachment=counter.signs["attachment"])
     notices = text_notices(counter.signs, matrix, known)
     kept = corpus.texts if isinstance(corpus, Corpus) else corpus
@@ -389,22 +283,20 @@ def count_words(
 
 
 def write_counts(
-    corpus: Corpus | TextFile | Sequence[str],
+    corpus: TextFile,
     target: Path,
     *,
     min_documents: int = 2,
     max_share: float = 0.5,
     stop_words: str | Sequence[str] | None = "auto",
-    max_words: int | None = None,
     n_jobs: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[int, int]:
     """Count words as `count_words` does and write the counts as rows on disk; see `convert`."""
-    language, _ = chosen_language(corpus, stop_words)
-    counter = WordCounter(splitting_of(language, None, corpus))
+    counter = WordCounter(splitting_of(chosen_language(corpus, stop_words)[0], None, corpus))
     texts, names, _ = texts_of(corpus)
     counter.add(texts, n_jobs, progress)
-    words = chosen_words(counter, corpus, min_documents, max_share, max_words)
+    words = chosen_words(counter, corpus, min_documents, max_share, None)
     blocks = (block.astype(np.int32) for block in counter.rows(words))
     return write_sparse_rows(target, blocks, len(words), {"rows": list(names), "columns": words})
 
@@ -430,14 +322,14 @@ def chosen_language(
 
     The language is that of the first 300 texts.
     """
-    if stop_words is not None and not isinstance(stop_words, str):
+    if not isinstance(stop_words, str):
         return stop_words, ()
     found = language_of(islice(texts_of(corpus)[0], 300))
     if stop_words == "auto":
         if found in (None, "english"):
             return "english", ()
         return found, (f"the texts look {found}: {found} stop words were left out",)
-    if stop_words is not None and found is not None and found != stop_words:
+    if found is not None and found != stop_words:
         return stop_words, (
             f"the texts look {found}, but {stop_words} stop words were left out: use "
             f"stop_words={found!r} (--stop-words {found})",
@@ -540,3 +432,160 @@ def in_order(vocabulary: Sequence[str] | Mapping[str, int]) -> list[str]:
             raise InvalidInput("vocabulary is a dict whose values are not the columns 0, 1, …")
         return sorted(map(str, vocabulary), key=lambda word: vocabulary[word])
     return [str(word) for word in vocabulary]
+
+
+# Languages, contractions, and texts that need preparation.
+
+SHORT = 10  # median number of counted words below which documents say little about their topics
+NOTICED = 0.1  # share of texts, or of words, from which on a notice is given
+FEWEST_FUNCTION_WORDS = 0.1  # share of the stop words of a language in its texts; usually .3 to .5
+_VOWEL = re.compile(r"[aeiouyàâäáåæãèéêëìíîïòóôöõøùúûüœ]")
+_MAIL_FIELDS = re.compile(r"^(from|to|subject|date|newsgroups|message-id):", re.I | re.M)
+_NEGATION = re.compile(r"\b\w+n't\b")
+_ENDING = re.compile(r"'(?:s|m|re|ve|ll|d)\b")
+_ELISION = re.compile(r"\b(?:l|d|j|m|t|s|n|c|qu)'(?=\w\w)")
+_LETTERS = re.compile(r"[^\W\d_]+")
+# Scripts without spaces between words: kana, Han, Thai, Lao, Khmer, Burmese.
+UNSPACED = re.compile(
+    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"
+)
+_EMOJI = re.compile("[\u2600-\u27bf\U0001f300-\U0001faff]")
+
+
+@cache
+def stop_word_lists() -> dict[str, frozenset[str]]:
+    """Return the stop words of each language: function words and common adverbs."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    text = Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8")
+    lists = {"english": frozenset(ENGLISH_STOP_WORDS)}
+    for part in text.strip().split("\n\n"):
+        name, words = part.split(":\n", 1)
+        lists[name] = frozenset(words.split())
+    return lists
+
+
+LANGUAGES = (
+    *("english", "german", "french", "spanish", "italian", "portuguese", "dutch"),
+    *("swedish", "polish", "russian"),
+)
+
+
+def stop_words_of(wanted: str | Sequence[str] | None) -> list[str] | None:
+    """Return the stop words of a language, or those of a list."""
+    if wanted is None:
+        return None
+    if not isinstance(wanted, str):
+        return [str(word) for word in wanted]
+    if wanted not in LANGUAGES:
+        raise InvalidInput(
+            "is not a language with a list of stop words",
+            argument="stop_words",
+            value=wanted,
+            remedy=f"choose auto, {', '.join(LANGUAGES)}, or give the words",
+        )
+    return sorted(stop_word_lists()[wanted])
+
+
+def language_of(texts: Iterable[str]) -> str | None:
+    """Return the language whose stop words are most frequent in texts, or None if none is."""
+    words = Counter(word for text in texts for word in _LETTERS.findall(text[:3000].lower()))
+    total = sum(words.values())
+    shares = {
+        name: sum(words[word] for word in known) / max(total, 1)
+        for name, known in stop_word_lists().items()
+    }
+    best = max(shares, key=lambda name: shares[name])
+    return best if total >= 50 and shares[best] >= FEWEST_FUNCTION_WORDS else None
+
+
+def without_contractions(text: str) -> str:
+    """Return lower case; "I'm", "don't" and "l'été" lose what is short for a function word."""
+    plain = text.lower().replace("\u2019", "'")
+    if "'" not in plain:
+        return plain
+    return _ELISION.sub(" ", _ENDING.sub(" ", _NEGATION.sub(" ", plain)))
+
+
+def looks_like_mail(text: str) -> bool:
+    """Return whether a text begins with a header of at least two fields of mails."""
+    head = text[:2000].split("\n\n", 1)[0]
+    return bool(HEADER_LINE.match(head)) and len(_MAIL_FIELDS.findall(head)) >= 2
+
+
+def looks_like_code(word: str) -> bool:
+    """Return whether a Latin word has no vowel, or too many letters or digits."""
+    if not word.isascii():
+        return False
+    digits = sum(character.isdigit() for character in word)
+    without_vowel = len(word) >= 5 and not _VOWEL.search(word)
+    return without_vowel or digits * 2 > len(word) or len(word) > 30
+
+
+def signs_of(text: str) -> list[str]:
+    """Return what should be noticed about a text: "blank", "mail", "attachment", …"""
+    found = {
+        "blank": not text.strip(),
+        "mail": looks_like_mail(text),
+        "attachment": has_attachment(text),
+        "unspaced": bool(UNSPACED.search(text)),
+        "emoji": bool(_EMOJI.search(text)),
+    }
+    return [name for name, there in found.items() if there]
+
+
+def text_notices(
+    signs: Mapping[str, int], counts: sp.csr_array, vocabulary: NDArray[np.str_]
+) -> tuple[str, ...]:
+    """Return sentences about texts that need preparation, with what to do; often none.
+
+    signs : how many texts have each of `signs_of`, and how many are "copy" of an earlier one.
+    """
+    n_texts = counts.shape[0]
+
+    def often(name: str) -> str:
+        share = signs.get(name, 0) / n_texts
+        return f"{share:.0%}" if share >= NOTICED else ""
+
+    found = []
+    if often("mail"):
+        found.append(
+            f"{often('mail')} of the texts look like emails: remove headers, quotations, "
+            "attachments and signatures (--mail, or provenmf.io.mail.body_of in Python)"
+        )
+    if signs.get("attachment"):  # one encoded file has hundreds of codes and can become a topic
+        found.append(
+            f"encoded attachments (uuencode or base64) in {counted(signs['attachment'], 'text')} "
+            "are counted as words: remove them (--mail, or provenmf.io.mail.body_of in Python)"
+        )
+    if often("unspaced"):
+        found.append(
+            f"{often('unspaced')} of the texts are in a script without spaces, such as Chinese or "
+            "Japanese: pairs of characters are counted as words; give a tokenizer in Python, such "
+            "as jieba.lcut, for real words"
+        )
+    if often("emoji"):
+        found.append(
+            f"{often('emoji')} of the texts have emoji, which are not counted; give a tokenizer "
+            "in Python, such as str.split, to count them"
+        )
+    if often("copy"):
+        found.append(
+            f"{often('copy')} of the texts are exact copies of others: topics may describe what "
+            "is repeated; remove duplicates unless repetition matters"
+        )
+    median = float(np.median(counts.sum(axis=1)))
+    if median < SHORT:
+        found.append(
+            f"the texts are short: half of them have at most "
+            f"{counted(round(median), 'counted word')}. Topics of short texts are uncertain; join "
+            "texts that belong together"
+        )
+    codes = [str(word) for word in vocabulary if looks_like_code(str(word))]
+    if len(codes) >= NOTICED * len(vocabulary):
+        found.append(
+            f"{len(codes) / len(vocabulary):.0%} of the words look like codes, such as "
+            f"{', '.join(codes[:3])}: count only words that occur in more documents "
+            "(--min-documents, or min_documents in Python), or remove attachments from the texts"
+        )
+    return tuple(found)

@@ -11,8 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import provenmf.applications.topics.texts as counting
 from provenmf.applications import count_words, find_topics
-from provenmf.applications.topics.languages import stop_words_of, without_contractions
-from provenmf.applications.topics.texts import LONGEST_WORD
+from provenmf.applications.topics.texts import LONGEST_WORD, stop_words_of, without_contractions
 from provenmf.errors import InvalidInput
 from provenmf.io import TextFile, read_texts
 
@@ -101,17 +100,6 @@ def written(folder, texts):
     for number, text in enumerate(texts):
         (folder / "folder" / f"{number:04}.txt").write_text(text or " ", encoding="utf-8")
     return [folder / name for name in ("t.jsonl", "t.jsonl.gz", "t.jsonl.xz", "t.csv", "folder")]
-
-
-def test_without_shared_memory_one_process_counts(texts, monkeypatch):
-    """Containers may have no /dev/shm, where the locks of processes lie."""
-    expected = count_words(texts)
-
-    def no_locks(*arguments, **options):
-        raise OSError(30, "Read-only file system")
-
-    monkeypatch.setattr(counting, "ProcessPoolExecutor", no_locks)
-    assert (count_words(texts, n_jobs=2).matrix != expected.matrix).nnz == 0
 
 
 def test_a_file_is_counted_as_it_is_read_and_gives_the_same_topics(tmp_path, texts):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from provenmf.applications import count_words
-from provenmf.applications.topics.languages import (
+from provenmf.applications.topics.texts import (
     LANGUAGES,
     language_of,
     looks_like_code,

@@ -4,7 +4,6 @@ import scipy.sparse as sp
 
 from provenmf import load
 from provenmf.applications import Topics, count_words, find_topics
-from provenmf.applications.topics import solver
 from provenmf.applications.topics.corpus import tf_idf
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.errors import DegenerateData, InvalidInput
@@ -292,12 +291,3 @@ def test_examples_are_long_documents_and_coherence_is_npmi():
     assert np.all((found.cv >= 0) & (found.cv <= 1))
     assert any("c_v" in name for name in found.scores())
     assert any("NPMI" in meaning for meaning in found.scores())
-
-
-@pytest.mark.parametrize("kept", [True, False])
-def test_refined_topics_that_are_not_kept_are_mentioned(monkeypatch, kept):
-    corpus = topic_corpus(1000, 120, 3, words_per_document=40, random_state=0)
-    likelihoods = iter([-2.0, -1.0] if kept else [-1.0, -2.0])  # before and after
-    monkeypatch.setattr(solver, "held_out_likelihood", lambda *_: next(likelihoods))
-    notes = find_topics(corpus.counts, 3, certify=False).notes
-    assert any("did not make held-out documents" in note for note in notes) is not kept
