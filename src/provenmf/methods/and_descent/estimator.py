@@ -48,10 +48,11 @@ class AND(Factorizer):
         singular vectors of the data.
     schedule : {"adaptive", "paper", "theorem-4"}, default="adaptive"
         How the threshold falls. "paper": alpha/decay^j in stage j = 1, 2, …. "adaptive": as fast as
-        the decoded weights allow, never below the noise; dead components are restarted.
+        the decoded weights allow, never below the noise; dead components are restarted; where it
+        comes to rest early, as on dense weights, "paper" runs too and the better result is taken.
         "theorem-4": alpha first, then the threshold of Theorem 4 with q = 1.
     alpha : float, default=0.1
-        First threshold of schedule="paper"; not used by the adaptive one.
+        First threshold of schedule="paper".
     decay : float, default=1.1
         Factor by which the threshold falls in each stage of schedule="paper".
     n_steps : int or None, default=None
@@ -68,8 +69,8 @@ class AND(Factorizer):
         entries; at the end, components are scaled to the median of the rows' sums. Thresholds are
         then meaningful for data of any scale, and nonnegative rows are mixtures whose weights sum
         to one. False uses data and start unchanged, as the paper does.
-    max_iter : int, default=200
-        Maximum number of stages; each is one pass over the data.
+    max_iter : int, default=300
+        Maximum number of stages; each is one pass over the data. The paper has 200.
     tol : float, default=1e-10
         Stop when no component moves by more than this share of its length in a stage.
     random_state, certify, verbose, callback, on_interrupt
@@ -115,6 +116,7 @@ class AND(Factorizer):
             "schedule": "paper",
             "n_steps": 50,
             "scale_rows": False,
+            "max_iter": 200,
         },
     )
     _parameter_constraints: ClassVar[dict[str, object]] = {
@@ -143,7 +145,7 @@ class AND(Factorizer):
         step_size: float | None = None,
         batch_size: int | None = None,
         scale_rows: bool = True,
-        max_iter: int = 200,
+        max_iter: int = 300,
         tol: float = 1e-10,
         random_state: int | np.random.RandomState | None = None,
         certify: bool | str = True,
@@ -195,9 +197,8 @@ class AND(Factorizer):
         wanted = self._number_wanted(min(blocks.shape), "rows or columns of X")
         if isinstance(self.init, str):
             return start_components(blocks, wanted, cast(Any, self.init), rng)
-        init = real_matrix(self.init, "init")
-        check_n_components(len(init), min(blocks.shape), "rows or columns of X")
-        start = start_components(blocks, wanted, init, rng)
+        start = start_components(blocks, wanted, self.init, rng)
+        check_n_components(len(start), min(blocks.shape), "rows or columns of X")
         require_independent(start, "init")
         return start
 
@@ -240,21 +241,6 @@ class AND(Factorizer):
         self.trace_ = self._stream.trace
         self.n_iter_ = len(self.trace_)
         return self
-
-
-def real_matrix(values: object, name: str) -> NDArray[np.float64]:
-    """Return values as a finite matrix of real numbers; `name` is their argument."""
-    try:
-        matrix = np.asarray(values)
-    except ValueError as error:
-        raise InvalidInput(f"{name} is not a matrix ({error}): pass rows of equal length") from None
-    if matrix.dtype.kind not in "fiub":
-        raise InvalidInput(f"{name} holds {matrix.dtype} entries: pass real numbers")
-    if matrix.ndim != 2:
-        raise InvalidInput(f"{name} has shape {matrix.shape}: pass a matrix, one component per row")
-    if not np.isfinite(matrix).all():
-        raise InvalidInput(f"{name} has NaN or infinite entries: fill or remove them")
-    return matrix.astype(np.float64)
 
 
 def require_independent(rows: NDArray[np.floating], name: str) -> None:

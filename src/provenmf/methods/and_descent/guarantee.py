@@ -32,49 +32,27 @@ Array = NDArray[np.float64]
 
 NONZERO = 1e-9  # decoded weights below this share of the largest one of their component are zero
 BINARY = 1e-6  # decoded weights this close to 0 or 1 are binary
-BELOW_ONE = math.nextafter(1.0, 0.0)
 
 
 def decay_order(weights: Rows) -> float:
-    """Return the largest q with Pr[x_i ≤ α | x_i ≠ 0] ≤ α^q for all i and α, in the sample.
+    """Return the largest q with Pr[x_i ≤ α | x_i ≠ 0] ≤ α^q for all i, in the sample.
 
-    Infinite for binary weights. With the sorted nonzero weights x_(1) ≤ … ≤ x_(p) of a component
-    the condition at α = x_(j) is q ≤ log(j/p)/log x_(j) (Li17, Definition 3). Counting leaves out
-    most weights before any is sorted together: if N of them are at most b, those in (a, b] have
-
-        log(j/p)/log x_(j)  ≥  log(N/p)/log a,
-
-    and the last of those up to b has at most log(N/p)/log b.
+    α runs over 1/2, 1/4, … and 3/4, 7/8, …; infinite for binary weights. If N of the p nonzero
+    weights of a component are at most α, the condition is q ≤ log(N/p)/log α (Li17, Definition 3).
     """
-    halves = 0.5 ** np.arange(29, 0, -1)
-    edges = np.concatenate([[NONZERO], halves, 1 - 0.5 ** np.arange(2, 53), [BELOW_ONE]])
-    counts = weights.sum(partial(_counts, edges))
-    used, up_to = counts[-1], counts[:-1] - counts[0]
+    grid = np.concatenate([0.5 ** np.arange(29, 0, -1), 1 - 0.5 ** np.arange(2, 21)])
+    counts = weights.sum(partial(_counts, grid))
+    used, up_to = counts[-1], counts[:-1]
     with np.errstate(divide="ignore"):
-        logs = np.log(up_to[1:] / np.maximum(used, 1))
-    at_least = logs / np.log(np.nextafter(edges[:-1], 1.0))[:, None] * (1 - 1e-12)
-    at_most = logs / np.log(edges[1:])[:, None]
-    present = up_to[1:] > up_to[:-1]
-    kept = present & (at_least <= np.min(at_most, where=present, initial=math.inf))
-    order = math.inf
-    for interval, column in np.argwhere(kept):
-        low, high = edges[interval], edges[interval + 1]
-        values = np.sort(np.concatenate(list(weights.each(partial(_within, low, high, column)))))
-        share = (up_to[interval, column] + np.arange(1, len(values) + 1)) / used[column]
-        order = min(order, float(np.min(np.log(share) / np.log(values))))
-    return max(order, 0.0)
+        orders = np.log(up_to / np.maximum(used, 1)) / np.log(grid)[:, None]
+    return max(float(np.min(orders, where=up_to > 0, initial=math.inf)), 0.0)
 
 
-def _counts(edges: Array, weights: Array) -> NDArray[np.int64]:
-    """Count the weights of each component up to each edge; last, all that are not zero."""
-    bins = np.stack([np.searchsorted(np.sort(w), edges, side="right") for w in weights.T], axis=1)
-    return np.vstack([bins, np.count_nonzero(weights > NONZERO, axis=0)])
-
-
-def _within(low: float, high: float, component: int, weights: Array) -> Array:
-    """Return the weights of one component in (low, high]."""
-    column = weights[:, component]
-    return np.asarray(column[(column > low) & (column <= high)])
+def _counts(grid: Array, weights: Array) -> NDArray[np.int64]:
+    """Count the nonzero weights of each component up to each value; last, all of them."""
+    used = np.where(weights > NONZERO, weights, np.inf)
+    bins = [np.searchsorted(np.sort(column), grid, side="right") for column in used.T]
+    return np.vstack([np.stack(bins, axis=1), np.isfinite(used).sum(axis=0)])
 
 
 @dataclass(frozen=True)

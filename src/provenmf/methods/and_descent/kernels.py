@@ -7,7 +7,8 @@ the eigenvectors of G every coordinate moves separately, so that T steps have a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,32 @@ Array = NDArray[np.float64]
 
 ROUNDING = 1e3  # units of the data's precision below which a raw weight counts as zero
 DEPENDENT = 1e-8  # components of unit length with a smaller singular value are dependent
+
+
+@dataclass(frozen=True, eq=False)
+class StageState:
+    """What one stage hands to the next; the last four are the adaptive schedule's.
+
+    independence : see `decoder_of`. thresholds : α of each component.
+    watched : components to refit. movement : of the decoded weights of each component.
+    size_when_watched : size of the negative weights when a component was last watched.
+    """
+
+    components: Array
+    decoder: Array
+    independence: float
+    thresholds: Array
+    watched: NDArray[np.intp]
+    movement: Array
+    size_when_watched: Array
+    stage: int = 0
+
+    def with_components(self, components: Array, **changes: Any) -> StageState:
+        """Return the state with other components and their decoder."""
+        decoder, independence = decoder_of(components)
+        return replace(
+            self, components=components, decoder=decoder, independence=independence, **changes
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,24 +203,22 @@ def leading_span(blocks: Blocks, k: int, row_scales: Array) -> Array:
     Four passes of subspace iteration, with ten more vectors than wanted so that the wanted ones
     settle sooner; fewer rows where the rank is lower.
     """
-    width = min(k + 10, blocks.n_columns)
-    fixed = np.random.default_rng(0)  # the same answer twice
-    basis = np.linalg.qr(fixed.standard_normal((blocks.n_columns, width)))[0]
 
-    def product(block: Block, scales: Array, basis: Array) -> Array:
+    def image(block: Block, scales: Array, basis: Array) -> Array:
         return np.asarray(block.T @ (scales[:, None] ** 2 * np.asarray(block @ basis)))
 
+    found = np.random.default_rng(0).standard_normal(
+        (blocks.n_columns, min(k + 10, blocks.n_columns))
+    )
     for _ in range(4):
-        image = blocks.map_reduce(
-            lambda block, scales, b=basis: product(block, scales, b), row_scales
-        )
-        basis = np.linalg.qr(image)[0]
-    left, values, _ = np.linalg.svd(image, full_matrices=False)
+        basis = np.linalg.qr(found)[0]
+        found = blocks.map_reduce(lambda block, s, b=basis: image(block, s, b), row_scales)
+    left, values, _ = np.linalg.svd(found, full_matrices=False)
     present = values[:k] > 1e-13 * values[0]  # squared singular values: smaller ones are rounding
     return np.ascontiguousarray(left[:, :k][:, present].T)
 
 
-def decoder_of(components: NDArray[np.floating]) -> tuple[NDArray[np.float64], float]:
+def decoder_of(components: NDArray[np.floating]) -> tuple[Array, float]:
     """Return the Moore-Penrose inverse (d, k) of components (k, d) and their independence.
 
     data @ decoder are the least-squares weights. The second value is the smallest singular value
@@ -201,20 +226,12 @@ def decoder_of(components: NDArray[np.floating]) -> tuple[NDArray[np.float64], f
     ignores directions whose singular value is below 1e-12 of the largest.
     """
     wide = np.asarray(components, dtype=np.float64)
-    if wide.shape[0] > wide.shape[1]:
-        left, singular, right = np.linalg.svd(wide, full_matrices=False)
-        return right.T @ _divided(left.T, singular), 0.0
-    # A thin QR first: the singular vectors are then those of a small triangle.
-    orthonormal, triangle = np.linalg.qr(wide.T)
-    left, singular, right = np.linalg.svd(triangle.T)
-    independence = float(singular[-1] / singular[0]) if singular[0] > 0 else 0.0
-    return orthonormal @ (right.T @ _divided(left.T, singular)), independence
-
-
-def _divided(rows: NDArray[np.floating], singular: NDArray[np.floating]) -> NDArray[np.floating]:
+    left, singular, right = np.linalg.svd(wide, full_matrices=False)
     keep = singular > 1e-12 * singular[0]
     inverse = np.divide(1.0, singular, out=np.zeros_like(singular), where=keep)
-    return np.asarray(inverse[:, None] * rows)
+    known = wide.shape[0] <= wide.shape[1] and singular[0] > 0
+    independence = float(singular[-1] / singular[0]) if known else 0.0
+    return right.T @ (inverse[:, None] * left.T), independence
 
 
 def after_gradient_steps(
