@@ -874,10 +874,8 @@ NUMBERS_ONLY = (
     "separability_residual typical_separability_residual smallest_singular_value robustness "
     "rows_near_anchors anchor_radius scaled_anchor_radius "
     "purest_other_row rho gamma kappa anchors_that_stand_out size_angles_slack "
-    "largest_sine relative_distance_from_axes rows_without_direction "
-    "rows_outside_their_cone angle_of_last_centroid largest_angle_to_centroid "
-    "angle_drop_ratio smallest_axis_angle core_size_angle core_share_of_rows "
-    "core_share_of_energy theorem_5_limit gcc_r gcc_k gcc_m gcc_lambda decay_order_q noise_level "
+    "largest_sine relative_distance_from_axes smallest_axis_angle gcc_r gcc_k gcc_m "
+    "gcc_lambda decay_order_q noise_level "
     "noise_blow_up C1 c2 C2 C_nu inverse_infinity_norm moore_penrose_infinity_norm "
     "deviance_explained other_fit_excess other_fit_turn_degrees"
 ).split()
@@ -916,7 +914,6 @@ def number(case, value):
     "adversarial noise",
     "unbiased noise",
     "sparsity C1^3/(c2^2 k)",
-    "geometric decrease",
 )
 def consistent(case, check):
     """The status follows from the number and the threshold."""

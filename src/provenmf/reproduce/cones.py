@@ -24,7 +24,7 @@ from provenmf.datasets.cones import paper_cones
 from provenmf.datasets.sample import Sample
 from provenmf.methods.alternating.estimator import HALS
 from provenmf.methods.cones.guarantee import theorem_5_bound, theorem_5_limit
-from provenmf.methods.cones.solver import cones, nearest_component_weights
+from provenmf.methods.cones.solver import cones, nearest_component_encoder
 from provenmf.reproduce.claims import (
     Figure,
     Measured,
@@ -54,7 +54,7 @@ def our_algorithm_2(X: NDArray[np.floating], k: int) -> Factors:
     """Algorithm 2 by our solver, without a certificate."""
     blocks = as_blocks(X)
     components = cones(blocks, k).components
-    return nearest_component_weights(blocks, components), components
+    return blocks.map_rows(nearest_component_encoder(components, blocks.dtype)), components
 
 
 def literal_algorithm_2(X: NDArray[np.floating], k: int) -> Factors:

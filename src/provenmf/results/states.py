@@ -118,9 +118,8 @@ class AndState(MethodState):
 
 @dataclass(frozen=True, eq=False)
 class PurificationState(MethodState):
-    """Purification: the `start` (k, d); `threshold` (k,) and `scaling` of the last iteration."""
+    """Purification: `threshold` (k,) and `scaling` of the last iteration."""
 
-    start: Floats
     threshold: Floats
     scaling: float
 

@@ -37,9 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.data import Blocks
-from provenmf.linalg.norms import absolute_row_sums
-from provenmf.linalg.orthogonal import first_largest
-from provenmf.linalg.scaling import inverse_where_positive
+from provenmf.linalg.norms import absolute_row_sums, first_largest, inverse_where_positive
 from provenmf.methods.and_descent.kernels import (
     DEPENDENT,
     Array,

@@ -32,8 +32,7 @@ from numpy.typing import NDArray
 
 from provenmf.data import Blocks, as_blocks
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
-from provenmf.linalg.norms import absolute_row_sums, largest_row_sum
-from provenmf.linalg.scaling import inverse_where_positive
+from provenmf.linalg.norms import absolute_row_sums, inverse_where_positive, largest_row_sum
 from provenmf.methods.and_descent.adaptive import (
     SETTINGS,
     TINY,

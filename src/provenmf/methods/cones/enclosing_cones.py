@@ -19,6 +19,7 @@ that contains the true angle.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,26 +85,32 @@ def smallest_cones(
     n_clusters: int,
     *,
     tol: float = 1e-6,
-    max_passes: int = 30,
 ) -> EnclosingCones:
     """Enclose all clusters in cones, each within `tol` radians of the smallest possible.
 
-    If `max_passes` ends the search sooner, the cones are still right, only less tight.
+    After 30 passes, or where more than 128 rows decide about an axis, the search ends sooner: the
+    cones are still right, only less tight.
     """
     members = [np.flatnonzero(labels == k) for k in range(n_clusters)]
     support = [np.empty(0, dtype=np.intp)] * n_clusters
-    trial = unit_rows(direction_sums(blocks, labels, lengths, n_clusters))
+    inverse = 1.0 / np.where(lengths > 0, lengths, 1.0)
+
+    def sums(block: Block, label: NDArray[np.intp], factor: NDArray[np.float64]) -> Any:
+        return combine_rows(block, label, factor, n_clusters)
+
+    trial = unit_rows(blocks.map_reduce(sums, labels, inverse))
     axes = trial.copy()
     angles = np.where([rows.size > 0 for rows in members], np.pi / 2, 0.0)
     least = np.zeros(n_clusters)
     open_clusters = np.flatnonzero(angles > 0)
-    for _ in range(max_passes):
+    for _ in range(30):
         cosines = cosines_to_own_axis(blocks, labels, lengths, trial)
         for k in open_clusters:
             reached = float(angle_at_most(cosines[members[k]].min(), blocks.n_columns))
             if reached < angles[k]:
                 angles[k], axes[k] = reached, trial[k]
-        open_clusters = open_clusters[angles[open_clusters] - least[open_clusters] > tol]
+        few = np.array([support[k].size <= 128 for k in open_clusters])
+        open_clusters = open_clusters[few & (angles - least > tol)[open_clusters]]
         if not open_clusters.size:
             break
         for k in open_clusters:
@@ -138,17 +145,3 @@ def cosines_to_own_axis(
         return products_with_own_vector(block, label, axes)
 
     return blocks.map_rows(products, labels) / np.where(lengths > 0, lengths, 1.0)
-
-
-def direction_sums(
-    blocks: Blocks, labels: NDArray[np.intp], lengths: NDArray[np.float64], n_clusters: int
-) -> NDArray[np.float64]:
-    """Return the sum of the unit rows of each cluster, in one pass."""
-    inverse = 1.0 / np.where(lengths > 0, lengths, 1.0)
-
-    def sums(
-        block: Block, label: NDArray[np.intp], factor: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        return combine_rows(block, label, factor, n_clusters)
-
-    return np.asarray(blocks.map_reduce(sums, labels, inverse))

@@ -46,20 +46,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq, minimize_scalar
 
 from provenmf.certificate.measurement import Fit
-from provenmf.data import Block, Blocks
 from provenmf.linalg.hull import product_rounding
-from provenmf.linalg.norms import SAFE_LENGTHS, unit_rows
-from provenmf.linalg.storage import as_dense
+from provenmf.linalg.norms import SAFE_LENGTHS
 from provenmf.methods.cones.enclosing_cones import (
     angle_at_least,
-    angle_at_most,
     cosines_to_own_axis,
-    direction_sums,
     smallest_cones,
 )
 from provenmf.methods.cones.kernels import similarity_decimals
 from provenmf.methods.separable.margins import EXPANDED
-from provenmf.results import Certificate, Check, Estimate, Measure, Status
+from provenmf.results import Certificate, Check, Measure, Status
 
 PAPER = "Liu17"
 # Gauss and Legendre's rule; the integrand is smooth, 40 nodes leave nothing but rounding.
@@ -173,85 +169,6 @@ def stray_rows(clusters: Clusters) -> tuple[Check, ...]:
     return (Check("every row in a cluster", f"{PAPER} Algorithm 1", "fails", note=note),)
 
 
-def rows_apart(clusters: Clusters, fit: Fit) -> dict[str, Measure]:
-    """Count rows of zeros and, with one weight per row, rows coded outside their cluster."""
-    directed = clusters.labels >= 0
-    apart: dict[str, Measure] = {"rows_without_direction": float(np.count_nonzero(~directed))}
-    used, largest = fit.given_rows.array(_coding)[directed].T
-    if used.max() <= 1:
-        elsewhere = largest != np.asarray(fit.factorization.labels)[directed]
-        apart["rows_outside_their_cone"] = float(np.count_nonzero(elsewhere))
-    return apart
-
-
-def _coding(weights: NDArray[np.floating]) -> NDArray[np.intp]:
-    """Return the number of components each row uses, and its largest one."""
-    return np.column_stack([np.count_nonzero(weights, axis=1), weights.argmax(axis=1)])
-
-
-def centroid_angles(fit: Fit) -> NDArray[np.float64]:
-    """Return the angles at which the centroids were chosen, and the largest that is left.
-
-    angles[j] is the angle of centroid j to the nearest one before it, angles[0] = π/2.
-
-    The last of the k + 1 angles is the largest of any row to its nearest centroid. Empty if the
-    result does not name one nonzero row for each component.
-    """
-    rows, n = fit.factorization.anchors, fit.blocks.n_rows
-    if rows is None or len(rows) != fit.n_components or not len(rows):
-        return np.empty(0)
-    if rows.min() < 0 or rows.max() >= n or (fit.lengths[rows] <= SAFE_LENGTHS[0]).any():
-        return np.empty(0)
-    centroids = unit_rows(as_dense(fit.blocks.take(rows)))
-
-    def nearest(block: Block, length: NDArray[np.float64]) -> NDArray[np.float64]:
-        largest = np.asarray(block @ centroids.T, dtype=np.float64).max(axis=1)
-        long = length > SAFE_LENGTHS[0]
-        return np.where(long, largest / np.where(long, length, 1.0), 1.0)
-
-    among = [(centroids[j] @ centroids[:j].T).max() for j in range(1, len(rows))]
-    last = fit.blocks.map_rows(nearest, fit.lengths).min()
-    return np.asarray(np.arccos(np.clip([0.0, *among, last], 0.0, 1.0)))
-
-
-def gap_of_the_angles(angles: NDArray[np.float64]) -> dict[str, Measure]:
-    """Measure how clearly k + 1 farthest-first angles speak for k cones.
-
-    The last centroid was chosen at the first measure, no row is farther from its centroid than the
-    second; the third compares this drop with the largest one before it: above 1 it is larger.
-    """
-    if not angles.size:
-        return {}
-    drops = angles[:-1] - angles[1:]
-    before = float(drops[:-1].max(initial=0.0))
-    gap: dict[str, Measure] = {
-        "angle_of_last_centroid": float(angles[-2]),
-        "largest_angle_to_centroid": float(angles[-1]),
-    }
-    if before > 0:
-        gap["angle_drop_ratio"] = float(drops[-1]) / before
-    return gap
-
-
-def core_of_the_clusters(blocks: Blocks, clusters: Clusters) -> dict[str, Measure]:
-    """Measure the share of the rows that lie in cones satisfying inequality (1).
-
-    Axes are the mean directions of the clusters, all cones get the same size angle, a quarter of
-    the smallest angle between two axes. Theorem 4 is true of the rows inside, without the others.
-    """
-    sums = direction_sums(blocks, clusters.labels, clusters.lengths, clusters.sizes.size)
-    axes = unit_rows(sums)
-    size = smallest(axis_angles(axes)) / 4
-    cosines = cosines_to_own_axis(blocks, clusters.labels, clusters.lengths, axes)
-    inside = (clusters.labels >= 0) & (angle_at_most(cosines, blocks.n_columns) < size)
-    squared = clusters.lengths**2
-    return {
-        "core_size_angle": size,
-        "core_share_of_rows": float(np.count_nonzero(inside) / clusters.sizes.sum()),
-        "core_share_of_energy": float(squared[inside].sum() / squared.sum()),
-    }
-
-
 def axis_angles(axes: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return lower bounds on the pairwise angles of the axes; infinite on the diagonal."""
     between = angle_at_least(axes @ axes.T, axes.shape[1])
@@ -264,21 +181,8 @@ def smallest(between: NDArray[np.float64]) -> float:
     return float(between.min())
 
 
-CONFIDENCE = 0.99
-MODEL = "the rows come from Theorem 5's model with the given size angles and rates"
-
-
-def certify(
-    fit: Fit,
-    *,
-    size_angles: ArrayLike | None = None,
-    rates: ArrayLike | None = None,
-) -> Certificate:
-    """Enclose each cluster in a cone and state the bounds that follow.
-
-    `size_angles` and `rates` are parameters of Theorem 5's model where they are known; its bound,
-    which holds with a probability, is then among the estimates.
-    """
+def certify(fit: Fit) -> Certificate:
+    """Enclose each cluster in a cone and state the bounds that follow."""
     blocks = fit.blocks
     clusters = measured_clusters(fit)
     if not clusters.sizes.size:
@@ -311,21 +215,13 @@ def certify(
         "size_angles_slack": float((enclosing.angles - enclosing.least_angles).max()),
         "largest_sine": max_bound(enclosing.angles),
         "relative_distance_from_axes": distance,
-        **rows_apart(clusters, fit),
-        **gap_of_the_angles(centroid_angles(fit)),
     }
     if clusters.sizes.size > 1:
         measures["smallest_axis_angle"] = smallest(between)
-        measures |= core_of_the_clusters(blocks, clusters)
-    estimates = {}
-    if size_angles is not None and rates is not None:
-        measures["theorem_5_limit"] = theorem_5_limit(size_angles, rates)
-        bound_5 = theorem_5_bound(size_angles, rates, blocks.n_rows, probability=CONFIDENCE)
-        estimates["relative_error_of_theorem_5"] = Estimate(bound_5, CONFIDENCE, MODEL)
     rates_found = clusters.sizes / clusters.energy
     model = fitted_model(enclosing.angles, rates_found, int(clusters.sizes.sum()), distance)
     checks = (*stray_rows(clusters), separated, same, achieved, model)
-    return Certificate(fit.method, checks, bounds, measures, estimates)
+    return Certificate(fit.method, checks, bounds, measures)
 
 
 def inequality_1(angles: NDArray[np.float64], between: NDArray[np.float64]) -> Check:

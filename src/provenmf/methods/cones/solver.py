@@ -65,7 +65,6 @@ def cones(
     *,
     first: First = "longest",
     tol: float = 1e-9,
-    max_iter: int = 200,
     rng: np.random.Generator | None = None,
     callback: Callback | None = None,
     verbose: int = 0,
@@ -78,8 +77,7 @@ def cones(
         angles among the first 100.
     first : the first centroid: the "longest" row (the lowest of equally long ones), a "random"
         row, or the number of a row.
-    tol, max_iter : relative residual at which a component is accepted, and how many passes over
-        the data may be made for all of them.
+    tol : relative residual at which a component is accepted.
 
     Returns
     -------
@@ -106,7 +104,7 @@ def cones(
             )
         )
     components, residuals = leading_directions(
-        blocks, clusters.labels, found, tol=tol, max_passes=max_iter
+        blocks, clusters.labels, found, tol=tol, max_passes=200
     )
     return Solution(
         components.astype(blocks.dtype, copy=False),
@@ -147,13 +145,6 @@ def greedy_clusters(
     if len(angles) == found:
         angles.append(angle(least))
     return Clusters(np.array(rows[:found], dtype=np.intp), kept, labels, np.array(angles))
-
-
-def nearest_component_weights(
-    blocks: Blocks, components: NDArray[np.floating]
-) -> NDArray[np.floating]:
-    """Return weights with one nonzero per row; see `nearest_component_encoder`."""
-    return blocks.map_rows(nearest_component_encoder(components, blocks.dtype))
 
 
 def nearest_component_encoder(
@@ -212,7 +203,7 @@ def _lengths_of(block: Block) -> NDArray[np.float64]:
 def first_centroid(
     first: First, lengths: NDArray[np.float64], decimals: int, rng: np.random.Generator | None
 ) -> int:
-    """Return the row number of the first centroid; it must have a direction.
+    """Return the row number of the first centroid.
 
     Lengths that agree to ``decimals`` are equal: rows scaled to unit length differ by rounding.
     """
@@ -221,15 +212,14 @@ def first_centroid(
     if first == "random":
         generator = rng if rng is not None else np.random.default_rng(0)
         return int(generator.choice(np.flatnonzero(lengths)))
-    row = int(first)
-    if not 0 <= row < lengths.size or lengths[row] == 0:
+    if not first < lengths.size or lengths[first] == 0:
         raise InvalidInput(
             "is not a row with a direction",
             argument="first",
-            value=row,
+            value=first,
             remedy=f"choose 'longest', 'random' or a nonzero row below {lengths.size}",
         )
-    return row
+    return first
 
 
 def largest_drop(angles: NDArray[np.float64]) -> int:

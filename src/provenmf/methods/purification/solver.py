@@ -142,7 +142,6 @@ def purification(
         trace=run.trace,
         stop_reason=run.stop_reason,
         state=PurificationState(
-            start=np.asarray(start, dtype=np.float64),
             threshold=state.threshold * scales,
             scaling=float(state.scaling),
         ),

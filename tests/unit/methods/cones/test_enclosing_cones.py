@@ -65,21 +65,6 @@ def test_sparse_and_blocks_agree():
         np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_ended_early_the_cone_still_contains_its_rows():
-    rng = np.random.default_rng(2)
-    X = rng.random((200, 50)) ** 3
-    for max_passes in (1, 2, 3):
-        found = cones_of(X, max_passes=max_passes)
-        assert widest_angle(X, found.axes[0]) <= found.angles[0]
-        assert found.least_angles[0] <= found.angles[0]
-
-
-def test_axes_are_nonnegative():
-    # Definition 1 asks for it; a point of the hull of nonnegative rows cannot be otherwise.
-    found = cones_of(np.random.default_rng(3).random((40, 6)) ** 4)
-    assert found.axes.min() >= 0
-
-
 def shortest_by_a_general_solver(points):
     n = len(points)
     found = minimize(
@@ -104,9 +89,3 @@ def test_shortest_point_of_the_hull(seed):
     # Optimality: no point of the hull lies on the near side of the supporting plane.
     assert (points @ shortest).min() == pytest.approx(shortest @ shortest, rel=1e-9)
     assert np.linalg.norm(shortest) == pytest.approx(shortest_by_a_general_solver(points), rel=1e-5)
-
-
-def test_one_point_and_equal_points():
-    np.testing.assert_allclose(minimum_norm_weights(np.array([[4.0]])), [1.0])
-    weights = minimum_norm_weights(np.ones((3, 3)))
-    assert weights.sum() == pytest.approx(1)

@@ -31,12 +31,6 @@ def test_transform_agrees_with_fit_transform(sample, store):
     np.testing.assert_array_equal(weights.argmax(axis=1), model.labels_)
 
 
-def test_transform_agrees_where_clusters_overlap():
-    X = np.random.default_rng(0).random((60, 5)) ** 2
-    model = ConeNMF(4)
-    np.testing.assert_array_equal(model.fit_transform(X), model.transform(X))
-
-
 def test_new_rows_are_coded_by_the_nearest_component(sample):
     model = ConeNMF(5).fit(sample.data)
     weights = model.transform(3 * model.components_)
@@ -47,24 +41,6 @@ def test_new_rows_are_coded_by_the_nearest_component(sample):
 def test_auto_finds_the_number_of_cones(sample):
     for n_components in (None, "auto"):
         assert ConeNMF(n_components).fit(sample.data).n_components_ == 5
-
-
-def test_scaling_the_data_scales_the_weights_only(sample):
-    plain, scaled = ConeNMF(5), ConeNMF(5)
-    weights = plain.fit_transform(sample.data)
-    np.testing.assert_allclose(scaled.fit_transform(1e6 * sample.data), 1e6 * weights)
-    np.testing.assert_array_equal(plain.labels_, scaled.labels_)
-
-
-def test_from_disk_as_from_memory(sample, tmp_path):
-    path = tmp_path / "rows.npy"
-    np.save(path, sample.data)
-    disk, memory = ConeNMF(5).fit(path), ConeNMF(5).fit(sample.data)
-    np.testing.assert_array_equal(disk.labels_, memory.labels_)
-    np.testing.assert_allclose(disk.components_, memory.components_, atol=1e-9)
-    assert disk.certificate_.bounds["relative_error"] == pytest.approx(
-        memory.certificate_.bounds["relative_error"]
-    )
 
 
 def test_a_dask_array_gives_the_same_answer(sample):
@@ -93,10 +69,3 @@ def test_zero_rows_have_label_minus_one_and_no_weights(sample):
     assert not weights[-2:].any()
     with pytest.warns(DegenerateData):
         assert not ConeNMF(2).fit_transform(np.zeros((3, 4))).any()
-
-
-def test_bad_parameters_are_refused(sample):
-    with pytest.raises(ValueError, match="first"):
-        ConeNMF(5, first="shortest").fit(sample.data)
-    with pytest.raises(ValueError, match="Negative values"):
-        ConeNMF(5).fit(-sample.data)

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from provenmf.data import as_blocks
-from provenmf.methods.cones.solver import farthest_first, nearest_centroid
+from provenmf.methods.cones.solver import farthest_first
 
 DECIMALS = 12
 
@@ -58,24 +58,6 @@ def test_the_cut_into_blocks_and_sparse_storage_change_nothing():
     assert chosen_rows(X, 30, first) == expected
     assert chosen_rows(X, 30, first, block_rows=7) == expected
     assert chosen_rows(sp.csr_array(X), 30, first) == expected
-
-
-def test_rows_of_zeros_are_never_chosen_and_have_no_label():
-    X = np.vstack([np.eye(3), np.zeros((2, 3)), np.eye(3)])
-    lengths = np.linalg.norm(X, axis=1)
-    blocks = as_blocks(X)
-    found = list(farthest_first(blocks, lengths, 0, DECIMALS, range(8)))
-    assert [row for row, _, _ in found] == [0, 1, 2]
-    labels, _ = nearest_centroid(blocks, lengths, np.array([c for _, c, _ in found]), DECIMALS)
-    assert labels.array().tolist() == [0, 1, 2, -1, -1, 0, 1, 2]
-
-
-def test_angles_never_increase():
-    rng = np.random.default_rng(2)
-    X = rng.random((100, 5))
-    lengths = np.linalg.norm(X, axis=1)
-    similarities = [s for _, _, s in farthest_first(as_blocks(X), lengths, 0, DECIMALS, range(40))]
-    assert (np.diff(similarities) >= -1e-12).all()
 
 
 def test_a_well_chosen_pool_saves_passes():

@@ -6,9 +6,7 @@ import scipy.sparse as sp
 
 from provenmf.data import as_blocks
 from provenmf.methods.cones.kernels import (
-    cluster_order,
     combine_rows,
-    gram_products,
     leading_directions,
     products_with_own_vector,
 )
@@ -27,22 +25,11 @@ def test_products_with_own_vector(problem):
     np.testing.assert_allclose(products_with_own_vector(stored, labels, vectors), expected)
 
 
-def test_gram_products(problem):
-    X, stored, labels, vectors = problem
-    expected = [X[labels == k].T @ (X[labels == k] @ vectors[k]) for k in range(4)]
-    np.testing.assert_allclose(gram_products(stored, labels, vectors), expected, atol=1e-14)
-
-
 def test_combine_rows(problem):
     X, stored, labels, _ = problem
     factors = np.arange(30.0)
     expected = [factors[labels == k] @ X[labels == k] for k in range(4)]
     np.testing.assert_allclose(combine_rows(stored, labels, factors, 4), expected)
-
-
-def test_order_goes_cluster_after_cluster():
-    assert cluster_order(np.array([2, -1, 0, 2, 0])).tolist() == [2, 4, 0, 3]
-    assert cluster_order(np.array([-1, -1])).tolist() == []
 
 
 def leading_by_svd(X):
@@ -67,14 +54,6 @@ def test_equals_the_svd(clustered, store, block_rows):
         np.testing.assert_allclose(vectors[k], leading_by_svd(X[labels == k]), atol=1e-8)
 
 
-def test_single_precision_data_give_double_precision_vectors(clustered):
-    X, labels = clustered
-    small = X.astype(np.float32)
-    vectors, _ = leading_directions(as_blocks(small), labels, 5, tol=1e-10, max_passes=200)
-    expected = leading_by_svd(small[labels == 2].astype(float))
-    np.testing.assert_allclose(vectors[2], expected, atol=1e-8)
-
-
 def test_slowly_converging_clusters_restart():
     # Nearly equal leading singular values: eight Lanczos steps are not enough.
     rng = np.random.default_rng(1)
@@ -84,13 +63,6 @@ def test_slowly_converging_clusters_restart():
     assert residuals[0] <= 1e-9
     energy = np.linalg.norm(X @ vectors[0])
     assert energy == pytest.approx(np.linalg.svd(X, compute_uv=False)[0], rel=1e-12)
-
-
-def test_few_passes_still_give_unit_vectors(clustered):
-    X, labels = clustered
-    vectors, residuals = leading_directions(as_blocks(X), labels, 5, tol=0.0, max_passes=2)
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0)
-    assert (residuals > 0).any()
 
 
 def test_one_row_and_no_row():

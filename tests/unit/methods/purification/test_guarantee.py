@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from provenmf.certificate.measurement import Fit
 from provenmf.data import LocalRows, as_blocks
@@ -9,16 +8,13 @@ from provenmf.datasets.purification import (
     orthogonal_array_weights,
     overlapping_features,
     sample_purification,
-    warm_start,
 )
 from provenmf.linalg.left_inverse import least_infinity_inverse
 from provenmf.methods.purification.guarantee import (
     certify,
     correlations_and_chance,
-    observed_contraction,
 )
-from provenmf.results import Factorization, Trace
-from provenmf.results.states import PurificationState
+from provenmf.results import Factorization
 
 
 def record(sample, **changes):
@@ -95,31 +91,6 @@ def test_correlated_weights_are_noticed_and_independent_ones_not_called_so(sampl
     assert check(certify(Fit(as_blocks(mixed.data), record(mixed))), name).status == "fails"
 
 
-@pytest.mark.parametrize("mixing, status", [(0.05, "holds"), (0.5, "fails")])
-def test_the_start_is_judged(sample, mixing, status):
-    start = warm_start(sample.components, mixing=mixing, random_state=4)
-    kept = record(sample, state=PurificationState(start, np.zeros(5), 1.0))
-    found = certify(Fit(as_blocks(sample.data), kept), truth=sample.components)
-    assert check(found, "warm start, mixing (A3)").status == status
-    assert check(found, "warm start, mixing (A3)").value == pytest.approx(mixing)
-    assert check(found, "start outside the span").value == pytest.approx(0, abs=1e-10)
-
-
-def test_a_start_that_never_moved_is_not_called_warm(sample):
-    """Without the truth the start could be compared with the answer only, here with itself."""
-    start = np.random.default_rng(6).random(sample.components.shape)
-    kept = record(sample, components=start, state=PurificationState(start, np.zeros(5), 1.0))
-    found = certify(Fit(as_blocks(sample.data), kept))
-    assert check(found, "warm start, mixing (A3)").status == "unknown"
-    assert not any(c.name == "start outside the span" for c in found.checks)
-
-
-def test_a_start_without_its_feature_fails(sample):
-    kept = record(sample, state=PurificationState(-sample.components, np.zeros(5), 1.0))
-    found = certify(Fit(as_blocks(sample.data), kept), truth=sample.components)
-    assert check(found, "warm start, mixing (A3)").status == "fails"
-
-
 def test_dependent_or_idle_features_are_named(sample):
     components = sample.components.copy()
     components[2] = components[0] + components[4]
@@ -168,32 +139,3 @@ def test_correlations_of_parts_are_those_of_the_array():
         correlations_and_chance(LocalRows.of(weights), 0.1), correlations_and_chance(parts, 0.1)
     ):
         np.testing.assert_allclose(of_parts, whole, rtol=1e-12, atol=1e-15)
-
-
-def test_nothing_is_proved_of_weights_that_transform_does_not_make(sample):
-    """The least inverse bounded weights decoded by itself, and by nothing else."""
-    assert not certify(Fit(as_blocks(sample.data), record(sample))).bounds
-
-
-def test_largest_residual_is_the_same_in_any_blocks(sample):
-    expected = np.abs(sample.data - sample.weights @ sample.components).max()
-    for data in (sample.data, sp.csr_array(sample.data)):
-        for rows in (100, 5000):
-            blocks = as_blocks(data, block_rows=rows)
-            assert Fit(blocks, record(sample)).largest_residual_entry == pytest.approx(expected)
-
-
-def test_contraction_is_the_mean_factor():
-    values = np.array([1.0, 4.0, 2.0, 1.0, 0.5, 0.6])
-    assert observed_contraction(Trace({"mixing": values}), "mixing") == pytest.approx(0.5)
-    assert observed_contraction(Trace({}), "mixing") is None
-    assert observed_contraction(Trace({"mixing": values[:2]}), "mixing") is None
-    assert observed_contraction(Trace({"mixing": np.arange(1.0, 5.0)}), "mixing") == 1.0
-
-
-def test_contraction_is_compared_with_the_proofs(sample):
-    trace = Trace({"mixing": 0.5 ** np.arange(8)})
-    kept = record(sample, trace=trace, parameters={"step_size": 0.5})
-    found = check(certify(Fit(as_blocks(sample.data), kept)), "geometric decrease")
-    assert (found.status, found.threshold) == ("unknown", 0.98)
-    assert found.value == pytest.approx(0.5)
