@@ -253,15 +253,6 @@ MEASURED = {
     "size_angles_slack": "by how much a size angle could be smaller, at most, in radians",
     "relative_distance_from_axes": "distance of the rows from the axes of their cones, relative to "
     "their length",
-    "rows_outside_their_cone": "rows whose nearest component is not their cluster's",
-    "angle_of_last_centroid": "angle at which the last centroid was chosen, in radians",
-    "largest_angle_to_centroid": "largest angle of a row to its centroid, in radians",
-    "angle_drop_ratio": "how clearly the angles speak for this number of cones (above "
-    "1: more than for any smaller one)",
-    "core_size_angle": "size angle with which equal cones around the mean directions would be far "
-    "enough apart",
-    "core_share_of_rows": "share of the rows that lie in these cones",
-    "core_share_of_energy": "share of the squared length of all rows that lies in them",
     "kappa": "κ: least distance of an anchor to the mixtures of the other anchors",
     "purest_other_row": "largest weight of an anchor in a row that is not an anchor (1: also pure)",
     "delta": "δ: largest distance of a row to the mixtures of the anchors",
@@ -289,8 +280,6 @@ MEASURED = {
     "other_fit_turn_degrees": "angle of each component to the nearest one of that fit, in degrees",
     "component_turn_degrees": "angle by which each component was turned without changing the "
     "product, in degrees",
-    "theorem_5_limit": "largest angle for which Theorem 5 of the paper speaks, in radians",
-    "rows_without_direction": "number of rows that are zero and belong to no cone",
     "error": "error of the factorization, ‖X − WC‖; the data are zero",
 }
 # Proved: the beginning of a sentence that ends with the value.
