@@ -13,6 +13,7 @@ of C, a few numbers each (`Columns`, `Bids`): these are found in every block and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
@@ -125,12 +126,12 @@ class MixedRows:
     """Rows of X as mixtures of atoms, given by their pairs; all of it in this process.
 
     Products are computed slice by slice when they are needed: kept, they would not stay in the
-    cache between two steps. Sparse rows are never made dense: there C is multiplied by the inner
-    products of the atoms.
+    cache between two steps. Where the atoms are sparse, rows stay so: C is then multiplied by the
+    inner products of the atoms.
     """
 
     def __init__(self, X: Block, pairs: Pairs, atoms: Block) -> None:
-        self.X, self.atoms = X, atoms
+        self.X, self.atoms = X if is_sparse(atoms) else as_dense(X), atoms
         self.index, self.value, self.count = padded_pairs(pairs)
         self.first_row = int(pairs[3][0])
         self.slice_rows = max(1, settings.SETTINGS.slice_scores // atoms.shape[0])
@@ -298,7 +299,11 @@ class Mixture:
 
     def _set_dictionary(self, dictionary: NDArray[np.intp]) -> None:
         self.dictionary = dictionary
-        self.atoms = self.blocks.take(dictionary).astype(np.float64)
+        atoms = self.blocks.take(dictionary).astype(np.float64)
+        dense = not is_sparse(atoms) or atoms.nnz > settings.SETTINGS.dense_share * math.prod(
+            atoms.shape
+        )
+        self.atoms = as_dense(atoms) if dense else atoms
 
     @cached_property
     def pairs(self) -> Rows:

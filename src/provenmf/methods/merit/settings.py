@@ -40,6 +40,7 @@ class Settings:
     settled_steps: int = 100
     pairwise_steps: int = 10  # at most, in each row and sweep
     compared_rows: int = 3000  # sampled to compare anchors
+    dense_share: float = 0.05  # of stored entries: above it, products of dense rows are faster
     slice_scores: int = 2**18  # products of rows and atoms that fill a second-level cache
     block_bytes: int = 1 << 26  # of rows in one block, with row_bytes of pairs for each
     row_bytes: int = 1000

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.budget import block_bytes
-from provenmf.data import Blocks
+from provenmf.data import Blocks, as_blocks
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
 from provenmf.methods.merit import settings
 from provenmf.methods.merit.mixture import Bids, Columns, MixedRows, Mixture, Penalties
@@ -80,6 +80,8 @@ def merit(
     Its MeritState says what was solved and how far from the optimum it is.
     """
     limits = settings.SETTINGS
+    if step == "open-loop" or blocks.n_rows <= limits.few_rows:
+        blocks = as_blocks(blocks.everything())  # all rows are vertices, which are here anyway
     row_bytes = 12 * blocks.stored_entries // blocks.n_rows + limits.row_bytes
     blocks = blocks.in_blocks_of(block_bytes(limits.block_bytes) // row_bytes)
     evidence = ""

@@ -18,6 +18,12 @@ def set_merit(monkeypatch):
     return change
 
 
+@pytest.fixture(autouse=True)
+def sparse_rows_stay_sparse(set_merit):
+    """Also those of tests, which have few zeros."""
+    set_merit(dense_share=1.0)
+
+
 @pytest.fixture
 def dense():
     """C over the dictionary as an array, from a Mixture or MixedRows."""
