@@ -227,11 +227,30 @@ MaxShare = Annotated[
         help="Ignore words that occur in more than this share of the documents.",
     ),
 ]
+LANGUAGES = (
+    *("english", "german", "french", "spanish", "italian", "portuguese", "dutch"),
+    *("swedish", "polish", "russian"),
+)
+
+
+def known_stop_words(given: str) -> str:
+    """Refuse stop words of no language and no file before any library is loaded."""
+    if given not in ("none", "auto", *LANGUAGES) and not Path(given).exists():
+        raise InvalidInput(
+            "is neither a language nor a file",
+            argument="stop_words",
+            value=given,
+            remedy=f"choose auto, {', '.join(LANGUAGES)}, none, or a file with one word per line",
+        )
+    return given
+
+
 StopWords = Annotated[
     str,
     Option(
         "--stop-words",
         metavar="WORDS",
+        callback=known_stop_words,
         help="auto, a language such as german, none, or a file with one word per line.",
     ),
 ]
@@ -247,9 +266,6 @@ NResamples = Annotated[
         help="Compute standard errors from N resamples of the data. 0 means none.",
     ),
 ]
-Shape = Annotated[
-    str | None, Option("--shape", metavar="RxC", help="Size of the image, such as 95x95.")
-]
 Result = Annotated[Path, typer.Argument(help="Result file written by another command.")]
 Matrix = Annotated[Path, typer.Argument(help="Matrix: npy, npz, csv, tsv, mtx, mat, parquet, h5ad")]
 
@@ -262,3 +278,20 @@ def parse_shape(text: str | None) -> tuple[int, int] | None:
     if len(sides) != 2 or not all(side.strip().isdecimal() and int(side) > 0 for side in sides):
         raise InvalidInput(f"--shape {text} is not rows x columns: write it like 95x95")
     return int(sides[0]), int(sides[1])
+
+
+def checked_shape(text: str | None) -> str | None:
+    """Refuse a size that is none before any library is loaded."""
+    parse_shape(text)
+    return text
+
+
+Shape = Annotated[
+    str | None,
+    Option(
+        "--shape",
+        metavar="RxC",
+        callback=checked_shape,
+        help="Size of the image, such as 95x95.",
+    ),
+]

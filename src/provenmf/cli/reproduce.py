@@ -67,11 +67,11 @@ def reproduce(
     if show_list:
         _show_list(output, shared.json)
         return
-    from provenmf.reproduce.catalogue import experiments
+    from provenmf.reproduce.claims import texts
 
-    available = experiments()
-    wanted = list(available) if everything else (names or [])
-    unknown = [name for name in wanted if name not in available]
+    known = texts()
+    wanted = list(known) if everything else (names or [])
+    unknown = [name for name in wanted if name not in known]
     if unknown:
         raise InvalidInput(
             f"{', '.join(unknown)} is not an experiment: see provenmf reproduce --list"
@@ -80,6 +80,9 @@ def reproduce(
         raise InvalidInput("name an experiment, or use --list to see them all")
     if data is not None and not data.is_dir():
         raise InvalidInput(f"--data {data} is not a folder: give the one that holds the data sets")
+    from provenmf.reproduce.catalogue import experiments
+
+    available = experiments()
     if not finished:
         for name in wanted:
             refuse_overwriting(output / f"{name}.json")

@@ -18,7 +18,7 @@ from provenmf.cli.analysis import (
 from provenmf.cli.messages import say
 from provenmf.cli.topics import n_processes, read_stop_words
 from provenmf.errors import InvalidInput, printable
-from provenmf.io.files import check_writable, existing, without_compression
+from provenmf.io.files import check_result, check_writable, existing, without_compression
 from provenmf.progress import Progress
 
 LONGEST_NUMBER = 9  # digits
@@ -42,7 +42,7 @@ def certify(
       provenmf certify counts-result.npz counts.csv
       provenmf certify samson-result.npz samson.npz --json
     """
-    result, data = existing(result), existing(data)
+    result, data = check_result(result), existing(data)
     from provenmf.cli.fit import read_data
     from provenmf.io import load
     from provenmf.io.records import strict_json
@@ -81,7 +81,7 @@ def report(
       provenmf report topics-result.npz
       provenmf report result.npz -o page.html --title "Letters 1914-1918"
     """
-    result = existing(result)
+    result = check_result(result)
     page = output or result.with_suffix(".html")
     check_writable(page, result)
     # The page beside a result may be written anew; any other that exists may not.
@@ -110,7 +110,7 @@ def label(
       provenmf label topics-result.npz 3=Sport 5=Technology
       provenmf label samson-result.npz 1=soil "2=deep water"
     """
-    result, labels = existing(result), parsed(names)
+    result, labels = check_result(result), parsed(names)
     from provenmf.io import load
     from provenmf.results import as_answer
 

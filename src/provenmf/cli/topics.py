@@ -151,16 +151,8 @@ def n_processes() -> int:
 
 def read_stop_words(given: str) -> str | list[str] | None:
     """Return the name of a language, the words of a file, or nothing for "none"."""
-    from provenmf.applications.topics.texts import LANGUAGES
     from provenmf.io import read_texts
 
-    if given in ("none", "auto", *LANGUAGES):
+    if given in ("none", "auto", *options.LANGUAGES):
         return None if given == "none" else given
-    if not Path(given).exists():
-        raise InvalidInput(
-            "is neither a language nor a file",
-            argument="stop_words",
-            value=given,
-            remedy=f"choose auto, {', '.join(LANGUAGES)}, none, or a file with one word per line",
-        )
     return [word for line in read_texts(Path(given)).texts for word in line.lower().split()]

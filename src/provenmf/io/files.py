@@ -17,6 +17,7 @@ import lzma
 import os
 import secrets
 import stat
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -166,6 +167,17 @@ def check_format(path: Path) -> None:
             )
     if ending in SIGNATURES:
         raise UnreadableFile(f"{path} is not a {ending} file although its name says so: check it")
+
+
+def check_result(path: Path) -> Path:
+    """Return the path of a saved result; refuse anything else by what it holds."""
+    path, remedy = existing(path), "give the .npz file that a command or `save` wrote"
+    if path.is_dir():
+        raise UnreadableFile(f"{path} is a folder: give the file of a result")
+    with parsing(path, "provenmf result", remedy):
+        if not zipfile.is_zipfile(path) or "record.npy" not in zipfile.ZipFile(path).namelist():
+            raise UnreadableFile(f"{path} is not a provenmf result: {remedy}")
+    return path
 
 
 @contextmanager

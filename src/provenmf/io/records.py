@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import math
-import zipfile
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
 from enum import StrEnum
@@ -26,7 +25,7 @@ from numpy.typing import NDArray
 
 from provenmf.errors import InvalidInput, UnreadableFile
 from provenmf.io.arrays import read_npz, write_npz
-from provenmf.io.files import existing, parsing, write_aside
+from provenmf.io.files import check_result, existing, parsing, write_aside
 from provenmf.results import Certificate, Factorization, MethodState
 from provenmf.results.answers import ANSWERS, Answer
 from provenmf.results.states import Shape
@@ -95,16 +94,9 @@ def load(path: str | Path) -> Factorization | Answer:
     ...     load(Path(folder) / "result.npz") == result
     True
     """
-    path = existing(path)
-    if path.is_dir():
-        raise UnreadableFile(f"{path} is a folder: give the file of a result")
-    remedy = "give the .npz file that a command or `save` wrote"
-    if not zipfile.is_zipfile(path):
-        raise UnreadableFile(f"{path} is not a provenmf result: {remedy}")
-    with parsing(path, "provenmf result", remedy):
+    path = check_result(Path(path))
+    with parsing(path, "provenmf result", "give the .npz file that a command or `save` wrote"):
         arrays = read_npz(path, any_name=True)
-        if TEXT not in arrays:
-            raise UnreadableFile(f"{path} is not a provenmf result: it holds no record; {remedy}")
         record = _decoded(arrays)
         _check_format(record, path)
         kind = record["kind"]
@@ -270,7 +262,8 @@ def _check_factors(fit: Factorization) -> None:
 def _answer_type(kind: object) -> type[Answer]:
     """Return the class of a kind of answer; a file can name a kind, never a module."""
     if kind not in ANSWERS:
-        import_module("provenmf.applications")  # whose answers enter themselves
+        for module in import_module("provenmf.applications").HOMES:  # answers enter themselves
+            import_module(f"provenmf.applications.{module}")
     if not isinstance(kind, str) or kind not in ANSWERS:
         raise ValueError(f"there is no kind of answer called {kind!r}")
     return ANSWERS[kind]

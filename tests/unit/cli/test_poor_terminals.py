@@ -140,6 +140,15 @@ def test_a_mistake_is_told_before_the_libraries_load(folder):
         "except SystemExit: pass\n"
         "sys.exit(', '.join({'numpy', 'sklearn', 'numba'} & sys.modules.keys()) or 0)"
     )
-    for wrong in (["fit", "no.npy"], ["fit", "m.npy", "-m", "no"], ["topics", "m.npy", "-k", "0"]):
+    wrongs = ["fit no.npy", "fit m.npy -m no", "topics m.npy -k 0", "report m.npy"]
+    wrongs += ["topics m.npy --stop-words no", "unmix m.npy --shape no"]
+    for wrong in map(str.split, wrongs):
         done = subprocess.run([sys.executable, "-c", program, *wrong], cwd=folder, check=False)
         assert done.returncode == 0, wrong
+
+
+def test_the_languages_of_the_option_are_those_of_the_library():
+    from provenmf.applications.topics.texts import LANGUAGES
+    from provenmf.cli import options
+
+    assert options.LANGUAGES == LANGUAGES
