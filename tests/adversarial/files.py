@@ -187,14 +187,6 @@ def _mtx() -> bytes:
     return _written(lambda file: scipy.io.mmwrite(file, X))
 
 
-def _numbers_parquet(path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    columns = {f"c{j}": DENSE[:, j] for j in range(4)}
-    pq.write_table(pa.table(columns), path, row_group_size=5)
-
-
 def _with_header(image: Path) -> Any:
     image.with_suffix(".hdr").write_bytes(HEADER)
     return readers.read_cube(image.with_suffix(".hdr"))
@@ -276,10 +268,6 @@ FORMATS: dict[str, tuple[Callable[[], bytes], Callable[[Path], Any]]] = {
     "t.tsv": (lambda: b"text\tid\n" + b"red green\t1\n" * 9, readers.read_texts),
     "by.tsv": (lambda: TABLE.replace(b",", b"\t"), lambda path: read_column(path, "a", [])),
     "by.parquet": (lambda: _through_path("m", _parquet), lambda p: read_column(p, "c1", [])),
-    "blocks.parquet": (
-        lambda: _through_path("m", _numbers_parquet),
-        lambda path: as_blocks(path).everything(),
-    ),
     "cube.npy": (lambda: _written(lambda f: np.save(f, CUBE)), readers.read_cube),
     "cube.img": (lambda: CUBE.astype("f4").tobytes(), _with_header),
     "images.npy": (lambda: _written(lambda f: np.save(f, CUBE)), readers.read_images),

@@ -78,7 +78,7 @@ class AlternatingFactorizer(Factorizer):
         super().__init_subclass__()
         shared = inspect.cleandoc(AlternatingFactorizer.__doc__ or "")
         own, _, more = inspect.cleandoc(cls.__doc__ or "").partition("See Also\n")
-        if shared:  # python -OO drops docstrings
+        if "Parameters\n" in shared:  # python -OO drops docstrings
             parameters = shared[shared.index("Parameters\n") :]
             cls.__doc__ = f"{own}{parameters}\n\nSee Also\n{more}"
 
