@@ -13,10 +13,12 @@ from provenmf.certificate.evidence import (
     combine,
     confirm_components,
     log_evalues,
+    numbered_units,
     split_units,
     without_judgement,
 )
 from provenmf.data.memory import ObservedBlocks
+from provenmf.errors import InvalidInput
 from provenmf.results import Answer, Certificate, Factorization
 from provenmf.results.estimates import Evidence
 
@@ -40,6 +42,9 @@ def confirm(
     half judges what the other one found: does a component help to predict entries of new rows that
     the others cannot explain? The result's certificate then says for each component whether it is
     confirmed, with the probability of error, and how far the halves differ.
+
+    Of a matrix with more than 20 000 rows, also on disk or on Dask, a random sample of 20 000 is
+    read into this process and judged; the certificate says so.
 
     Parameters
     ----------
@@ -108,16 +113,18 @@ def _rows(X: Any, result: Any, groups: Any, seed: int) -> Evidence:
         again = type(estimator)(**estimator.get_params()).fit(data[rows])
         return np.asarray(again.components_)
 
-    return confirm_components(
+    evidence = confirm_components(
         data,
         find,
         result.components,
-        groups=None if groups is None else np.asarray(groups)[chosen],
+        groups=None if groups is None else numbered_units(groups, blocks.n_rows)[chosen],
         counts=result.method == "poisson",
         noun=words.component,
         row=words.row,
         random_state=seed,
     )
+    sampled = blocks.n_rows if len(chosen) < blocks.n_rows else 0
+    return replace(evidence, sampled_from=sampled)
 
 
 def _topics(documents: Any, result: Any, groups: Any, seed: int) -> Evidence:
@@ -226,6 +233,12 @@ def _nodes(graph: Any, result: Any, groups: Any, seed: int) -> Evidence:
     from provenmf.certificate.evidence import posterior_shares
     from provenmf.io.graphs import as_graph
 
+    if groups is not None:
+        raise InvalidInput(
+            "cannot be named for the nodes of a graph",
+            argument="groups",
+            remedy="leave out {argument}",
+        )
     adjacency = sp.csr_array(as_graph(graph).adjacency, dtype=np.float64)
     n, k = adjacency.shape[0], result.memberships.shape[1]
     units = np.arange(n)

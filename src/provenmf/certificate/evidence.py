@@ -204,7 +204,7 @@ def combine(
     return Evidence(*found, n_units=n_units, **words)  # type: ignore[arg-type]
 
 
-def without_judgement(k: int, n_units: int, reason: str, words: dict[str, str]) -> Evidence:
+def without_judgement(k: int, n_units: int, reason: str, words: dict[str, Any]) -> Evidence:
     """Return evidence that says why no component can be judged."""
     words_for_all = ("cannot be judged",) * k
     return Evidence(words_for_all, (1.0,) * k, (None,) * k, n_units=n_units, reason=reason, **words)

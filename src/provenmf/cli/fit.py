@@ -38,6 +38,7 @@ def fit(
             help="Known components, one per row. They stay fixed (hals and anls only).",
         ),
     ] = None,
+    groups: options.Groups = None,
 ) -> None:
     """Factorize any matrix: rows are data points, X ≈ weights × components.
 
@@ -73,8 +74,18 @@ def fit(
             table.matrix.progress = analysis.progress.rows_read
         result = factorize(table.matrix, n_components, method=method, **known, **more)
         if options.shared().no_evidence is False and not known:
-            result = confirm(table.matrix, result)
+            units = None if groups is None else read_groups(groups, data)
+            result = confirm(table.matrix, result, groups=units)
     analysis.finish(described(result, table, transposed=transpose))
+
+
+def read_groups(groups: str, data: Path, encoding: str = "utf-8") -> list[str]:
+    """Return the group of each row: the lines of a file, or a column of the data."""
+    from provenmf.io.texts import read_column
+
+    if not Path(groups).is_file():
+        return read_column(data, groups, (), encoding)
+    return Path(groups).read_text(encoding=encoding).splitlines()
 
 
 def described(result: Factorization, table: Table, *, transposed: bool) -> Factorization:

@@ -193,6 +193,15 @@ Key = Annotated[
 Transpose = Annotated[
     bool, Option("--transpose", metavar="", help="Data points are columns, not rows.")
 ]
+Groups = Annotated[
+    str | None,
+    Option(
+        "--groups",
+        metavar="COLUMN|FILE",
+        help="Rows that depend on each other (of a patient, an author): a column of the data, or a "
+        "file with a group per line. Groups are judged, not rows.",
+    ),
+]
 Vocabulary = Annotated[
     Path | None,
     Option("--vocabulary", metavar="FILE", help="The words of a count matrix, one per line."),

@@ -56,6 +56,7 @@ def topics(
     by: By = None,
     reduce_to: ReduceTo = None,
     n_resamples: options.NResamples = 0,
+    groups: options.Groups = None,
 ) -> None:
     """Find the topics of a collection of texts, with their words and example documents.
 
@@ -75,6 +76,7 @@ def topics(
       provenmf topics posts.csv -k 8 --method spa -o spa.npz --json
     """
     analysis = Analysis("topics", locals(), vocabulary)
+    from provenmf import confirm
     from provenmf.applications.topics import find_topics
 
     with analysis.reading() as progress:
@@ -95,30 +97,38 @@ def topics(
                 "stop_words": read_stop_words(stop_words),
             },
         )
-        groups = None if by is None else read_groups(data, by, counts, encoding)
+        periods = None if by is None else read_groups(data, by, counts, encoding)
+        units = None if groups is None else read_groups(data, groups, counts, encoding)
     documents = [counts]
     del counts
     with analysis.fitting(method, n_topics) as more:
+        by_group = units is not None and more["evidence"]
         result = find_topics(
             documents.pop(),  # nobody else holds the counts of words that are left out
             n_topics,
             method=method,
             n_resamples=n_resamples,
-            **more,
+            **more | {"evidence": more["evidence"] and not by_group},
         )
+        if by_group:
+            result = confirm(None, result, groups=units)
     if reduce_to is not None:
         result = result.reduced_to(reduce_to)
-    if by is not None and groups is not None:
-        result = result.grouped(groups, by)
+    if by is not None and periods is not None:
+        result = result.grouped(periods, by)
     analysis.finish(result)
 
 
 def read_groups(path: Path, column: str, counts: Counts, encoding: str) -> list[str]:
-    """Return a value of the column for each document."""
+    """Return a value for each document: of the column, or the lines of a file of this name."""
     from provenmf.io.texts import read_column
 
+    if Path(column).is_file():
+        return Path(column).read_text(encoding=encoding).splitlines()
     if counts.texts is None:
-        raise InvalidInput(f"{path} holds counts, which have no column {column!r}: leave out --by")
+        raise InvalidInput(
+            f"{path} holds counts, which have no column {column!r}: leave it out, or name a file"
+        )
     return read_column(path, column, counts.names or (), encoding)
 
 

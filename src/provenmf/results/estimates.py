@@ -70,6 +70,8 @@ class Evidence:
         What a row is called: "document", "pixel", …
     entries : str
         What `distances` compare: "word probabilities", "spectra", …; empty for components as such.
+    sampled_from : int
+        Number of rows of which a random sample was judged; 0 if all were.
     """
 
     judgements: tuple[str, ...]
@@ -81,6 +83,7 @@ class Evidence:
     noun: str = "component"
     row: str = "row"
     entries: str = ""
+    sampled_from: int = 0
 
     @property
     def confirmed(self) -> tuple[int, ...]:
@@ -94,10 +97,11 @@ class Evidence:
 
     @property
     def errors(self) -> tuple[float | None, ...]:
-        """Estimated error of each component of the whole answer, in the unit of `distances`.
+        """Estimated error by chance of each component of the answer, in the unit of `distances`.
 
-        Each half is off by about √2 times as much as the whole, independently of the other half,
-        so two halves differ by about twice the error of the whole.
+        By chance, each half is off by about √2 times as much as the whole, independently of the
+        other half, so two halves differ by about twice the error of the whole. A bias that both
+        halves have does not show.
         """
         return tuple(None if apart is None else apart / 2 for apart in self.distances)
 
@@ -149,7 +153,7 @@ class Evidence:
         who = f"the {self.noun}" if len(self.judgements) == 1 else who
         text = f"The {self.entries} of {who}" if self.entries else f"{who[0].upper()}{who[1:]}"
         verb = "is" if len(real) == 1 and not self.entries else "are"
-        text += f" {verb} about {typical:.2g} {self.measure} off"
+        text += f" {verb} about {typical:.2g} {self.measure} off by chance"
         if errors[worst] > 1.5 * typical:
             text += f" ({self.noun} {worst + 1}: {errors[worst]:.2g})"
         text += f", as two halves of the {self.row}s show"

@@ -160,7 +160,10 @@ def _evidence_lines(evidence: Evidence) -> list[str]:
         probability = evidence.error_probabilities[number - 1]
         apart = in_digits(evidence.distances[number - 1])
         lines.append(f"  {number:<12}{word:20}{probability:>18.2g}  {apart} {evidence.measure}")
-    return [*lines, *wrap(f"if {ASSUMES}", WIDTH, initial_indent=DEEP, subsequent_indent=DEEP)]
+    text = f"if {ASSUMES}"
+    if evidence.sampled_from:
+        text += f"; from a random sample of the {evidence.sampled_from:,} {evidence.row}s"
+    return [*lines, *wrap(text, WIDTH, initial_indent=DEEP, subsequent_indent=DEEP)]
 
 
 def _check_lines(check: Check) -> list[str]:

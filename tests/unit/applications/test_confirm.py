@@ -1,0 +1,87 @@
+"""Evidence on unseen rows for whole results: groups, samples, and data that cannot be judged."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from typer.testing import CliRunner
+
+from provenmf import HALS, InvalidInput, confirm, find_communities
+from provenmf.cli.main import app
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.dirichlet([0.3] * 3, 200) @ RNG.random((3, 12)) + 0.01 * RNG.random((200, 12))
+
+
+def fitted(X, k=3):
+    return HALS(k, random_state=0, certify=False, max_iter=50).fit(X).factorization_
+
+
+def evidence_of(X, k=3, **options):
+    return confirm(X, fitted(X, k), **options).certificate.evidence
+
+
+BAD = {
+    "fewer than 20 rows": (ROWS[:19], 3, {}, "19 independent rows"),
+    "few groups": (ROWS, 3, {"groups": np.arange(200) % 5}, "5 independent groups"),
+    "k above half of the rows": (ROWS[:20], 11, {}, "half of the 20 rows"),
+    "few columns": (sp.csr_array(ROWS[:, :3]), 3, {}, "3 columns are too few"),
+    "missing entries": (np.where(RNG.random(ROWS.shape) < 0.1, np.nan, ROWS), 2, {}, "missing"),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", BAD)
+def test_what_cannot_be_judged_says_why(name):
+    X, k, options, reason = BAD[name]
+    evidence = evidence_of(X, k, **options)
+    assert set(evidence.judgements) == {"cannot be judged"} and reason in evidence.reason
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["identical rows", "mostly zero rows", "one column"])
+def test_odd_rows_are_judged_without_a_crash(kind):
+    X = {
+        "identical rows": np.tile(ROWS[:1], (60, 1)),
+        "mostly zero rows": np.vstack([ROWS[:30], np.zeros((170, 12))]),
+        "one column": np.where(np.arange(12) == 3, RNG.random((60, 12)), 0.0),
+    }[kind]
+    evidence = evidence_of(X, 2)
+    assert len(evidence.judgements) == len(fitted(X, 2).components)
+    assert len(evidence.confirmed) <= 1 or kind == "mostly zero rows"
+
+
+def test_one_row_per_group_is_as_without_groups():
+    assert evidence_of(ROWS, groups=np.arange(200)) == evidence_of(ROWS)
+
+
+def test_a_sample_of_many_rows_is_said(monkeypatch):
+    monkeypatch.setattr("provenmf.applications.confirm.MOST_ROWS", 100)
+    found = confirm(ROWS, fitted(ROWS), groups=np.arange(200))
+    assert found.certificate.evidence.sampled_from == 200
+    assert found.certificate.evidence.n_units == 100
+    assert "a random sample of the 200 rows" in " ".join(str(found.certificate).split())
+
+
+@pytest.mark.parametrize("groups", [[1, 2], np.ones((200, 2))])
+def test_wrong_groups_are_named(groups):
+    with pytest.raises(InvalidInput, match="groups"):
+        confirm(ROWS, fitted(ROWS), groups=groups)
+
+
+def test_groups_of_nodes_are_refused():
+    graph = sp.csr_array(np.kron(np.eye(2), np.ones((30, 30))) - np.eye(60))
+    found = find_communities(graph, 2, evidence=False, certify=False)
+    with pytest.raises(InvalidInput, match="leave out groups"):
+        confirm(graph, found, groups=np.arange(60))
+
+
+def test_the_command_line_takes_groups_from_a_file(tmp_path):
+    np.save(tmp_path / "x.npy", ROWS)
+    (tmp_path / "groups.txt").write_text("\n".join(str(i // 20) for i in range(200)))
+    command = ["fit", str(tmp_path / "x.npy"), "-k", "3", "--groups", str(tmp_path / "groups.txt")]
+    done = CliRunner().invoke(app, [*command, "--no-report", "--json"])
+    assert done.exit_code == 0, done.output
+    evidence = json.loads(done.stdout)["certificate"]["evidence"]
+    assert "10 independent groups" in evidence["reason"]
