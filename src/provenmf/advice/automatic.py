@@ -33,7 +33,7 @@ POLISHED = "hals"
 SHARED = ("certify", "on_interrupt", "verbose")
 # With these options another method would answer another question.
 ONLY_POLISHED = frozenset(["known_components", *PENALTIES])
-COUNTS = "The entries are counts: method='poisson' fits their likelihood instead of their squares"
+COUNTS = "the entries are counts, whose likelihood it fits; method='hals' fits their squares"
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Settings:
     # The relative error of another method may exceed that of HALS by this share and this much.
     allowance: float = 1e-3
     rounding: float = 1e-6
+    count_starts: int = 4  # of PoissonNMF: the divergence has local minima
     # Where HALS starts besides its default start, and up to how many entries: each costs a fit.
     other_starts: tuple[str, ...] = ("nndsvda", "spa")
     most_entries: int = 10**7
@@ -73,9 +74,10 @@ def factorize(
         Number of components. If omitted, it is chosen from the data. If the data are not clear
         about it, `InvalidInput` is raised and says what they suggest.
     method : str, default="auto"
-        "auto" uses HALS (for up to 10 million entries, the best of three starts). It uses ConeNMF
-        or SPA instead if all conditions of their theory hold on X and they fit as well. Or the name
-        of a method: "merit", "spa", "cones", "and_descent", …
+        "auto" uses PoissonNMF for counts (whole numbers, some above one; the best of four starts),
+        otherwise HALS (for up to 10 million entries, the best of three starts). It uses ConeNMF or
+        SPA instead of HALS if all conditions of their theory hold on X and they fit as well. Or the
+        name of a method: "merit", "spa", "cones", "and_descent", …
     random_state : int, RandomState or None, default=None
         Random seed. Methods that use no random numbers ignore it.
     checkpoint : str, Path, Checkpoint or None, default=None
@@ -86,7 +88,8 @@ def factorize(
     n_jobs : int or None, default=None
         Number of threads; see `resources`.
     **options
-        Parameters of the method's estimator; with "auto", those of HALS.
+        Parameters of the method's estimator; with "auto", those of HALS, which is then used for
+        counts too unless PoissonNMF has the same ones.
 
     Returns
     -------
@@ -126,8 +129,6 @@ def factorize(
         else:
             estimator = make_estimator(method, n_components, random_state=random_state, **options)
             found = estimator.fit(X, checkpoint=checkpoint).factorization_
-        if found.method != "poisson" and _are_counts(as_blocks(X)):
-            notes = (*notes, COUNTS)
     return replace(found, notes=(*notes, *found.notes))
 
 
@@ -149,7 +150,11 @@ class _Task:
 
 
 def _automatic(task: _Task, options: dict[str, Any]) -> Factorization:
-    """Return the fit of HALS, or that of a method whose theory holds and that fits as well."""
+    """Fit counts by likelihood, other data by HALS or a method whose theory holds."""
+    ours = estimator_class("poisson")().get_params().keys() - {"init"}
+    if options.keys() <= ours and _are_counts(as_blocks(task.X)):
+        several = {"n_init": SETTINGS.count_starts}
+        return _because(task.fit("poisson", "poisson", several | options).factorization_, COUNTS)
     polished = _polished(task, options)
     if options.keys() & ONLY_POLISHED:
         return _because(polished, "other methods have no fixed components and no penalties")

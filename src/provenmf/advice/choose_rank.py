@@ -1,8 +1,8 @@
-"""Choose the number of components: criteria side by side, and the range that they support.
+"""Choose the number of components: three criteria side by side, and a lower confidence bound.
 
-Every criterion judges fits of all numbers that are nested: the fit of a larger number starts from
-that of the smaller one and a component drawn from its residual. A new criterion adds its
-columns and its vote in `judge`.
+Fits of all numbers are nested: the fit of a larger number starts from that of the smaller one and a
+component drawn from its residual. They are judged by entries that were held out, by rows that did
+not help to find them (`certificate.evidence`), and by singular values against noise.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from html import escape
 from numbers import Integral
 from textwrap import wrap
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.advice.number import SETTINGS as NOISE
 from provenmf.advice.number import NoiseSpectrum, noise_spectrum, sample
-from provenmf.advice.stability import matched, silhouette
 from provenmf.advice.text_table import WIDTH, table_lines
-from provenmf.arguments import Within, checked
+from provenmf.arguments import checked
 from provenmf.budget import for_row_slices, generator
+from provenmf.certificate.evidence import confirm_components, split_units
 from provenmf.data import Blocks, as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.storage import as_dense
@@ -35,6 +35,7 @@ Mask = NDArray[np.bool_]
 Loss = Literal["least-squares", "poisson"]
 Curve = tuple[str, Sequence[int], Sequence[float | None]]
 
+UNSEEN = "unseen rows"
 COUNTS = (
     "The entries are counts, judged by their Poisson likelihood: errors are shares of the deviance "
     "of a single component"
@@ -46,19 +47,18 @@ class Settings:
     """Thresholds of the choice; the experiments are in `benchmarks/recovery/choose_rank.py`."""
 
     most_ranks: int = 10  # tried where the user names none
-    row_share: float = 0.8  # of the rows in a repeat, as in `stability`
+    repeats: int = 5  # fits with other entries held out
+    held_out: float = 0.1  # share of the entries
     # Fits that only compare numbers stop when five iterations gain less than this share.
     tol: float = 1e-3
     max_iter: int = 200
-    # Held-out errors within one standard error of the least one, or this share of it, are as good.
-    as_good: float = 0.01
-    # Silhouettes this near to the largest count as equal; below the second one, components are said
-    # not to come back (cNMF's plots call 0.6 and less unstable).
-    as_clear: float = 0.01
-    come_back: float = 0.6
+    as_good: float = 0.01  # held-out errors within this share of the least one are as good
     # Share of the product of the margins mixed into predicted counts: a count where the fit has a
     # zero must not cost an infinite deviance.
     smoothing: float = 0.01
+    drawn: float = 0.05  # strength of the mean share in weights of rows with hidden counts
+    judged: int = 5  # numbers at the most whose components are judged by unseen rows
+    doubt: float = 1e-3  # error probability of the lower bound, for all of these together
 
 
 SETTINGS = Settings()
@@ -75,7 +75,7 @@ class Criterion(NamedTuple):
 # The panels of the figure: label of the axis, and the columns that it shows.
 PANELS = {
     "error": ("error", "held out", "floor"),
-    "agreement over resamples": ("agreement", "least", "silhouette"),
+    "components confirmed": ("confirmed",),
     "singular value / noise": ("value/noise",),
 }
 
@@ -93,10 +93,12 @@ class RankChoice:
     columns : dict of str to array
         For each number: the relative "error" of the fit, the "floor" that no factorization of
         this rank is below, the error on entries "held out" and its spread "+/-" over the repeats
-        (with the Poisson loss, shares of the deviance from independence); "agreement" and "least",
-        the mean and smallest median cosine of the components over the repeats, and their
-        "silhouette"; "value/noise", the singular value over its noise level. A value that is not
-        known is NaN.
+        (with the Poisson loss, shares of the deviance from independence); "confirmed", how many
+        components rows confirm that did not help to find them; "value/noise", the singular value
+        over its noise level. A value that is not known is NaN.
+    at_least : int
+        How many components are confirmed with an error probability of 0.1 % in all, if rows are
+        independent; 0 if none is, or if they cannot be judged.
     criteria : tuple of Criterion
         What each criterion says: its number, or None, and the reason.
     notes : tuple of str
@@ -104,7 +106,7 @@ class RankChoice:
     n_components : int or None
         The number that at least two criteria share.
     range : tuple of int or None
-        The lowest and the highest number of any criterion; None if they have none.
+        The lowest and the highest number that held-out entries and the spectrum suggest.
 
     See Also
     --------
@@ -116,9 +118,9 @@ class RankChoice:
     >>> from provenmf import choose_rank
     >>> rng = np.random.default_rng(0)
     >>> X = rng.gamma(0.5, size=(40, 2)) @ rng.gamma(0.5, size=(2, 15))
-    >>> found = choose_rank(X + 0.01 * rng.random(X.shape), range(1, 5), repeats=3)
+    >>> found = choose_rank(X + 0.01 * rng.random(X.shape), range(1, 5))
     >>> [criterion.name for criterion in found.criteria]
-    ['held-out error', 'stability', 'spectrum']
+    ['held-out error', 'unseen rows', 'spectrum']
     """
 
     shape: tuple[int, int]
@@ -126,6 +128,7 @@ class RankChoice:
     columns: dict[str, Floats]
     criteria: tuple[Criterion, ...]
     notes: tuple[str, ...] = ()
+    at_least: int = 0
 
     @property
     def _votes(self) -> list[int]:
@@ -139,24 +142,30 @@ class RankChoice:
 
     @property
     def range(self) -> tuple[int, int] | None:
-        """The lowest and the highest number of any criterion."""
-        return (min(self._votes), max(self._votes)) if self._votes else None
+        """The lowest and the highest number that held-out entries and spectrum suggest.
+
+        Unseen rows confirm what they can, which is a lower bound and not a limit.
+        """
+        votes = [c.n_components for c in self.criteria if c.name != UNSEEN and c.n_components]
+        votes = votes or self._votes
+        return (min(votes), max(votes)) if votes else None
 
     @property
     def verdict(self) -> str:
         """The answer in a sentence or two."""
+        bound = f" There are at least {self.at_least} (99.9 %)." if self.at_least else ""
         if self.range is None:
-            return "The evidence supports no number of components among those tried."
+            return "The evidence supports no number of components among those tried." + bound
         low, high = self.range
         spread = f"{low}" if low == high else f"{low} to {high}"
         if self.n_components is None:
             return (
-                f"The evidence does not settle the number of components: it supports {spread}. "
-                "Look at the components of several numbers, and choose by what they are for."
+                f"The evidence does not settle the number of components: it supports {spread}."
+                f"{bound} Look at the components of several numbers."
             )
         names = [c.name for c in self.criteria if c.n_components == self.n_components]
         listed = f"{', '.join(names[:-1])} and {names[-1]}"
-        said = f"{listed[:1].upper()}{listed[1:]} agree on {self.n_components} components."
+        said = f"{listed[:1].upper()}{listed[1:]} agree on {self.n_components} components.{bound}"
         return said if low == high else f"{said} All criteria together support {spread}."
 
     def curves(self) -> dict[str, list[Curve]]:
@@ -178,10 +187,6 @@ class RankChoice:
         label, mark = "number of components", self.n_components
         return plot_curves(self.curves(), label, self.verdict, mark=mark)
 
-    def header(self) -> list[str]:
-        """Return the names of the table's columns."""
-        return ["K", *self.columns]
-
     def rows(self) -> list[list[str]]:
         """Return the table as texts, a line for each number."""
         texts = [_texts(values) for values in self.columns.values()]
@@ -192,6 +197,7 @@ class RankChoice:
         return {
             "shape": list(self.shape),
             "n_components": self.n_components,
+            "at_least": self.at_least,
             "range": None if self.range is None else list(self.range),
             "verdict": self.verdict,
             "criteria": [criterion._asdict() for criterion in self.criteria],
@@ -202,7 +208,7 @@ class RankChoice:
 
     def text(self, width: int = WIDTH) -> str:
         """Return the table, the criteria and the verdict in lines of at most this width."""
-        lines = [*table_lines(self.header(), self.rows(), width), ""]
+        lines = [*table_lines(["K", *self.columns], self.rows()), ""]
         hanging = " " * min(21, width // 4)
         for name, k, reason in self.criteria:
             said = f"{name:16}{'-' if k is None else k:>3}  {reason}"
@@ -227,36 +233,26 @@ def choose_rank(
     ranks: Sequence[int] | None = None,
     *,
     loss: Loss | Literal["auto"] = "auto",
-    repeats: Annotated[int, Within(1, 10_000)] = 6,
-    held_out: Annotated[float, Within(0, 1)] = 0.1,
-    max_entries: Annotated[int, Within(1)] = NOISE.sample_entries,
     random_state: int | None = 0,
     progress: Callable[[int, int], object] | None = None,
 ) -> RankChoice:
     """Show the evidence for each number of components.
 
     Factorizations of every rank are compared by their error and the least possible error, by their
-    error on held-out entries, and by whether random parts of the rows give the same components.
-    Singular values are compared with noise. Held-out error, stability and spectrum suggest a number
-    each.
+    error on held-out entries, and by whether their components help to predict rows that were not
+    used to find them. Singular values are compared with noise. Held-out entries, unseen rows and
+    the spectrum suggest a number each; unseen rows also give a lower confidence bound.
 
     Parameters
     ----------
     X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
-        Rows are data points. Dense data may have missing entries (NaN); the spectrum is then not
-        used.
+        Rows are data points. Dense data may have missing entries (NaN); then neither unseen rows
+        nor the spectrum are used. Of more than 200 000 entries a sample is judged; a note says so.
     ranks : sequence of int or None, default=None
         The numbers to compare; None uses 1 to 10, or fewer for small data. Only these numbers can
         be chosen.
     loss : {"auto", "least-squares", "poisson"}, default="auto"
         What the fits minimize; "auto" uses the Poisson likelihood for counts.
-    repeats : int, default=6
-        Fits of each number to 80 % of the rows with some entries held out.
-    held_out : float, default=0.1
-        Share of the entries that a repeat does not see.
-    max_entries : int, default=200000
-        Larger data are judged on a sample of the rows, and of the columns with their energy as
-        weight; a note says so.
     random_state : int or None, default=0
         Random seed.
     progress : callable or None, default=None
@@ -289,22 +285,16 @@ def choose_rank(
     """
     rng = generator(random_state)
     blocks = as_blocks(X)
-    matrix, notes = _prepared(blocks, max_entries, rng)
-    counts = bool(np.all(np.nan_to_num(matrix) % 1 == 0)) and np.nanmax(matrix) > 1
+    matrix, notes = _prepared(blocks, NOISE.sample_entries, rng)
     numbers = _checked_ranks(ranks, matrix.shape)
-    for name, value, legal in (
-        ("loss", loss, loss in ("auto", "least-squares", "poisson")),
-        ("repeats", repeats, repeats >= 2),
-        ("held_out", held_out, 0 < held_out < 1),
-    ):
-        if not legal:
-            raise InvalidInput("is out of range", argument=name, value=value)
     if loss == "auto":
-        loss = "poisson" if counts else "least-squares"
-        if counts:
-            notes.append(COUNTS)
-    columns, criteria = judge(matrix, numbers, loss, repeats, held_out, rng, progress)
-    return RankChoice(blocks.shape, tuple(numbers), columns, tuple(criteria), tuple(notes))
+        whole = bool(np.all(np.nan_to_num(matrix) % 1 == 0)) and np.nanmax(matrix) > 1
+        loss = "poisson" if whole else "least-squares"
+        notes += [COUNTS] if whole else []
+    columns, criteria, at_least = judge(matrix, numbers, loss, rng, progress)
+    return RankChoice(
+        blocks.shape, tuple(numbers), columns, tuple(criteria), tuple(notes), at_least
+    )
 
 
 def _checked_ranks(ranks: Sequence[int] | None, shape: tuple[int, int]) -> list[int]:
@@ -357,25 +347,24 @@ def judge(
     matrix: Floats,
     ranks: Sequence[int],
     loss: Loss,
-    repeats: int,
-    held_out: float,
     rng: np.random.Generator,
     progress: Callable[[int, int], object] | None = None,
-) -> tuple[dict[str, Floats], list[Criterion]]:
-    """Return the columns of the table and the criteria, for a dense matrix; NaN is missing."""
+) -> tuple[dict[str, Floats], list[Criterion], int]:
+    """Return the columns of the table, the criteria and the lower bound; NaN is missing."""
     seen, values = ~np.isnan(matrix), np.nan_to_num(matrix)
-    n, done = len(matrix), [0]
-    size = max(1, round(SETTINGS.row_share * n))
-    jobs: list[tuple[NDArray[np.intp], Mask]] = [(np.arange(n), seen)]
-    for _ in range(repeats):
-        rows = np.sort(rng.choice(n, size, replace=False))
-        jobs.append((rows, seen[rows] & (rng.random((size, matrix.shape[1])) >= held_out)))
+    everything, done = np.arange(len(matrix)), [0]
+    seed = int(rng.integers(2**31))
+    halves = split_units(everything, np.random.default_rng(seed))
+    jobs = [(everything, seen), *((half, seen[half]) for half in halves if seen.all())]
+    fits_of_evidence = len(jobs)
+    for _ in range(SETTINGS.repeats):
+        jobs.append((everything, seen & (rng.random(matrix.shape) >= SETTINGS.held_out)))
     components: list[list[Floats]] = [[] for _ in jobs]
     errors = np.empty((len(jobs), len(ranks)))
 
     def fit(which: slice) -> None:
         rows, mask = jobs[which.start]
-        judged = mask if which.start == 0 else seen[rows] & ~mask
+        judged = mask if which.start < fits_of_evidence else seen & ~mask
         base = _independent(values[rows], mask)
         for place, (weights, found) in enumerate(nested_fits(values[rows], mask, ranks, loss)):
             components[which.start].append(found)
@@ -385,37 +374,33 @@ def judge(
                 progress(done[0], len(jobs) * len(ranks))
 
     for_row_slices(fit, len(jobs), slice_rows=1)
-    columns, spectrum = {}, None
-    if seen.all():
-        # Poisson noise has the same size everywhere once the margins are divided out.
-        even = values / np.sqrt(_independent(values, seen)) if loss == "poisson" else values
-        spectrum = noise_spectrum(even, max(ranks) + 1, rng)
-    columns["error"] = errors[0]
-    if spectrum is not None and loss == "least-squares":
+    hidden = errors[fits_of_evidence:]
+    columns = {"error": errors[0], "held out": np.median(hidden, axis=0), "+/-": hidden.std(axis=0)}
+    criteria, at_least = [_by_held_out(ranks, hidden)], 0
+    if not seen.all():
+        return columns, criteria, at_least
+    first = criteria[0].n_components or ranks[int(np.argmin(columns["held out"]))]
+
+    def confirmed_at(place: int) -> tuple[int, int]:
+        versions = {half[0]: components[1 + i][place] for i, half in enumerate(halves)}
+        whole, counts = components[0][place], loss == "poisson"
+        found = confirm_components(
+            values, lambda rows: versions[rows[0]], whole, counts=counts, random_state=seed
+        )
+        sure = SETTINGS.doubt / SETTINGS.judged
+        probabilities = [found.error_probabilities[j] for j in found.confirmed]
+        return len(found.confirmed), sum(p <= sure for p in probabilities)
+
+    columns["confirmed"], criterion, at_least = _by_unseen_rows(ranks, first, confirmed_at)
+    # Poisson noise has the same size everywhere once the margins are divided out.
+    even = values / np.sqrt(_independent(values, seen)) if loss == "poisson" else values
+    spectrum = noise_spectrum(even, max(ranks) + 1, rng)
+    if loss == "least-squares":
         columns["floor"] = _floors(spectrum.values, ranks)
-    columns["held out"] = errors[1:].mean(axis=0)
-    columns["+/-"] = errors[1:].std(axis=0)
-    columns |= _agreement(components)
-    if spectrum is not None:
-        ratios = spectrum.values[: len(spectrum.noise)] / spectrum.noise
-        known = [ratios[k - 1] if k <= len(ratios) else np.nan for k in ranks]
-        columns["value/noise"] = np.array(known)
-    criteria = [
-        _by_held_out(ranks, errors[1:]),
-        _by_stability(ranks, columns["silhouette"]),
-        _by_spectrum(ranks, spectrum),
-    ]
-    return columns, criteria
-
-
-def _agreement(components: Sequence[Sequence[Floats]]) -> dict[str, Floats]:
-    """Compare the components of the fit to all rows with those of the others, for each number."""
-    found = []
-    for whole, *others in zip(*components):
-        cosines, counterparts = matched(whole, others)
-        medians, grouped = np.median(cosines, axis=0), silhouette(counterparts)
-        found.append((medians.mean(), medians.min(), np.nan if grouped is None else grouped))
-    return dict(zip(("agreement", "least", "silhouette"), np.array(found).T))
+    ratios = spectrum.values[: len(spectrum.noise)] / spectrum.noise
+    known = [ratios[k - 1] if k <= len(ratios) else np.nan for k in ranks]
+    columns["value/noise"] = np.array(known)
+    return columns, [*criteria, criterion, _by_spectrum(ranks, spectrum)], at_least
 
 
 def nested_fits(
@@ -429,11 +414,14 @@ def nested_fits(
     """
     n, d = values.shape
     weights, components = np.empty((n, 0)), np.empty((0, d))
+    sizes = np.ones((n, 1))
+    if loss == "poisson":  # residuals of comparable size: large counts vary more
+        sizes = np.sqrt(np.maximum(np.where(mask, values, 0.0).sum(axis=1, keepdims=True), 1.0))
     for k in ranks:
         while len(components) < k:
-            left = np.where(mask, values - weights @ components, 0.0)
+            left = np.where(mask, values - weights @ components, 0.0) / sizes
             column, row = _leading_pair(left)
-            weights = np.column_stack([weights, column])
+            weights = np.column_stack([weights, sizes[:, 0] * column])
             components = np.vstack([components, row])
         improve = _hals_iteration if loss == "least-squares" else _poisson_iteration
         last = np.inf
@@ -488,13 +476,24 @@ def _coordinate_sweep(factor: Floats, pull: Floats, gram: Floats) -> Floats:
 def _poisson_iteration(
     values: Floats, mask: Mask, weights: Floats, components: Floats
 ) -> tuple[Floats, Floats]:
+    """Make one EM step; where entries are hidden, weights are drawn to the mean share of a row.
+
+    Otherwise a row whose entry in the main column of a component is hidden could have any weight of
+    it, and would predict any count there.
+    """
     seen = mask.astype(np.float64)
     tiny = np.finfo(np.float64).tiny
+    sums = np.maximum(components.sum(axis=1), tiny)
+    weights, components = weights * sums, components / sums[:, None]
+    drawn = 0.0 if mask.all() else SETTINGS.drawn
+    totals = np.maximum(weights.sum(axis=1, keepdims=True), tiny)
+    prior = drawn * totals * (weights / totals).mean(axis=0)
 
     def ratio() -> Floats:
         return np.asarray(seen * values / np.maximum(weights @ components, tiny))
 
-    weights = weights * (ratio() @ components.T) / np.maximum(seen @ components.T, tiny)
+    pulled = weights * (ratio() @ components.T) + prior
+    weights = pulled / np.maximum(seen @ components.T + drawn, tiny)
     components = components * (weights.T @ ratio()) / np.maximum(weights.T @ seen, tiny)
     return weights, components
 
@@ -512,9 +511,11 @@ def _error(values: Floats, product: Floats, base: Floats, judged: Mask, loss: Lo
     if loss == "least-squares":
         total = _loss(values, np.zeros_like(values), judged, loss)
         return float(np.sqrt(_loss(values, product, judged, loss) / total)) if total > 0 else 0.0
+    # Each row counts alike: a few rows with most of the counts must not decide.
+    sizes = np.maximum(values.sum(axis=1, keepdims=True), 1.0)
     mixed = (1 - SETTINGS.smoothing) * product + SETTINGS.smoothing * base
-    total = _loss(values, base, judged, loss)
-    return _loss(values, mixed, judged, loss) / total if total > 0 else 0.0
+    total = _loss(values / sizes, base / sizes, judged, loss)
+    return _loss(values / sizes, mixed / sizes, judged, loss) / total if total > 0 else 0.0
 
 
 def _independent(values: Floats, mask: Mask) -> Floats:
@@ -533,12 +534,10 @@ def _floors(values: Floats, ranks: Sequence[int]) -> Floats:
 
 def _by_held_out(ranks: Sequence[int], errors: Floats) -> Criterion:
     """Take the smallest number that predicts hidden entries as well as the best one."""
-    name, means = "held-out error", errors.mean(axis=0)
+    name, means = "held-out error", np.median(errors, axis=0)  # some fits end in local minima
     best = int(np.argmin(means))
-    worse = errors - errors[:, [best]]  # under the same masks
-    standard_error = worse.std(axis=0, ddof=1) / np.sqrt(len(worse))
-    slack = np.maximum(SETTINGS.as_good * means[best], standard_error)
-    chosen = int(np.argmax(worse.mean(axis=0) <= slack))
+    worse = np.median(errors / np.maximum(errors[:, [best]], 1e-300), axis=0)  # same masks
+    chosen = int(np.argmax(worse <= 1 + SETTINGS.as_good))
     k = ranks[chosen]
     if best == len(ranks) - 1 and len(ranks) > 1 and chosen == best:
         return Criterion(name, None, f"still falls at {k}, the largest number tried")
@@ -549,21 +548,38 @@ def _by_held_out(ranks: Sequence[int], errors: Floats) -> Criterion:
     )
 
 
-def _by_stability(ranks: Sequence[int], silhouettes: Floats) -> Criterion:
-    """Take the number whose components come back most clearly."""
-    name, scores = "stability", np.nan_to_num(silhouettes, nan=-1.0)
-    best = float(scores.max())
-    if best < SETTINGS.come_back:
-        return Criterion(name, None, "no number above 1 has components that resamples find again")
-    k = ranks[int(np.flatnonzero(scores >= best - SETTINGS.as_clear)[-1])]
-    return Criterion(name, k, f"resamples find the same components (silhouette {best:.2f})")
+def _by_unseen_rows(
+    ranks: Sequence[int], first: int, confirmed_at: Callable[[int], tuple[int, int]]
+) -> tuple[Floats, Criterion, int]:
+    """Take the largest number whose components are all confirmed, near to `first`.
+
+    A number with all components confirmed leads to the next larger one, another one to the number
+    of components that it confirms.
+    """
+    name, column, sure = UNSEEN, np.full(len(ranks), np.nan), 0
+    place = ranks.index(first)
+    while 0 <= place < len(ranks) and np.isnan(column[place]):
+        if np.count_nonzero(~np.isnan(column)) == SETTINGS.judged:
+            break
+        confirmed, certain = confirmed_at(place)
+        column[place], sure = confirmed, max(sure, certain)
+        if confirmed == ranks[place]:
+            place += 1
+        else:
+            place = int(np.searchsorted(ranks, min(confirmed, ranks[place] - 1), "right")) - 1
+    full = [k for k, confirmed in zip(ranks, column) if confirmed == k]
+    if not full:
+        return column, Criterion(name, None, "at no number are all components confirmed"), sure
+    k = max(full)
+    if k == ranks[-1] and len(ranks) > 1:
+        reason = f"all {k} components are confirmed at {k}, the largest number tried"
+        return column, Criterion(name, None, reason), sure
+    return column, Criterion(name, k, "the largest number with all components confirmed"), sure
 
 
-def _by_spectrum(ranks: Sequence[int], spectrum: NoiseSpectrum | None) -> Criterion:
+def _by_spectrum(ranks: Sequence[int], spectrum: NoiseSpectrum) -> Criterion:
     """Count the singular values above the noise."""
     name, most = "spectrum", max(ranks)
-    if spectrum is None:
-        return Criterion(name, None, "not available with missing entries")
     k = spectrum.n_components
     if k > most:
         return Criterion(name, None, f"more than {most} singular values exceed the noise")

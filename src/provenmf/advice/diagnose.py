@@ -153,7 +153,7 @@ class Diagnosis:
         lines = [f"{self.shape[0]:,} rows (data points), {self.shape[1]:,} columns"]
         lines += wrap(hint, width)
         lines += ["", "Number of components:", *self._rank_lines(width), ""]
-        lines += table_lines(TABLE_HEADER, self._rows(), width)
+        lines += table_lines(TABLE_HEADER, self._rows())
         for method, reason in self.refusals.items():
             lines += wrap(f"{method:14}{reason}", width, subsequent_indent="  ")
         lines += ["", *wrap(TABLE_LEGEND, width)]
@@ -176,7 +176,7 @@ class Diagnosis:
             if self.agreed
             else "the data do not determine it"
         )
-        table = table_lines(RANK_HEADER, rows, width)
+        table = table_lines(RANK_HEADER, rows)
         return [*table, *wrap(f"used below: {self.n_components} ({sure})", width)]
 
     def _rows(self) -> list[list[str]]:

@@ -10,14 +10,12 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.metrics import silhouette_score
 
 from provenmf.advice.text_table import table_lines
 from provenmf.arguments import Within, checked
 from provenmf.budget import for_row_slices, generator
 from provenmf.data import Blocks, as_blocks
 from provenmf.errors import InvalidInput
-from provenmf.linalg.norms import unit_rows
 from provenmf.methods.base import Factorizer
 from provenmf.metrics.matching import match_components
 from provenmf.results import Certificate, Estimate, Factorization
@@ -43,12 +41,6 @@ class Stability:
         Median cosine between a component and its counterpart in a resample; 1 is the same.
     lowest : array (k,)
         The smallest of these cosines.
-    consensus : array (k, d)
-        Median of all counterparts of a component, each of unit length, at the scale of the
-        component.
-    silhouette : float or None
-        Mean silhouette of all components of all resamples in their groups, as in cNMF (Kotliar et
-        al. 2019); None for one component.
     n_resamples : int
         Number of resamples.
     share : float
@@ -70,8 +62,6 @@ class Stability:
     factorization: Factorization
     agreement: Floats
     lowest: Floats
-    consensus: Floats
-    silhouette: float | None
     n_resamples: int
     share: float
 
@@ -85,7 +75,6 @@ class Stability:
         return {
             "agreement": self.agreement.tolist(),
             "lowest": self.lowest.tolist(),
-            "silhouette": self.silhouette,
             "n_resamples": self.n_resamples,
             "share": self.share,
         }
@@ -144,11 +133,6 @@ def stability(
     Stability
         Prints as a table.
 
-    References
-    ----------
-    Kotliar, D. et al., "Identifying gene expression programs of cell-type identity and cellular
-    activity with single-cell RNA-Seq", eLife, 2019 (consensus NMF).
-
     Examples
     --------
     >>> import numpy as np
@@ -166,19 +150,18 @@ def stability(
     fitted = _seeded(estimator, rng, certify=True).fit(X)
     found = resampled(estimator, blocks, n_resamples, share=share, rng=rng, progress=progress)
     components = fitted.components_.astype(np.float64)
-    cosines, counterparts = matched(components, found)
+    cosines = matched_cosines(components, found)
     lowest = cosines.min(axis=0)
-    flat = unit_rows(counterparts.reshape(-1, components.shape[1]))
-    consensus = np.median(flat.reshape(counterparts.shape), axis=0)
-    scale = np.linalg.norm(components, axis=1, keepdims=True)
     estimate = Estimate(float(lowest.min()), n_resamples / (n_resamples + 1), LIKE_THESE)
-    _state(fitted, "agreement_of_components_over_resamples", estimate)
+    said = Certificate(
+        fitted._method, estimates={"agreement_of_components_over_resamples": estimate}
+    )
+    known = fitted.factorization_.certificate
+    certificate = said if known is None else known.join(said)
     return Stability(
-        factorization=fitted.factorization_,
+        factorization=replace(fitted.factorization_, certificate=certificate),
         agreement=np.median(cosines, axis=0),
         lowest=lowest,
-        consensus=unit_rows(consensus) * scale,
-        silhouette=silhouette(counterparts),
         n_resamples=n_resamples,
         share=share,
     )
@@ -214,29 +197,13 @@ def resampled(
     return [found[number] for number in range(n_resamples)]
 
 
-def matched(components: Floats, found: Sequence[Floats]) -> tuple[Floats, Floats]:
-    """Return cosines (m, k) of components with their counterparts in m fits, and these (m, k, d).
-
-    A component without a counterpart, where a fit has fewer, has cosine and counterpart zero.
-    """
+def matched_cosines(components: Floats, found: Sequence[Floats]) -> Floats:
+    """Return cosines (m, k) of components with their counterparts in m fits; 0 without one."""
     cosines = np.zeros((len(found), len(components)))
-    counterparts = np.zeros((len(found), *components.shape))
     for number, others in enumerate(found):
         matching = match_components(others, components)
         cosines[number, matching.true_rows] = matching.cosines
-        counterparts[number, matching.true_rows] = others[matching.found_rows]
-    return cosines, counterparts
-
-
-def silhouette(counterparts: Floats) -> float | None:
-    """Return the mean silhouette of unit vectors in the groups of their components."""
-    m, k, d = counterparts.shape
-    points = unit_rows(counterparts.reshape(-1, d))
-    groups = np.tile(np.arange(k), m)
-    kept = points.any(axis=1)
-    if k < 2 or m < 2 or len(np.unique(groups[kept])) < 2:
-        return None
-    return float(silhouette_score(points[kept], groups[kept]))
+    return cosines
 
 
 def _seeded(estimator: Factorizer, rng: np.random.Generator, *, certify: bool) -> Factorizer:
@@ -246,11 +213,3 @@ def _seeded(estimator: Factorizer, rng: np.random.Generator, *, certify: bool) -
         options["random_state"] = int(rng.integers(np.iinfo(np.int32).max))
     fresh.set_params(**options)
     return fresh
-
-
-def _state(fitted: Factorizer, name: str, estimate: Estimate) -> None:
-    """Add an estimate to the certificate of an estimator and to that of its record."""
-    said = Certificate(fitted._method, estimates={name: estimate})
-    known = getattr(fitted, "certificate_", None)
-    fitted.certificate_ = said if known is None else known.join(said)
-    fitted.factorization_ = replace(fitted.factorization_, certificate=fitted.certificate_)

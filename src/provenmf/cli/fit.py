@@ -163,20 +163,14 @@ def rank(
             "--ranks", metavar="LIST", help="Numbers to compare: 2-12, or 3,5,8. Default: 1-10."
         ),
     ] = None,
-    repeats: Annotated[
-        int,
-        typer.Option(
-            "--repeats", metavar="N", help="Fits to random subsets of the rows, for each number."
-        ),
-    ] = 6,
     key: options.Key = None,
     transpose: options.Transpose = False,
 ) -> None:
     """Show the evidence for each number of components, and the range it supports.
 
     For each number: the error of a fit and the least possible error, the error
-    on held-out entries, and whether fits to random subsets of the rows find the
-    same components again. Singular values are compared with noise.
+    on held-out entries, and how many components are confirmed by rows that did
+    not help to find them. Singular values are compared with noise.
     Large data are judged on a sample. Empty cells of a table are missing entries.
 
     \b
@@ -199,9 +193,7 @@ def rank(
             progress.steps = total
             progress.reach(finished)
 
-        found = choose_rank(
-            matrix, numbers, repeats=repeats, random_state=shared.random_state, progress=done
-        )
+        found = choose_rank(matrix, numbers, random_state=shared.random_state, progress=done)
     say(strict_json(found.to_dict()) if shared.json else found.text(text_width()))
 
 

@@ -60,9 +60,19 @@ def test_an_unclear_number_is_refused_with_what_to_do(shape):
         factorize(X)
 
 
+def test_counts_are_fitted_by_likelihood_and_the_note_says_why():
+    rng = np.random.default_rng(3)
+    X = rng.poisson(5 * rng.gamma(0.5, size=(60, 3)) @ rng.gamma(0.5, size=(3, 25)))
+    found = factorize(X, 3, random_state=0)
+    assert found.method == "poisson" and "the entries are counts" in found.notes[0]
+    assert found.certificate.measures["deviance_explained"] > 0.5
+    assert factorize(X, 3, init="spa", random_state=0).method == "hals"
+    assert factorize(X + 0.5, 3, random_state=0).method == "hals"
+
+
 def test_the_best_of_three_starts_is_kept():
     rng = np.random.default_rng(3)
-    X = rng.poisson(3.0 * (rng.random((60, 9)) < 0.3) @ rng.random((9, 25))).astype(float)
+    X = rng.poisson(3.0 * (rng.random((60, 9)) < 0.3) @ rng.random((9, 25))) * 1.1
     found = factorize(X, 9, random_state=0)
     errors = {
         init: relative_error(X, factorize(X, 9, method="hals", init=init, random_state=0))

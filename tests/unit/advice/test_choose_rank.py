@@ -12,7 +12,7 @@ from provenmf.advice.choose_rank import (
     RankChoice,
     _by_held_out,
     _by_spectrum,
-    _by_stability,
+    _by_unseen_rows,
     _loss,
     nested_fits,
 )
@@ -28,13 +28,14 @@ def planted(k=3, n=60, d=20, noise=0.05, seed=0):
 
 @pytest.fixture(scope="module")
 def found():
-    return choose_rank(planted(), range(1, 7), repeats=4)
+    return choose_rank(planted(), range(1, 7))
 
 
 def test_the_planted_number_is_found_and_explained(found):
     assert found.n_components == 3 and found.range == (3, 3)
-    assert {c.name for c in found.criteria} == {"held-out error", "stability", "spectrum"}
+    assert {c.name for c in found.criteria} == {"held-out error", "unseen rows", "spectrum"}
     assert "agree on 3 components" in found.verdict
+    assert found.at_least <= 3
 
 
 def test_errors_are_above_the_floor(found):
@@ -57,58 +58,58 @@ def test_small_errors_are_not_shown_as_zero():
     assert found.rows() == [["1", "2.0e-05"]]
 
 
-@pytest.mark.parametrize("width", [40, 60, 80])
-def test_nothing_is_cut_in_a_narrow_window(found, width):
-    lines = found.text(width).splitlines()
-    assert max(map(len, lines)) <= width
-    assert all(name in " ".join(lines) for name in found.header())
-    assert " ".join(found.verdict.split()) in " ".join(" ".join(lines).split())
-
-
 def test_it_draws_itself(found):
     plt = pytest.importorskip("matplotlib.pyplot")
     figure = found.plot()
     names = {line.get_label() for axes in figure.axes for line in axes.lines}
-    assert {"error", "held out", "silhouette", "value/noise"} <= names
+    assert {"error", "held out", "confirmed", "value/noise"} <= names
     plt.close(figure)
 
 
-def test_missing_entries_silence_the_spectrum():
+def test_missing_entries_leave_the_held_out_error():
     X = planted()
     X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
-    found = choose_rank(X, range(1, 6), repeats=3)
-    assert "floor" not in found.columns and found.n_components == 3
-    assert {c.name: c.n_components for c in found.criteria}["spectrum"] is None
+    found = choose_rank(X, range(1, 6))
+    assert [(c.name, c.n_components) for c in found.criteria] == [("held-out error", 3)]
 
 
 def test_a_sample_and_counts_are_said():
-    counts = sp.csr_array(np.random.default_rng(0).poisson(planted(2, 90, 30, seed=2)))
-    found = choose_rank(counts, [1, 2, 3], repeats=2, max_entries=1200)
-    assert "of 90 rows" in found.notes[0] and "counts" in found.notes[1]
+    counts = sp.csr_array(np.random.default_rng(0).poisson(planted(2, 900, 300, seed=2)))
+    found = choose_rank(counts, [1, 2])
+    assert "of 900 rows" in found.notes[0] and "counts" in found.notes[1]
 
 
-def choice(errors, silhouettes, values, noise, ranks=(1, 2, 3, 4)):
+def test_a_lower_bound_with_little_doubt():
+    found = choose_rank(planted(3, 300, 30), range(1, 6))
+    assert found.n_components == 3 and found.at_least == 3
+    assert "at least 3 (99.9 %)" in found.verdict
+
+
+def choice(errors, confirmed, values, noise, ranks=(1, 2, 3, 4)):
     spectrum = NoiseSpectrum(np.array(values, float), np.array(noise, float))
-    criteria = (
-        _by_held_out(ranks, np.array(errors)),
-        _by_stability(ranks, np.array(silhouettes)),
-        _by_spectrum(ranks, spectrum),
-    )
-    return RankChoice((9, 9), ranks, {}, criteria)
+    column, unseen, at_least = _by_unseen_rows(ranks, 2, lambda place: (confirmed[place], 1))
+    criteria = (_by_held_out(ranks, np.array(errors)), unseen, _by_spectrum(ranks, spectrum))
+    return RankChoice((9, 9), ranks, {"confirmed": column}, criteria, at_least=at_least)
 
 
 def test_criteria_by_hand():
     held = [[0.9, 0.5, 0.201, 0.2]] * 2
-    found = choice(held, [np.nan, 0.95, 0.4, 0.94], [9, 3, 4, 1], [3, 3, 3, 3])
-    # as good as the best; as clear as the best; the last above noise
-    assert [c.n_components for c in found.criteria] == [3, 4, 3]
-    assert found.n_components == 3 and found.range == (3, 4)
-    assert "Held-out error and spectrum agree on 3 components. All criteria" in found.verdict
+    found = choice(held, [1, 2, 3, 2], [9, 3, 4, 1], [3, 3, 3, 3])
+    # as good as the best; the largest number with all confirmed; the last above noise
+    assert [c.n_components for c in found.criteria] == [3, 3, 3]
+    assert np.isnan(found.columns["confirmed"][0])  # the search began at 2 and went up
+    assert "All" not in found.verdict and "There are at least 1" in found.verdict
+
+
+def test_the_search_goes_down_to_what_is_confirmed():
+    found = choice([[0.4, 0.3, 0.2, 0.1]] * 2, [1, 1, 3, 4], [9] * 4, [1] * 4)
+    np.testing.assert_array_equal(found.columns["confirmed"], [1, 1, np.nan, np.nan])
+    assert found.criteria[1].n_components == 1
 
 
 def test_no_criterion_no_number():
     held = [[0.4, 0.3, 0.2, 0.1]] * 2
-    found = choice(held, [np.nan] + [0.1] * 3, [9] * 4, [1] * 4)
+    found = choice(held, [0] * 4, [9] * 4, [1] * 4)
     assert [c.n_components for c in found.criteria] == [None, None, 4]
     assert found.n_components is None and found.range == (4, 4)
     assert RankChoice((9, 9), (1,), {}, ()).range is None
@@ -164,7 +165,6 @@ def test_noise_has_no_component_beyond_its_mean():
         (np.ones((5, 4)), {"ranks": 3}, "ranks=3 must be whole numbers"),
         (np.ones((5, 4)), {"ranks": [1.5]}, "ranks=.* must be whole numbers"),
         (np.ones((5, 4)), {"ranks": "12"}, "ranks='12' must be whole numbers"),
-        (np.ones((5, 4)), {"held_out": 1.0}, "held_out=1.0 is out of range"),
         (np.ones((5, 4)), {"loss": "l1"}, "loss='l1' must be 'least-squares'"),
     ],
 )

@@ -183,22 +183,6 @@ def test_weights_decide_where_both_hals_and_and_fit(uncorrelated):
     assert found.resembles == ("purification" if uncorrelated else "and_descent")
 
 
-def narrow_text(found, width):
-    text = found.text(width)
-    assert max(map(len, text.splitlines())) <= width
-    return text
-
-
-def test_it_prints_in_40_columns():
-    found = diagnose(narrow_cones(), methods=("cones", "spa"))
-    lines = narrow_text(found, 40).splitlines()
-    assert sum(line.startswith("method ") for line in lines) == 2  # two blocks, each with names
-    assert " ".join(lines[-2:]) == "The theory of ConeNMF applies to these data: use it."
-    wide = Diagnosis((156, 9025), (), 3, False, {}, {"spa": "refused for " + "a reason " * 9})
-    assert "--transpose" in narrow_text(wide, 40)
-    assert "--transpose" in narrow_text(wide, 80)
-
-
 def test_constant_and_single_weights_are_uncorrelated():
     rng = np.random.default_rng(0)
     assert look_uncorrelated(np.ones((50, 3)))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from provenmf import HALS, SPA, load, stability
-from provenmf.advice.stability import matched, silhouette
+from provenmf.advice.stability import matched_cosines
 from provenmf.errors import InvalidInput
 
 
@@ -20,16 +20,13 @@ def found():
 
 
 def test_planted_components_come_back(found):
-    assert found.is_stable.all() and found.silhouette > 0.9
+    assert found.is_stable.all()
     assert (found.lowest <= found.agreement).all()
-    cosines = np.sum(found.consensus * found.factorization.components, axis=1)
-    lengths = np.linalg.norm(found.consensus, axis=1) ** 2
-    assert (cosines / lengths > 0.99).all()  # at the scale of the components
 
 
 def test_too_many_components_do_not():
     many = stability(HALS(8, tol=1e-3), planted(noise=0.1), n_resamples=6)
-    assert not many.is_stable.all() and many.silhouette < 0.8
+    assert not many.is_stable.all()
 
 
 def test_the_certificate_keeps_the_estimate(found, tmp_path):
@@ -64,11 +61,8 @@ def test_missing_entries():
 def test_matching_by_hand():
     components = np.eye(3)
     swapped = np.array([[0, 2.0, 0], [5.0, 0, 0]])  # one is missing
-    cosines, counterparts = matched(components, [swapped, np.eye(3)[::-1]])
+    cosines = matched_cosines(components, [swapped, np.eye(3)[::-1]])
     np.testing.assert_allclose(cosines, [[1, 1, 0], [1, 1, 1]])
-    np.testing.assert_array_equal(counterparts[0], [[5, 0, 0], [0, 2, 0], [0, 0, 0]])
-    assert silhouette(np.stack([np.eye(3), np.eye(3)])) == 1.0
-    assert silhouette(np.ones((4, 1, 3))) is None
 
 
 @pytest.mark.parametrize("options", [{"n_resamples": 0}, {"share": 0.0}, {"share": 1.5}])

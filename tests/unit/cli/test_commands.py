@@ -171,13 +171,6 @@ def test_diagnose_compares_with_hals_unless_methods_are_named(run, separable):
     assert json.loads(named)["polished"] is None
 
 
-def test_diagnose_and_rank_fit_narrow_terminals(run, separable, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "40")
-    told = run("diagnose", separable, "--methods", "spa").out
-    told += run("rank", separable, "--ranks", "2-3", "--repeats", "2").out
-    assert max(map(len, told.splitlines())) <= 40
-
-
 def test_reproduce_lists_every_table_and_figure(run):
     ran = run("reproduce", "--list")
     assert ran.code == 0

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-SMALL = ("--ranks", "1-4", "--repeats", 2)
+SMALL = ("--ranks", "1-4")
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ class Settings:
     tried: int = 3  # signatures whose removal is tried at a time
     rounds: int = 4  # of sparse exposures and signatures in turn
     em_steps: int = 60  # for signatures in a round
-    exposure_steps: tuple[int, int] = (40, 15)  # EM steps at first, after dropping a signature
+    exposure_steps: tuple[int, int] = (30, 6)  # sweeps at first, after dropping a signature
 
 
 SETTINGS = Settings()
