@@ -15,6 +15,7 @@ from provenmf.certificate.measurement import Fit
 from provenmf.certificate.uniqueness import certify as uniqueness
 from provenmf.data import as_blocks
 from provenmf.data.door import fingerprint, row_hashes
+from provenmf.datasets.corpora import topic_corpus
 from provenmf.results import Factorization
 from provenmf.results.states import KnownState
 from provenmf.results.verdict import statements
@@ -135,10 +136,29 @@ def test_the_tolerance_of_xray_is_part_of_its_name():
 
 
 def test_unique_nearby_is_about_the_product():
-    weights = np.vstack([np.eye(3), np.full((2, 3), 1 / 3)])
-    components = np.vstack([np.eye(3, 5)[:2] + [0, 0, 0, 1, 1], [1, 1, 1, 1, 1]])
+    """Two triangles in a hexagon are two sets of parts of one product; each is alone nearby."""
+    angles = np.arange(6) * np.pi / 3
+    corners = np.column_stack([np.cos(angles), np.sin(angles)])
+    normals = np.column_stack([np.cos(angles + np.pi / 6), np.sin(angles + np.pi / 6)])
+    system = np.vstack([corners[::2].T, np.ones(3)])
+    weights = np.linalg.solve(system, np.vstack([normals.T / np.sqrt(3), np.ones(6)])).T
+    components = np.cos(np.pi / 6) - corners[::2] @ normals.T
+    for factor in (weights, components):
+        factor[np.abs(factor) < 1e-9] = 0
     rows = weights @ components
     record = Factorization("hals", weights, components)
-    text = " ".join(statements(uniqueness(Fit(as_blocks(rows), record))))
-    if "unique nearby" in text:
-        assert "Another product may fit the data as well." in text
+    said = judged(rows, record, uniqueness(Fit(as_blocks(rows), record)))
+    assert any("unique nearby" in text for text in said)
+    assert all("Another product may fit" in text for text in said if "unique nearby" in text)
+    assert not any("no other 3" in text for text in said)
+
+
+@pytest.mark.parametrize("edit", ["merge", "drop", "split"])
+def test_edited_topics_have_components_that_are_not_the_best(edit):
+    """Components that were merged, split or left over are judged like any others."""
+    counts = topic_corpus(150, 60, 3, random_state=0).counts
+    found = provenmf.find_topics(counts, 3, method="hals", evidence=False)
+    given = {"merge": ([1, 2],), "drop": ([1],), "split": (1,)}[edit]
+    edited = getattr(found, edit)(*given)
+    residual = provenmf.certify(counts, edited).measures["components_optimality_residual"]
+    assert residual > found.certificate.measures["components_optimality_residual"]

@@ -149,8 +149,8 @@ class Evidence:
         errors = {j: error for j in real if (error := self.errors[j]) is not None}
         worst = max(errors, key=errors.__getitem__)
         typical = sorted(errors.values())[len(errors) // 2]
-        who = f"the confirmed {self.noun}" if len(real) == 1 else f"confirmed {plural(self.noun)}"
-        who = f"the {self.noun}" if len(self.judgements) == 1 else who
+        which = "the " if len(real) == len(self.judgements) else "the confirmed "
+        who = f"{which}{self.noun if len(real) == 1 else plural(self.noun)}"
         text = f"The {self.entries} of {who}" if self.entries else f"{who[0].upper()}{who[1:]}"
         verb = "is" if len(real) == 1 and not self.entries else "are"
         text += f" {verb} about {typical:.2g} {self.measure} off by chance"

@@ -154,7 +154,8 @@ def test_the_record_goes_to_json_and_back():
             "cnc",
             "2 of 3 topics are confirmed in documents that were not used to find them (99.8 % "
             "sure); topic 2 is not: use 2 topics, or do not interpret it. The word probabilities "
-            "of confirmed topics are about 4 % off by chance, as two halves of the documents show.",
+            "of the confirmed topics are about 4 % off by chance, as two halves of the documents "
+            "show.",
         ),
         (
             "nnn",
