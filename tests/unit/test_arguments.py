@@ -73,7 +73,7 @@ def test_values_of_the_declared_type_pass_and_others_are_named(kind):
         (lambda: provenmf.find_topics(["a b"], n_components=2), "did you mean n_topics"),
         (lambda: provenmf.find_topics(["a b"], min_documents="a"), "must be a whole number"),
         (lambda: provenmf.find_communities(np.eye(3), 2, energy=None), "energy=None must be"),
-        (lambda: provenmf.unmix(X, 2, group_radius="x"), "group_radius='x' must be a number"),
+        (lambda: provenmf.unmix(X, 2, group="x"), "group='x' must be"),
         (lambda: provenmf.unmix(X, 2, shape="x"), "shape='x' must be (a whole number, a whole"),
         (lambda: provenmf.unmix(X.reshape(3, 4, 5), 2, true_endmembers="x"), "true_endmembers"),
         (lambda: provenmf.choose_rank(X, max_entries=float("nan")), "max_entries=nan must be"),

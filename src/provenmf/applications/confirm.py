@@ -179,7 +179,6 @@ def _pixels(cube: Any, result: Any, groups: Any, seed: int) -> Evidence:
             k,
             shape=(len(rows), 1),
             group=settings.group,
-            group_radius=settings.group_radius,
             scale=settings.scale,
             certify=False,
             evidence=False,

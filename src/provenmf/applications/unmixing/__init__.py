@@ -1,7 +1,7 @@
 """Materials of a hyperspectral cube and their abundances in every pixel.
 
 Read `search.py` first. The noise of the bands (`noise.py`) decides whether endmembers are means
-over pixels at the corners, corners beyond the pixels (`facets.py`), or groups of pixels that may be
+over pixels at the corners, corners beyond the pixels (`choice.py`), or groups of pixels that may be
 exchanged for others (`points.py`).
 """
 

@@ -8,7 +8,7 @@ simplex is where the points end. A point is
   Dirichlet components", 2012; evenly: Wu, Ma, Li, So & Sidiropoulos, "Probabilistic simplex
   component analysis", 2021),
 * a vertex itself, j with the probability π_j, or
-* odd, with the density ε / volume wherever it lies,
+* odd, with the density ε / (volume of an evenly filled simplex with the points' covariance),
 
 and normal noise of variance one is added to the first two. With d_ij the distance of point i from
 facet j, positive inside, and H_j the height of vertex j above it, the density of a mixture is
@@ -192,6 +192,9 @@ SCOUT_STEPS, SCOUT_POINTS = 30, 1000
 LEAST_CONCENTRATION = 0.1
 PURE = 0.01  # share of each vertex at the start
 ODDS = (1e-6, 1e6)  # of a vertex against all mixtures, least and most
+# The density above is too large for a simplex that is flat within the noise: a height H below the
+# least one costs STIFF log² (LEAST_HEIGHT / H) a point.
+LEAST_HEIGHT, STIFF = 6.0, 5.0
 
 
 class LikelySimplex(NamedTuple):
@@ -225,29 +228,38 @@ def likeliest_simplex(points: Floats, start: Floats, *, max_iter: int = 200) -> 
     """Return the likeliest simplex of points (n, k − 1) with white noise of one.
 
     start : vertices of a simplex inside. It is tried as it is, and with its facets moved out until
-    a small share of the points is beyond each. A simplex that takes all points for odd ones would
-    be likelier the smaller it is: no end smaller than half of the start counts, and without any the
-    start is returned.
+    a small share of the points is beyond each.
     """
     some = points[:: max(1, len(points) // SCOUT_POINTS)]
-    least = _log_volume(start) + np.log(0.5)
-    if not np.isfinite(least):
+    if not np.isfinite(log_volume(start)):
         return _unknown(start)
     ends = []
     for share in (None, *BEYOND):
         first = start if share is None else _moved_out(some, start, share)
-        ends.append(_climbed(some, _unknown(first), SCOUT_STEPS))
-    sound = [end for end in ends if _is_sound(end, least)]
-    if sound:
-        best = _climbed(points, min(sound, key=lambda end: end.cost), max_iter)
-        if _is_sound(best, least):
-            return best
-    return with_vertices(points, start)
+        ends.append(climbed(some, _unknown(first), SCOUT_STEPS))
+    best = climbed(points, min(ends, key=lambda end: end.cost), max_iter)
+    return best if np.isfinite(best.vertices).all() else with_vertices(points, start)
 
 
 def with_vertices(points: Floats, vertices: Floats, *, max_iter: int = 50) -> LikelySimplex:
     """Fit concentrations and shares to given vertices; the cost of a flat simplex is infinite."""
-    return _climbed(points, _unknown(vertices), max_iter, fixed=True)._replace(vertices=vertices)
+    return climbed(points, _unknown(vertices), max_iter, fixed=True)._replace(vertices=vertices)
+
+
+def log_likelihood(points: Floats, simplex: LikelySimplex, filled: float) -> float:
+    """Return the log-likelihood of new points, up to the constant of `LikelySimplex.cost`."""
+    k = len(simplex.vertices)
+    odds = np.clip(simplex.pure / (1.0 - simplex.pure.sum()), *ODDS)
+    unknowns = np.concatenate([np.eye(k).ravel(), np.log(simplex.concentrations), np.log(odds)])
+    cost = _objective(points, simplex.vertices, filled)(unknowns)[0]
+    return float(-len(points) * (cost + log_volume(simplex.vertices)))
+
+
+def filled_volume(points: Floats) -> float:
+    """Return the log volume of the simplex in which evenly spread points have this covariance."""
+    k = points.shape[1] + 1
+    spread = float(np.linalg.slogdet(np.atleast_2d(np.cov(points.T)))[1])
+    return float(0.5 * (spread + np.log(k) + (k - 1) * np.log(k * (k + 1))))
 
 
 def _unknown(vertices: Floats) -> LikelySimplex:
@@ -256,13 +268,7 @@ def _unknown(vertices: Floats) -> LikelySimplex:
     return LikelySimplex(vertices, np.ones(k), np.full(k, PURE / (1 + k * PURE)), np.inf)
 
 
-def _is_sound(end: LikelySimplex, least: float) -> bool:
-    """Tell whether the climb ended at numbers, and not at a tiny simplex."""
-    sound = np.isfinite(end.vertices).all() and np.isfinite(end.cost)
-    return bool(sound) and _log_volume(end.vertices) >= least
-
-
-def _climbed(
+def climbed(
     points: Floats, start: LikelySimplex, max_iter: int, *, fixed: bool = False
 ) -> LikelySimplex:
     """Return a likelier simplex than the start, by quasi-Newton steps; `fixed` leaves the vertices.
@@ -278,7 +284,8 @@ def _climbed(
     )
     upper = np.concatenate([same if fixed else infinite, 0.0 * one, np.log(ODDS[1] * one)])
     try:
-        objective, units = _objective(points, start.vertices), _units(start.vertices)
+        objective = _objective(points, start.vertices, filled_volume(points))
+        units = _units(start.vertices)
         found = minimize(
             lambda scaled: _in_units(objective, scaled, units),
             first / units,
@@ -290,11 +297,12 @@ def _climbed(
     except np.linalg.LinAlgError:
         return start
     mixing, concentrations, odds = _split(found.x * units, k)
+    cost = float(found.fun + log_volume(start.vertices))
     return LikelySimplex(
         mixing / mixing.sum(axis=1, keepdims=True) @ start.vertices,
         concentrations,
         odds / (1.0 + odds.sum()),
-        float(found.fun + _log_volume(start.vertices)),
+        cost if np.isfinite(cost) else np.inf,
     )
 
 
@@ -319,24 +327,27 @@ def _in_units(
 
 
 def _split(unknowns: Floats, k: int) -> tuple[Floats, Floats, Floats]:
-    """Split unknowns into mixtures of the start's vertices, concentrations and shares."""
+    """Split unknowns into mixtures of the start's vertices, concentrations and odds."""
     rest = np.exp(unknowns[k * k :])
     return unknowns[: k * k].reshape(k, k), rest[:k], rest[k:]
 
 
-def _objective(points: Floats, start: Floats) -> Callable[[Floats], tuple[float, Floats]]:
+def _objective(
+    points: Floats, start: Floats, filled: float
+) -> Callable[[Floats], tuple[float, Floats]]:
     """Return minus the log-likelihood of a point, and its gradient, as a function of the unknowns.
 
     In coordinates of the start all directions are alike, however large the noise is.
+    filled : see `filled_volume`.
     """
-    from provenmf.applications.unmixing.likeliest_simplex import weigh_points_in_place
-
     n, k = len(points), len(start)
     facets = _facets(start)
     inside, spread = np.column_stack([points, np.ones(n)]) @ facets, facets[:-1]
     lengths_of_points = np.einsum("ij,ij->i", points, points)
     # Densities are relative to that of evenly spread points, (k − 1)! / volume.
-    at_a_vertex = _log_volume(start) - gammaln(k) - 0.5 * (k - 1) * np.log(2 * np.pi)
+    volume = log_volume(start)
+    at_a_vertex = volume - gammaln(k) - 0.5 * (k - 1) * np.log(2 * np.pi)
+    log_odd = LOG_ODD + volume - filled
 
     def objective(unknowns: Floats) -> tuple[float, Floats]:
         flat, a, odds = _split(unknowns, k)
@@ -353,24 +364,26 @@ def _objective(points: Floats, start: Floats) -> Callable[[Floats], tuple[float,
         constant = gammaln(a.sum()) - gammaln(a).sum() - gammaln(k) + (a - 1.0) @ np.log(depth)
         total, mixed, moments, by_a = weigh_points_in_place(
             distances, squares, a, density_tables(a), FIRST, STEP,
-            constant - np.log1p(odds.sum()), log_shares + at_a_vertex + growth, LOG_ODD,
+            constant - np.log1p(odds.sum()), log_shares + at_a_vertex + growth, log_odd + growth,
         )  # fmt: skip
         pulls, pure = distances, squares  # what the kernel has made of them
+        flatness = np.maximum(np.log(LEAST_HEIGHT * depth), 0.0)
+        stiff = 2.0 * STIFF * n * flatness
         of_inverse = -(inside.T @ pulls) / depth
-        of_inverse += spread.T @ across * ((moments - (a - 1.0) * mixed) / depth**2)
+        of_inverse += spread.T @ across * ((moments - (a - 1.0) * mixed + stiff) / depth**2)
         found = pure.sum(axis=0)
-        of_mixing = (n - found.sum()) * inverse.T - inverse.T @ of_inverse @ inverse.T
+        of_mixing = mixed * inverse.T - inverse.T @ of_inverse @ inverse.T
         of_mixing -= (pure.T @ points - found[:, None] * vertices) @ start.T
         of_flat = (of_mixing - (of_mixing * mixing).sum(axis=1, keepdims=True)) / sums
         of_a = -a * (by_a + mixed * (np.log(depth) + digamma(a.sum()) - digamma(a)))
         of_odds = (mixed + found.sum()) * np.exp(log_shares) - found
         gradient = np.concatenate([of_flat.ravel(), of_a, of_odds]) / n
-        return float(growth - total / n), gradient
+        return float(growth - total / n + STIFF * flatness @ flatness), gradient
 
     return objective
 
 
-def _log_volume(vertices: Floats) -> float:
+def log_volume(vertices: Floats) -> float:
     """Return the log volume up to a constant; −∞ for a flat simplex."""
     return float(np.linalg.slogdet(np.column_stack([vertices, np.ones(len(vertices))]))[1])
 

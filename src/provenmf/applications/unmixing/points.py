@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from provenmf.applications.unmixing.facets import with_corners_beyond
+from provenmf.applications.unmixing.choice import LEAST_SIZE, best_spectra
 from provenmf.applications.unmixing.noise import (
     BandNoise,
     Spectra,
@@ -22,8 +22,6 @@ from provenmf.results import Factorization
 
 # Groups of near-identical rows, replaced by their means.
 
-# Groups of fewer rows are taken for accidents when there are enough larger ones.
-LEAST_SIZE = 3
 LEAST_RADIUS = 0.05
 
 
@@ -38,31 +36,25 @@ class Groups:
     note: str
 
 
-def group_rows(
-    rows: NDArray[np.float64], n_components: int | None, *, radius: float | None = None
-) -> Groups:
-    """Put each row to the first leader within the radius, or make it a leader itself.
+def group_rows(rows: NDArray[np.float64], n_components: int | None) -> Groups:
+    """Put each row to the first leader within a radius, or make it a leader itself.
 
     The rows are compared in the coordinates of their leading right singular vectors, where most of
-    the noise is gone. `radius` is a share of the root mean square length of a row; None takes 5 %,
-    or twice the noise left in those coordinates, estimated from the singular values that follow,
-    if that is more, and half of it as often as too few groups come out.
+    the noise is gone. The radius is 5 % of the root mean square length of a row, or twice the noise
+    left in those coordinates, estimated from the singular values that follow, if that is more, and
+    half of it as often as too few groups come out.
     """
     scale = math.sqrt(float(np.mean(np.einsum("ij,ij->i", rows, rows))))
     if scale == 0:
         raise InvalidInput("all rows are zero: nothing can be unmixed")
     dimensions = min(2 * (n_components or 10), *rows.shape)
     squares, coordinates = _leading_coordinates(rows, dimensions)
-    automatic = radius is None
-    if radius is None:
-        left = max(float(squares[dimensions:].sum()), 0.0)
-        noise_per_dimension = left / max(rows.size - dimensions * len(rows), 1)
-        radius = max(LEAST_RADIUS, 2 * math.sqrt(2 * dimensions * noise_per_dimension) / scale)
-    if radius <= 0:
-        raise InvalidInput(f"group_radius={radius} must be more than 0")
+    left = max(float(squares[dimensions:].sum()), 0.0)
+    noise_per_dimension = left / max(rows.size - dimensions * len(rows), 1)
+    radius = max(LEAST_RADIUS, 2 * math.sqrt(2 * dimensions * noise_per_dimension) / scale)
     labels, first = _leaders(coordinates, radius * scale)
     wanted = min(2 * (n_components or 1), len(rows))
-    while automatic and len(first) < wanted and radius > LEAST_RADIUS / 1000:
+    while len(first) < wanted and radius > LEAST_RADIUS / 1000:
         radius /= 2
         labels, first = _leaders(coordinates, radius * scale)
     sizes = np.bincount(labels)
@@ -175,7 +167,6 @@ class UnmixingSettings:
 
     n_endmembers: int | None = None
     group: bool = True
-    group_radius: float | None = None
     scale: bool = True
     project: bool = False
 
@@ -220,22 +211,28 @@ def pixel_problem(
         return PixelProblem(points / scales[:, None], scales, None, noise)
     groups = None
     if settings.group:
-        groups = group_rows(pixels, settings.n_endmembers, radius=settings.group_radius)
+        groups = group_rows(pixels, settings.n_endmembers)
     points = pixels if groups is None else groups.means
     scales = _scales(points, settings)
     return PixelProblem(points / scales[:, None], scales, groups)
 
 
 def endmembers_of(
-    problem: PixelProblem, pixels: NDArray[np.float64], factorization: Factorization
-) -> Spectra:
-    """Return endmembers at their own brightness; with known noise averaged or beyond pixels."""
+    problem: PixelProblem,
+    pixels: NDArray[np.float64],
+    factorization: Factorization,
+    grouped: NDArray[np.float64] | None = None,
+) -> Spectra | None:
+    """Return endmembers at their own brightness; with known noise averaged or beyond pixels.
+
+    None where those among groups of pixels, `grouped`, are better.
+    """
     anchors = factorization.anchors
     if anchors is None:
         return Spectra(problem.spectra(factorization))
     if problem.noise is not None:
         averaged = averaged_spectra(problem.noise, pixels, problem.scales, anchors)
-        return with_corners_beyond(problem.noise, pixels, averaged)
+        return best_spectra(problem.noise, pixels, averaged, grouped)
     chosen = problem.explaining(anchors)
     spectra = problem.spectra(factorization)
     new = chosen != anchors

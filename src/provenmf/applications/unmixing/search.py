@@ -12,7 +12,7 @@ of the scene is exchanged (see `points`).
 Where noise explains all that k materials leave (see `noise`), neither noise nor odd pixels are
 a reason to group: pixels are projected onto the k directions that stand out from the noise, and
 endmembers are means over the pixels that lie at a corner within their noise, or, where few are
-pure or none, corners of a simplex around them (see `facets`).
+pure or none, corners of a simplex around them (see `choice`).
 
 The Factorization is that of the solver on pixels, group means or projected pixels, scaled or not.
 """
@@ -62,6 +62,8 @@ from provenmf.results.answers import numbered
 from provenmf.results.estimates import ErrorBars
 from provenmf.results.factorization import with_estimates
 
+Floats = NDArray[np.float64]
+
 # What there is to say about how endmembers were found.
 
 DISAGREE = 3.0  # degrees between endmembers by corners and by groups of pixels, on average
@@ -93,25 +95,11 @@ def notes_on(
     return notes
 
 
-def disagreement_note(
-    pixels: Floats,
-    spectra: Spectra,
-    settings: UnmixingSettings,
-    method: str,
-    options: Mapping[str, Any],
-) -> list[str]:
-    """Warn where groups of pixels would give other endmembers than the corners of all pixels.
-
-    Held-out pixels do not tell which of the two is nearer to the truth: a simplex that is too large
-    explains them as well.
-    """
-    quiet = {**options, "certify": False, "callback": None, "verbose": 0}
-    problem = pixel_problem(pixels, replace(settings, project=False))
-    k = len(spectra.endmembers)
-    if len(problem.points) < k:
+def disagreement_note(spectra: Spectra, grouped: Floats | None) -> list[str]:
+    """Warn where groups of pixels would give other endmembers than the corners of all pixels."""
+    if grouped is None:
         return []
-    single = endmembers_of(problem, pixels, fit_matrix(problem.points, k, method, quiet))
-    angles = np.degrees(compare_endmembers(single.endmembers, spectra.endmembers).angles)
+    angles = np.degrees(compare_endmembers(grouped, spectra.endmembers).angles)
     worst = int(np.argmax(np.nan_to_num(angles)))
     if not np.nanmean(angles) > DISAGREE:
         return []
@@ -168,8 +156,6 @@ def alone(these: NDArray[np.bool_]) -> str:
 # Where endmembers are means over the pixels at a corner, choosing these pixels moves the mean by an
 # amount that all resamples have in common: the most it can be is added to the variance.
 
-Floats = NDArray[np.float64]
-
 ASSUMES = (
     "pixels are mixtures of the endmembers with independent noise, and the endmembers found are "
     "off by chance alone"
@@ -191,8 +177,9 @@ def endmember_error_bars(
         again = pixels[drawn]
         problem = pixel_problem(again, settings)
         factorization = fit_matrix(problem.points, settings.n_endmembers, method, quiet)
-        spectra = endmembers_of(problem, again, factorization).endmembers
-        return spectra, spectra
+        spectra = endmembers_of(problem, again, factorization)
+        assert spectra is not None  # no groups were found beside them
+        return spectra.endmembers, spectra.endmembers
 
     spread = resampled(
         refit,
@@ -256,7 +243,6 @@ def unmix(
     method: str = "spa",
     shape: tuple[int, int] | None = None,
     group: bool = True,
-    group_radius: float | None = None,
     scale: bool = True,
     vertices: bool | Literal["auto"] = "auto",
     true_endmembers: object = None,
@@ -283,18 +269,16 @@ def unmix(
         Rows and columns of the image, if cube is a matrix.
     group : bool, default=True
         Whether to look for endmembers among means of near-identical pixels.
-    group_radius : float, optional
-        Largest distance of a pixel from the first of its group, as a share of the mean length of a
-        pixel; None uses 5 %, or more if the noise is larger.
     scale : bool, default=True
         Whether to look for endmembers by the shape of the spectra, not their brightness.
     vertices : bool or "auto", default="auto"
         Whether endmembers are means of all pixels that lie at a corner within their noise. Pixels
         are then projected onto the directions of the materials instead of grouped, and abundances
-        are weighted by the noise of the bands. If the pixels refute these means, since few of them
-        are pure or none, endmembers are the corners of the most likely simplex around all pixels;
-        a note says so. "auto" does this if noise explains what the materials leave, no
-        `group_radius` is given, and the method can handle many rows ("spa", "xray", "fast_anchor").
+        are weighted by the noise of the bands. If few pixels are pure or none, endmembers are the
+        corners of the most likely simplex around all pixels, as far as it predicts pixels better
+        that it has not seen; a note says so. "auto" does this unless the materials leave eight
+        times the variance of the noise or more, if the method can handle many rows ("spa", "xray",
+        "fast_anchor"); a note warns where groups of pixels would give other endmembers.
     true_endmembers, true_abundances : array of shape (k, bands) and (all pixels, k), optional
         Reference to compare with.
     n_resamples : int, default=0
@@ -336,19 +320,25 @@ def unmix(
     if n_endmembers is None and noise is not None:
         n_endmembers, counted = counted_materials(noise)
         notes.append(counted)
-    if not _averages(vertices, noise, n_endmembers, method, group_radius):
+    if not _averages(vertices, noise, n_endmembers, method):
         noise = None
-    settings = UnmixingSettings(n_endmembers, group, group_radius, scale, noise is not None)
-    problem = pixel_problem(cube.pixels, settings, noise)
-    rows = "pixels" if problem.groups is None else "groups of pixels ({:group=False} has more)"
-    check_number("n_endmembers", n_endmembers, len(problem.points), rows)
-    factorization = fit_matrix(
-        problem.points, n_endmembers, method, options, argument="n_endmembers"
-    )
-    spectra = endmembers_of(problem, cube.pixels, factorization)
+    settings = UnmixingSettings(n_endmembers, group, scale, noise is not None)
+    problem, factorization = _fitted(cube.pixels, settings, noise, method, options)
+    grouped = None
+    if vertices == "auto" and noise is not None:
+        grouped = _by_groups(cube.pixels, settings, method, options)
+    spectra = endmembers_of(problem, cube.pixels, factorization, grouped)
+    if spectra is None:
+        notes.append(
+            "spectra vary within materials, and no simplex around the pixels predicts unseen ones "
+            "better: endmembers are means of groups of similar pixels"
+        )
+        settings = replace(settings, project=False)
+        problem, factorization = _fitted(cube.pixels, settings, None, method, options)
+        spectra = endmembers_of(problem, cube.pixels, factorization)
+        assert spectra is not None  # groups are an answer
     notes += notes_on(problem, factorization, n_endmembers, spectra)
-    if evidence and vertices == "auto" and problem.noise is not None:
-        notes += disagreement_note(cube.pixels, spectra, settings, method, options)
+    notes += disagreement_note(spectra, grouped)
     bars = None
     if n_resamples:
         settings = replace(settings, n_endmembers=len(spectra.endmembers))
@@ -366,6 +356,35 @@ def unmix(
     )
     reference = np.asarray(true_endmembers, dtype=np.float64)[:, cube.band_mask]
     return replace(found, agreement=agreement, reference=reference)
+
+
+def _fitted(
+    pixels: Floats,
+    settings: UnmixingSettings,
+    noise: BandNoise | None,
+    method: str,
+    options: Mapping[str, Any],
+) -> tuple[PixelProblem, Factorization]:
+    """Return the points in which endmembers are sought, and what the method finds in them."""
+    problem, k = pixel_problem(pixels, settings, noise), settings.n_endmembers
+    rows = "pixels" if problem.groups is None else "groups of pixels ({:group=False} has more)"
+    check_number("n_endmembers", k, len(problem.points), rows)
+    return problem, fit_matrix(problem.points, k, method, options, argument="n_endmembers")
+
+
+def _by_groups(
+    pixels: Floats, settings: UnmixingSettings, method: str, options: Mapping[str, Any]
+) -> Floats | None:
+    """Return endmembers among groups of pixels, None where there are too few groups."""
+    quiet = {**options, "certify": False, "callback": None, "verbose": 0}
+    settings = replace(settings, project=False)
+    try:
+        problem, factorization = _fitted(pixels, settings, None, method, quiet)
+    except InvalidInput:
+        return None
+    found = endmembers_of(problem, pixels, factorization)
+    same = found is not None and len(found.endmembers) == settings.n_endmembers
+    return found.endmembers if found is not None and same else None
 
 
 def _answer(
@@ -404,13 +423,8 @@ def _averages(
     noise: BandNoise | None,
     n_endmembers: int | None,
     method: str,
-    group_radius: float | None,
 ) -> bool:
     """Tell whether endmembers are averaged over the pixels at the corners."""
-    if vertices not in (True, False, "auto"):
-        raise InvalidInput(
-            "is unknown", argument="vertices", value=vertices, remedy='choose True, False or "auto"'
-        )
     traits = estimator_class(method).traits
     if vertices is True:
         remedy = "leave it out"
@@ -423,7 +437,7 @@ def _averages(
         else:
             return 1 < n_endmembers < len(noise.deviations)
         raise InvalidInput(problem, argument="vertices", value=vertices, remedy=remedy)
-    if vertices is False or noise is None or n_endmembers is None or group_radius is not None:
+    if vertices is False or noise is None or n_endmembers is None:
         return False
     return traits.anchors and not traits.compares_rows and noise.explains(n_endmembers)
 

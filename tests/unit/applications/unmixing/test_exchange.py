@@ -6,6 +6,8 @@ from scipy.optimize import nnls
 from provenmf.applications import unmix
 from provenmf.applications.unmixing.points import WORTH, exchanged
 
+QUICK = {"certify": False, "evidence": False}
+
 
 def shaded_scene(seed=0):
     """Four materials, and a few dark pixels of a shape that no other pixel has."""
@@ -58,21 +60,34 @@ def test_endmembers_that_explain_the_pixels_stay():
 
 def test_a_shaded_corner_is_not_a_material():
     pixels, pure = shaded_scene()
-    found = unmix(pixels, 4, shape=(40, 40), vertices=False, true_endmembers=pure, certify=False)
+    found = unmix(
+        pixels,
+        4,
+        shape=(40, 40),
+        vertices=False,
+        true_endmembers=pure,
+        **QUICK,
+    )
     assert found.agreement.angles.max() < 0.1
     assert any(
         "groups of pixels that explain the image better replaced" in note for note in found.notes
     )
     place = found.anchor_pixels[0]
     assert np.linalg.norm(pixels[place] - found.endmembers[0]) < 0.1 * np.linalg.norm(pixels[place])
-    by_brightness = unmix(pixels, 4, shape=(40, 40), vertices=False, scale=False, certify=False)
+    by_brightness = unmix(pixels, 4, shape=(40, 40), vertices=False, scale=False, **QUICK)
     assert not any("exchanged" in note for note in by_brightness.notes)
 
 
 def test_error_bars_follow_the_exchange():
     pixels, _ = shaded_scene()
     found = unmix(
-        pixels, 4, shape=(40, 40), vertices=False, certify=False, n_resamples=10, random_state=0
+        pixels,
+        4,
+        shape=(40, 40),
+        vertices=False,
+        **QUICK,
+        n_resamples=10,
+        random_state=0,
     )
     assert found.error_bars.standard_errors.shape == found.endmembers.shape
     assert np.median(found.error_bars.standard_errors) < 0.1 * found.endmembers.mean()

@@ -10,6 +10,8 @@ from provenmf.datasets.cubes import mixed_cube
 from provenmf.errors import InvalidInput
 from provenmf.methods.certify import certify
 
+QUICK = {"certify": False, "evidence": False}
+
 
 def varying_scene(seed=0):
     """Three materials whose spectra vary from pixel to pixel, in ever weaker directions."""
@@ -36,7 +38,7 @@ def test_noise_of_each_band_is_found():
     found = band_noise(np.maximum(made.cube.reshape(2500, 40), 0))
     assert np.median(np.abs(found.deviations / made.noise - 1)) < 0.05
     assert found.left_by(3) == pytest.approx(1, abs=0.15)
-    assert found.explains(3) and not found.explains(2) and not found.explains(4)
+    assert found.explains(3) and not found.explains(4) and found.left_by(2) > 2
 
 
 @pytest.mark.parametrize("case", ["exact mixture", "exact, twice", "too few pixels", "zero band"])
@@ -67,7 +69,7 @@ def test_a_band_that_follows_from_others_brings_no_noise_of_its_own(how):
         back = both.in_bands(both.coordinates(rows, 40)) * both.deviations
         np.testing.assert_allclose(back, rows, atol=1e-8)
     cube = np.concatenate([made.cube, made.cube[:, :, :1]], axis=2)
-    found = unmix(cube, certify=False)
+    found = unmix(cube, **QUICK)
     assert len(found.endmembers) == 3 and found.settings.project
     np.testing.assert_allclose(found.endmembers[:, -1], found.endmembers[:, 0])
 
@@ -82,7 +84,7 @@ def test_bands_that_follow_but_for_rounding_are_no_materials(how, snr, seed):
     else:
         of = 1.1 * cube[..., :1] if "multiple" in how else cube[..., :2].mean(-1, keepdims=True)
         cube = np.round(4000 * np.concatenate([cube, of], axis=2))
-    found = unmix(cube, certify=False)
+    found = unmix(cube, **QUICK)
     assert len(found.endmembers) == 3 and found.settings.project
 
 
@@ -98,7 +100,10 @@ def test_a_band_without_noise():
 @pytest.mark.parametrize("k", [2, 4])
 def test_materials_are_counted(snr, k):
     for seed in range(3):
-        result = unmix(mixed_cube(40, 40, 50, k, snr=snr, random_state=seed).cube, certify=False)
+        result = unmix(
+            mixed_cube(40, 40, 50, k, snr=snr, random_state=seed).cube,
+            **QUICK,
+        )
         assert len(result.endmembers) == k
         assert any(f"from the noise: {k} directions stand out," in note for note in result.notes)
 
@@ -108,7 +113,7 @@ def test_materials_of_a_scene_that_varies_are_not_counted():
     number, note = counted_materials(band_noise(cube.reshape(1600, 60)))
     assert number is None and "spectra vary within materials" in note
     with pytest.raises(InvalidInput, match="do not determine the number"):
-        unmix(cube, certify=False)
+        unmix(cube, **QUICK)
 
 
 @pytest.mark.parametrize("snr", [20.0, 30.0, 40.0])
@@ -117,7 +122,7 @@ def test_averaging_brings_endmembers_and_abundances_closer_to_the_truth(snr):
         made = mixed_cube(40, 40, 60, 4, snr=snr, random_state=seed)
         truth = {"true_endmembers": made.endmembers, "true_abundances": made.abundances}
         new, old = (
-            unmix(made.cube, 4, vertices=vertices, certify=False, **truth).agreement
+            unmix(made.cube, 4, vertices=vertices, **QUICK, **truth).agreement
             for vertices in ("auto", False)
         )
         assert new.mean_angle < 0.6 * old.mean_angle
@@ -126,7 +131,7 @@ def test_averaging_brings_endmembers_and_abundances_closer_to_the_truth(snr):
 
 def test_a_scene_that_varies_keeps_its_groups():
     cube = varying_scene()
-    found, old = (unmix(cube, 3, vertices=v, certify=False) for v in ("auto", False))
+    found, old = (unmix(cube, 3, vertices=v, **QUICK) for v in ("auto", False))
     assert found.n_averaged is None and found.noise is None
     np.testing.assert_array_equal(found.endmembers, old.endmembers)
 
@@ -158,8 +163,8 @@ def test_an_odd_pixel_is_said_to_stand_alone():
     made = mixed_cube(30, 30, 40, 3, snr=40.0, random_state=6)
     cube = made.cube.copy()
     cube[10, 10] = 3 * np.linspace(0, 1, 40)
-    assert unmix(cube, 3, certify=False).n_averaged is None  # groups leave it out
-    assert any("has one pixel only" in note for note in unmix(cube, 4, certify=False).notes)
+    assert unmix(cube, 3, **QUICK).n_averaged is None  # groups leave it out
+    assert any("has one pixel only" in note for note in unmix(cube, 4, **QUICK).notes)
 
 
 def test_averaging_that_cannot_be_is_refused():

@@ -1,0 +1,200 @@
+"""Means of the purest pixels, or the corners of a simplex around all pixels: the pixels decide.
+
+Where no pixel is pure, the purest ones span a simplex that is too small; where few are, some of
+those averaged with them are not. The most likely simplex (`likeliest_simplex.py`) may have its
+corners beyond all pixels. It is judged by pixels that it has not seen: fitted to every second
+pixel, it must make the others likelier than the purest pixels do.
+
+Pixels of different brightness are brought to one plane along the ray through zero. Spectra that
+vary within their materials count as noise: its variance is what the materials leave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provenmf.applications.unmixing.likeliest_simplex import (
+    LikelySimplex,
+    climbed,
+    depths,
+    filled_volume,
+    likeliest_simplex,
+    log_likelihood,
+    log_volume,
+    with_facets_moved,
+    with_vertices,
+)
+from provenmf.applications.unmixing.noise import BandNoise, Spectra
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ChoiceSettings:
+    """Numbers of the choice, in standard deviations of the noise where they are distances."""
+
+    far: float = 4.0  # noise does not reach so far: such pixels are left out of the plane
+    outside: float = 0.1  # of a height: pure pixels outside a simplex by more refute it
+    flattest: float = 7.5  # a simplex of less height is not told from noise
+    # Beyond the purest pixels, in each direction, where spectra vary: there is more than noise.
+    most_growth: float = 3.0
+    vary: float = 1.1  # times the variance of the noise
+    flat: float = 1.1  # spread of the pixels about their plane if their brightness is the same
+    dark: float = 0.5  # of the median brightness: darker pixels are too noisy on the plane
+    # Facets may be off by this where pixels are not spread as assumed; an error of the corners.
+    uneven: float = 0.5
+    least_pixels: int = 2  # for each coordinate of a corner
+    most_pixels: int = 20_000  # of more, every second, third, … is taken
+    blocks: int = 20  # of neighboring pixels in each half, for the standard error of the gain
+    errors: float = 2.0  # standard errors by which the simplex must be better
+
+
+SETTINGS = ChoiceSettings()
+LEAST_SIZE = 3  # pixels of a group: fewer are taken for accidents
+MEDIAN = 0.6745  # of the absolute value of a standard normal variable
+
+
+def best_spectra(
+    noise: BandNoise, pixels: Floats, averaged: Spectra, grouped: Floats | None
+) -> Spectra | None:
+    """Return the means of the purest pixels or the corners of a simplex; None for grouped pixels.
+
+    Parameters
+    ----------
+    pixels : (n, bands), not whitened.
+    averaged : means of the purest pixels.
+    grouped : (k, bands), endmembers among groups of near-identical pixels, if there are any. Where
+        spectra vary they stand in for means of fewer pixels than a group has, since a single pixel
+        may be odd, and for means between which the pixels are less likely.
+    """
+    k = len(averaged.endmembers)
+    vary, noise = noise.left_by(k) > SETTINGS.vary, noise.widened(k)
+    rows = noise.coordinates(pixels[:: -(-len(pixels) // SETTINGS.most_pixels)], k)
+    plane = plane_of(rows)
+    points = plane.points(rows[plane.holds(rows)])
+    means = plane.points(noise.coordinates(averaged.endmembers, k))
+    purest = means
+    if grouped is not None and vary:
+        groups = plane.points(noise.coordinates(grouped, k))
+        few = averaged.n_averaged is not None and averaged.n_averaged.min() < LEAST_SIZE
+        if few or with_vertices(points, groups).cost < with_vertices(points, means).cost:
+            purest = groups
+    most = (k - 1) * np.log(SETTINGS.most_growth) if vary else np.inf
+    simplex = corners_beyond(points, purest, means, most)
+    if simplex is None:
+        return averaged if purest is means else None
+    beyond = plane.rows(simplex.vertices)
+    moved = plane.rows(with_facets_moved(simplex.vertices, SETTINGS.uneven)) - beyond
+    moved /= 1.0 + len(points) * simplex.pure[:, None]
+    return replace(
+        averaged,
+        endmembers=noise.whitened(beyond) * noise.deviations,
+        n_averaged=None,
+        lean=noise.in_bands(moved) * noise.deviations,
+        pure=simplex.pure,
+    )
+
+
+def corners_beyond(
+    points: Floats, purest: Floats, start: Floats, most_growth: float
+) -> LikelySimplex | None:
+    """Return the likeliest simplex where unseen points prefer it to the purest, otherwise None.
+
+    It must reach beyond the purest points, leave none of them outside, and not be so much larger
+    that hardly anything of it is seen: by less than `most_growth`, a log volume.
+    """
+    k = len(purest)
+    if len(points) < SETTINGS.least_pixels * k * k or not np.isfinite(purest).all():
+        return None
+    starts = [corners for corners in (purest, start) if np.isfinite(corners).all()]
+    simplex = min((likeliest_simplex(points, s) for s in starts), key=lambda end: end.cost)
+    growth = log_volume(simplex.vertices) - log_volume(purest)
+    heights = np.diag(depths(simplex.vertices, simplex.vertices))
+    if not 0.0 < growth < most_growth or heights.min() < SETTINGS.flattest:
+        return None
+    outside = depths(purest, simplex.vertices)
+    if (outside < -np.maximum(SETTINGS.far, SETTINGS.outside * heights)).any():
+        return None
+    gain, error = held_out_gain(points, simplex, purest)
+    return simplex if gain > SETTINGS.errors * error else None
+
+
+def held_out_gain(points: Floats, simplex: LikelySimplex, corners: Floats) -> tuple[float, float]:
+    """Return how much likelier unseen points are in the simplex than between the corners.
+
+    Both halves of the points judge what is fitted to the other half: vertices and the spread of the
+    mixtures for the simplex, the spread alone for the corners, which were found in all points.
+    Last, the standard error of the gain.
+    """
+    filled = filled_volume(points)
+    gains: list[float] = []
+    for seen, unseen in ((points[::2], points[1::2]), (points[1::2], points[::2])):
+        moving, fixed = climbed(seen, simplex, 50), with_vertices(seen, corners)
+        if not (np.isfinite(moving.cost) and np.isfinite(fixed.cost)):
+            return (0.0 if np.isfinite(fixed.cost) else np.inf), 1.0
+        for part in np.array_split(unseen, SETTINGS.blocks):
+            if len(part):
+                gains.append(
+                    log_likelihood(part, moving, filled) - log_likelihood(part, fixed, filled)
+                )
+    return float(np.sum(gains)), float(np.std(gains) * np.sqrt(len(gains)))
+
+
+class Plane(NamedTuple):
+    """The plane that mixtures of the mean brightness lie in.
+
+    normal : (k,), rows of the plane have the product one with it. directions : (k − 1, k), along
+    it. flat : whether rows lie in it within their noise. noise : standard deviation of rows as
+    points of the plane.
+    """
+
+    normal: Floats
+    directions: Floats
+    flat: bool = True
+    noise: float = 1.0
+
+    @property
+    def centre(self) -> Floats:
+        """The point of the plane next to zero."""
+        return np.asarray(self.normal / (self.normal @ self.normal))
+
+    def holds(self, rows: Floats) -> NDArray[np.bool_]:
+        """Return which rows count: those near the plane, or bright enough to be brought there."""
+        along = rows @ self.normal
+        if self.flat:
+            return np.asarray(np.abs(along - 1.0) <= SETTINGS.far * np.linalg.norm(self.normal))
+        return np.asarray(along > SETTINGS.dark * np.median(along))
+
+    def points(self, rows: Floats) -> Floats:
+        """Return rows (n, k) as points (n, k − 1) of the plane, with noise of one."""
+        if not self.flat:
+            rows = rows / (rows @ self.normal)[:, None]
+        return np.asarray((rows - self.centre) @ self.directions.T / self.noise)
+
+    def rows(self, points: Floats) -> Floats:
+        """Return points of the plane as rows."""
+        return np.asarray(self.noise * points @ self.directions + self.centre)
+
+
+def plane_of(rows: Floats) -> Plane:
+    """Return the plane of most of the rows (n, k), which have noise of one."""
+    near = np.ones(len(rows), dtype=bool)
+    for _ in range(3):
+        ones = np.ones(np.count_nonzero(near))
+        normal: Floats = np.linalg.lstsq(rows[near], ones, rcond=None)[0].astype(np.float64)
+        length = float(np.linalg.norm(normal))
+        apart = np.abs(rows @ normal - 1.0) / length
+        spread = np.median(apart) / MEDIAN
+        near = apart <= SETTINGS.far * spread
+    plane = Plane(normal, np.linalg.svd(normal[None])[2][1:], flat=bool(spread <= SETTINGS.flat))
+    if plane.flat:
+        return plane
+    # Noise across the plane moves a row along it by the slope of the ray through zero.
+    bright = rows[plane.holds(rows)]
+    slopes = np.einsum("ij,ij->i", plane.points(bright), plane.points(bright)) * length**2
+    variances = (1.0 + slopes / (rows.shape[1] - 1)) / (bright @ normal) ** 2
+    return plane._replace(noise=float(np.sqrt(variances.mean())))
