@@ -181,7 +181,7 @@ def terminal_case(rng: Rng) -> str:
             if closed == "reader":
                 process.stdout.close()
                 process.stdout = None
-        err = process.communicate(timeout=120)[1].decode(errors="replace")
+        err = process.communicate(timeout=550)[1].decode(errors="replace")
     said = f"{words}, COLUMNS={columns}, closed: {closed}: exit {process.returncode}\n{err[-900:]}"
     hold("Traceback" not in err and "bug in provenmf" not in err, said)
     hold(process.returncode in (0, 1, 2, 141, -signal.SIGPIPE), said)
@@ -196,7 +196,7 @@ def signal_case(rng: Rng) -> str:
         process = started(folder, words, stdout=subprocess.DEVNULL)
         time.sleep(float(rng.uniform(0.05, 2.5)))
         process.send_signal(number)
-        err = process.communicate(timeout=120)[1].decode(errors="replace")
+        err = process.communicate(timeout=550)[1].decode(errors="replace")
         left = [path.name for path in Path(folder).iterdir() if path.name.endswith(".part")]
     said = f"{signal.Signals(number).name}: exit {process.returncode}\n{err[-900:]}"
     hold("Traceback" not in err and "bug in provenmf" not in err, said)

@@ -87,7 +87,7 @@ def unmix(
     ] = None,
     truth: Annotated[
         Path | None,
-        truth_option("File (npz, mat) with known spectra E, and abundances A if there are any."),
+        truth_option("Known spectra: a table, or npz or mat with E and perhaps abundances A."),
     ] = None,
     n_resamples: options.NResamples = 0,
     maps: Annotated[
@@ -126,10 +126,16 @@ def unmix(
 
 
 def read_truth(path: Path, cube: Any) -> dict[str, Any]:
-    """Return known spectra E and abundances A, turned to (k, bands) and (pixels, k)."""
-    from provenmf.io.matrices import choose_array, read_arrays
+    """Return known spectra E and abundances A, turned to (k, bands) and (pixels, k).
 
-    arrays = read_arrays(path, "known spectra")
+    A file that holds one matrix, such as a table, holds the spectra.
+    """
+    from provenmf.io.matrices import choose_array, read_arrays, read_matrix
+
+    if path.suffix.lower() in (".npz", ".mat"):
+        arrays = read_arrays(path, "known spectra")
+    else:
+        arrays = {"E": read_matrix(path)}
 
     def turned(name: str, size: int, first: bool) -> Any:
         matrix = choose_array(arrays, name, path)

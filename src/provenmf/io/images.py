@@ -21,6 +21,7 @@ from provenmf.linalg.storage import check_scale, largest_of
 CUBE_KEYS = ("Y", "V", "cube", "X", "data")
 ROW_KEYS = ("nrow", "nRow", "lines", "H")
 COLUMN_KEYS = ("ncol", "nCol", "cols", "W")
+SHORTEST_SIDE = 8  # of an image whose spectra tell which axis holds the bands
 WAVELENGTH_KEYS = ("wavelengths", "wavelength", "bands_nm", "wvl")
 
 
@@ -178,8 +179,10 @@ def _bands_last(
     if not fitting:
         raise _other_shape(values, shape, where)
     fitting = [cube for cube in fitting if n_bands in (None, cube.shape[2])] or fitting[:1]
-    square = values.shape[1] == values.shape[2] != values.shape[0]
-    if len(fitting) == 2 and shape is None and square:
+    doubtful = values.shape[1] == values.shape[2] != values.shape[0]
+    if min(values.shape[1:]) >= SHORTEST_SIDE:
+        doubtful |= _unlike(turned) < _unlike(values) / 2
+    if len(fitting) == 2 and shape is None and doubtful:
         raise InvalidInput(
             f"{where} has shape {values.shape}, whose bands may come first or last",
             argument="shape",
@@ -188,6 +191,17 @@ def _bands_last(
     if fitting[0] is turned:
         notes.append("the first axis holds the bands")
     return fitting[0]
+
+
+def _unlike(cube: NDArray[Any]) -> float:
+    """Return the share of the pixels' energy outside of four spectra: small where bands are last.
+
+    Spectra of a scene mix a few materials; lines across an image do not. At most 1000 are drawn.
+    """
+    spectra = cube.reshape(-1, cube.shape[2])
+    spectra = np.nan_to_num(spectra[:: -(-len(spectra) // 1000)].astype(np.float64), posinf=0.0)
+    energies = np.linalg.svd(spectra / max(np.abs(spectra).max(), 1e-300), compute_uv=False) ** 2
+    return float(energies[4:].sum() / max(energies.sum(), 1e-300))
 
 
 def _other_shape(values: NDArray[Any], shape: tuple[int, int] | None, where: str) -> InvalidInput:

@@ -30,6 +30,7 @@ from provenmf.linalg.storage import NUMBERS
 
 # What people write where there is no value.
 MISSING_VALUES = frozenset(["", "na", "n/a", "nan", "null", "none", "?"])
+SHORTEST_COUNT = 3  # a longer first row 0, 1, 2, … is a header
 MATRIX_ENDINGS = (".csv", ".h5ad", ".mat", ".mtx", ".npy", ".npz", ".parquet", ".tsv", ".txt")
 
 
@@ -244,11 +245,15 @@ def _from_text(path: Path, missing: bool) -> Table:
     delimiter = next((mark for mark in ("\t", ",", ";") if mark in lines[0]), None)
     with parsing(path, "table"):
         cells = [_cells(line, delimiter) for line in lines[:2]]
-    header = any(not _is_value(cell) for cell in cells[0][1:] or cells[0])
+    # pandas numbers columns without names, and leaves the corner above row names empty
+    corner = len(cells[0]) > 1 and not cells[0][0].strip()
+    columns = [str(column) for column in range(len(cells[0]) - corner)]
+    header = cells[0][corner:] == columns and (corner or len(columns) > SHORTEST_COUNT)
+    header = header or any(not _is_value(cell) for cell in cells[0][1:] or cells[0])
     if header and len(lines) == 1:
         raise UnreadableFile(f"{path} has a header but no rows: give a file with data")
     first, lines = cells[int(header)], lines[int(header) :]
-    named = len(first) > 1 and not _is_value(first[0])
+    named = len(first) > 1 and (not _is_value(first[0]) or (header and corner))
     width = len(first) - int(named)
     with parsing(path, "table of numbers"):
         try:

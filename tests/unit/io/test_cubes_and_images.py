@@ -167,3 +167,14 @@ def test_what_matlab_holds_besides_numbers_is_refused_by_name(value, what, tmp_p
         read_cube(tmp_path / "c.mat")
     with pytest.raises(InvalidInput, match=rf"'Y' holds {what}"):
         read_cube(tmp_path / "c.mat", key="Y")
+
+
+def test_bands_that_seem_to_come_first_are_asked_for():
+    """A cube of 40 bands x 25 x 30 was read as 40 x 25 pixels of 30 bands, without a word."""
+    rng = np.random.default_rng(0)
+    mixed = rng.dirichlet(np.full(3, 0.3), 750) @ rng.random((3, 40))
+    cube = mixed.reshape(25, 30, 40) + 0.01 * rng.random((25, 30, 40))
+    with pytest.raises(InvalidInput, match="bands may come first or last: give shape"):
+        as_cube(np.moveaxis(cube, 2, 0))
+    turned = as_cube(np.moveaxis(cube, 2, 0), shape=(25, 30))
+    np.testing.assert_array_equal(turned.pixels, as_cube(cube).pixels)

@@ -4,6 +4,7 @@ import pickle
 import anndata
 import h5py
 import numpy as np
+import pandas
 import pytest
 import scipy.io
 import scipy.sparse as sp
@@ -137,6 +138,17 @@ def test_the_corner_above_the_names_may_be_left_out(tmp_path):
     (tmp_path / "m.tsv").write_text("a\tb\nx\t1\t2\ny\t3\t4\n")
     table = read_table(tmp_path / "m.tsv")
     assert (table.row_names, table.column_names) == (["x", "y"], ["a", "b"])
+
+
+@pytest.mark.parametrize("index", [True, False])
+def test_frames_with_integer_columns(tmp_path, index):
+    """Their header was taken for a row of data, or refused."""
+    frame = pandas.DataFrame(np.arange(8.0).reshape(2, 4) / 4, index=[7, 3])
+    frame.to_csv(tmp_path / "m.csv", index=index)
+    table = read_table(tmp_path / "m.csv")
+    np.testing.assert_array_equal(table.matrix, frame)
+    assert table.column_names == ["0", "1", "2", "3"]
+    assert table.row_names == (["7", "3"] if index else None)
 
 
 def test_key_chooses_among_several(tmp_path):
