@@ -247,8 +247,8 @@ def _from_text(path: Path, missing: bool) -> Table:
         cells = [_cells(line, delimiter) for line in lines[:2]]
     # pandas numbers columns without names, and leaves the corner above row names empty
     corner = len(cells[0]) > 1 and not cells[0][0].strip()
-    columns = [str(column) for column in range(len(cells[0]) - corner)]
-    header = cells[0][corner:] == columns and (corner or len(columns) > SHORTEST_COUNT)
+    counted = [str(column) for column in range(len(cells[0]) - corner)]
+    header = cells[0][corner:] == counted and (corner or len(counted) > SHORTEST_COUNT)
     header = header or any(not _is_value(cell) for cell in cells[0][1:] or cells[0])
     if header and len(lines) == 1:
         raise UnreadableFile(f"{path} has a header but no rows: give a file with data")
