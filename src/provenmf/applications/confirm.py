@@ -79,11 +79,23 @@ def confirm(
 
 
 def with_evidence(result: Result, evidence: Evidence) -> Result:
-    """Return the result with the evidence in its certificate."""
+    """Return the result with the evidence in its certificate.
+
+    Error bars of components that are not confirmed get a note: they take them for real.
+    """
     fit = result.factorization if isinstance(result, Answer) else result
     certificate = fit.certificate or Certificate(fit.method)
     fit = replace(fit, certificate=replace(certificate, evidence=evidence))
-    return replace(result, factorization=fit) if isinstance(result, Answer) else fit  # type: ignore[return-value]
+    rest = [str(j + 1) for j, word in enumerate(evidence.judgements) if word == "not confirmed"]
+    notes = result.notes
+    if rest and result.error_bars is not None:
+        notes += (
+            f"error bars assume that every {evidence.noun} is real, but unseen {evidence.row}s do "
+            f"not confirm {evidence.noun} {', '.join(rest)}",
+        )
+    if isinstance(result, Answer):
+        return replace(result, factorization=fit, notes=notes)
+    return replace(fit, notes=notes)  # type: ignore[return-value]
 
 
 def _rows(X: Any, result: Any, groups: Any, seed: int) -> Evidence:

@@ -357,10 +357,14 @@ class _Reals:
             squares = _squared_norms(hidden)
             size = _squared_norms(known) / seen.sum() * unseen.sum()
             size = np.where(size > 0, size, 1.0)
+            fitted: dict[int, Any] = {}  # absorbed components share the weights of all components
             for t, model in enumerate(models):
                 inner, outer = model.components[:, seen], model.components[:, unseen]
-                fitted = nonnegative_least_squares(inner @ inner.T, np.asarray(known @ inner.T))
-                weights = model.predicting(fitted)
+                key = id(model.components)
+                if key not in fitted:
+                    cross = np.asarray(known @ inner.T)
+                    fitted[key] = nonnegative_least_squares(inner @ inner.T, cross)
+                weights = model.predicting(fitted[key])
                 cross = np.einsum("ij,ij->i", weights, np.asarray(hidden @ outer.T))
                 product = np.einsum("ij,ij->i", weights @ (outer @ outer.T), weights)
                 losses[some, t] += (squares - 2 * cross + product) / size
@@ -412,8 +416,12 @@ class _Counts:
             size = np.maximum(np.asarray(hidden.sum(axis=1)).ravel(), 1.0)
             flat = SETTINGS.background * total / d
             lines = np.repeat(np.arange(len(size)), np.diff(hidden.indptr))
+            fitted: dict[int, Floats] = {}
             for t, model in enumerate(models):
-                weights = model.predicting(self._weights(known, model, seen))
+                key = id(model.components)
+                if key not in fitted:
+                    fitted[key] = self._weights(known, model, seen)
+                weights = model.predicting(fitted[key])
                 outer = model.components[:, unseen]
                 at = np.einsum("ij,ij->i", weights[lines], outer[:, hidden.indices].T)
                 likelihood = hidden.data * np.log(np.maximum(at + flat[lines], 1e-300))

@@ -1,6 +1,7 @@
 """Evidence on unseen rows for whole results: groups, samples, and data that cannot be judged."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 
 from provenmf import HALS, InvalidInput, confirm, find_communities
 from provenmf.cli.main import app
+from provenmf.results import ErrorBars
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.dirichlet([0.3] * 3, 200) @ RNG.random((3, 12)) + 0.01 * RNG.random((200, 12))
@@ -85,3 +87,12 @@ def test_the_command_line_takes_groups_from_a_file(tmp_path):
     assert done.exit_code == 0, done.output
     evidence = json.loads(done.stdout)["certificate"]["evidence"]
     assert "10 independent groups" in evidence["reason"]
+
+
+def test_error_bars_of_unconfirmed_components_get_a_note():
+    noise = np.random.default_rng(1).random((60, 12))
+    bars = ErrorBars(*[np.ones((3, 12))] * 3, "components", "nothing")
+    found = confirm(noise, replace(fitted(noise), error_bars=bars))
+    rest = [j + 1 for j in range(3) if j not in found.certificate.evidence.confirmed]
+    assert rest and "do not confirm component " + ", ".join(map(str, rest)) in found.notes[-1]
+    assert confirm(noise, fitted(noise)).notes == fitted(noise).notes
