@@ -94,6 +94,31 @@ def test_a_trial_measures_what_it_says():
     counts = sp.csr_array(counts.toarray() + noise)
     trial = Trial(counts, np.repeat([0, 1], 10), 2, k_means_runs=1)
     assert trial.measure(Contender("spa"))["ClustAcc"] == 1.0
+    assert trial.measure(Contender("gibbs"))["ClustAcc"] == 1.0
+
+
+def test_of_several_options_the_best_counts(monkeypatch):
+    def measured(self, contender):
+        return {"ClustAcc": 1 - abs(contender.options["mu"] - 2), "mu": contender.options["mu"]}
+
+    monkeypatch.setattr(Trial, "measure_one", measured)
+    grid = [{"mu": mu} for mu in (1, 2, 3)]
+    trial = Trial(sp.csr_array((2, 2)), np.zeros(2, dtype=int), 1)
+    assert trial.measure(Contender("fast_gradient", {"tol": 0}, grid=grid))["mu"] == 2
+
+
+def test_gibbs_sampling_finds_the_topics():
+    rng = np.random.default_rng(0)
+    topics = np.kron(np.eye(3), np.ones(5)) / 5
+    weights = rng.dirichlet(np.full(3, 0.3), 200)
+    counts = sp.csr_array(rng.poisson(60 * weights @ topics))
+    found, shares = merit_real.gibbs_lda(counts, 3, 0, sweeps=100)
+    found = found / found.sum(axis=1, keepdims=True)
+    order = np.argmax(found @ topics.T, axis=1)
+    assert sorted(order) == [0, 1, 2]
+    np.testing.assert_allclose(found, topics[order], atol=0.02)
+    shares = shares - 50 / 3
+    assert np.corrcoef(shares.ravel(), weights[:, order].ravel())[0, 1] > 0.95
 
 
 def test_printed_tables_are_complete():
