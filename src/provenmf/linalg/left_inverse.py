@@ -35,15 +35,25 @@ from provenmf.linalg.norms import largest_column_sum, largest_row_sum
 # piecewise linear, and we go to its minimum, past any entries that change sign before (Barrodale &
 # Roberts 1973 do so for least absolute deviations). The entry that is zero there leaves.
 
-PRICE_TOLERANCE = 1e-9
-ROUNDING = 256 * float(np.finfo(np.float64).eps)  # of a price, for each unit of its multipliers
-PIVOT_TOLERANCE = 1e-9
-# The right-hand sides are shifted this little, so that no entry of b is exactly zero and the
-# method cannot turn in circles; the final b is computed from the exact right-hand sides.
-SHIFT = 1e-8
-ROUNDS_BETWEEN_FACTORIZATIONS = 64
-# Programs solved together are limited so that their k × k inverses stay within 256 MB.
-INVERSE_BYTES = 256 * 2**20
+
+@dataclass(frozen=True)
+class Settings:
+    """Tolerances of the simplex method; entries of the matrix are at most one."""
+
+    price_tolerance: float = 1e-9  # a price above 1 by this is rounding
+    rounding: float = 256 * float(np.finfo(np.float64).eps)  # of a price, a unit of multipliers
+    pivot_tolerance: float = 1e-9  # smaller pivots would lose the basis
+    # The right-hand sides are shifted this little, so that no entry of b is exactly zero and the
+    # method cannot turn in circles; the final b is computed from the exact right-hand sides.
+    shift: float = 1e-8
+    rounds_between_factorizations: int = 64  # rank-one updates lose about a digit in 1000
+    # Programs solved together are limited so that their k × k inverses stay within 256 MB.
+    inverse_bytes: int = 256 * 2**20
+    # Features of unit length whose smallest singular value is below this are called dependent.
+    dependence: float = 1e-10
+
+
+SETTINGS = Settings()
 
 
 class BasicSolutions(NamedTuple):
@@ -76,7 +86,7 @@ def least_l1_solutions(
     k = matrix.shape[0]
     if max_rounds is None:
         max_rounds = 100 + 20 * k  # three times what dense random matrices take
-    at_once = max(1, INVERSE_BYTES // (8 * k * k))
+    at_once = max(1, SETTINGS.inverse_bytes // (8 * k * k))
     chunks = [np.arange(start, min(start + at_once, k)) for start in range(0, k, at_once)]
     parts = [_solve_some(matrix, features, basis, max_rounds) for features in chunks]
     return BasicSolutions(
@@ -102,14 +112,17 @@ def _solve_some(
 ) -> BasicSolutions:
     """Solve the programs of `features` together."""
     shifted = np.eye(matrix.shape[0])[features]
-    shifted += SHIFT * np.random.default_rng(0).uniform(0.5, 1.0, shifted.shape)
+    shifted += SETTINGS.shift * np.random.default_rng(0).uniform(0.5, 1.0, shifted.shape)
     chosen, inverses = _starting_bases(matrix, features, basis)
     entries = np.matmul(inverses, shifted[:, :, None])[:, :, 0]
     signs = np.where(entries >= 0, 1.0, -1.0)
     active = np.arange(features.size)
     rounds = 0
     while active.size and rounds < max_rounds:
-        if rounds % ROUNDS_BETWEEN_FACTORIZATIONS == ROUNDS_BETWEEN_FACTORIZATIONS - 1:
+        if (
+            rounds % SETTINGS.rounds_between_factorizations
+            == SETTINGS.rounds_between_factorizations - 1
+        ):
             inverses[active] = _inverses(_basis_matrices(matrix, chosen[active]))
             entries[active] = np.matmul(inverses[active], shifted[active][:, :, None])[:, :, 0]
         multipliers = _multipliers(inverses[active], signs[active])
@@ -117,7 +130,7 @@ def _solve_some(
         entering = np.abs(prices).argmax(axis=1)
         price = np.take_along_axis(prices, entering[:, None], axis=1)[:, 0]
         # A price is known to the rounding of the products that it sums, not better.
-        slack = PRICE_TOLERANCE + ROUNDING * np.abs(multipliers).sum(axis=1)
+        slack = SETTINGS.price_tolerance + SETTINGS.rounding * np.abs(multipliers).sum(axis=1)
         unfinished = np.abs(price) > 1.0 + slack
         active, entering, price = active[unfinished], entering[unfinished], price[unfinished]
         if not active.size:
@@ -142,8 +155,8 @@ def _pivot_in_place(
     change = np.matmul(inverses, columns[:, :, None])[:, :, 0]  # C_S⁻¹ c: b falls by t·change
     falling = signs * change * direction[:, None]  # the rate at which |b| falls
     reaches_zero = np.where(
-        falling > PIVOT_TOLERANCE,
-        np.maximum(signs * entries, 0.0) / np.maximum(falling, PIVOT_TOLERANCE),
+        falling > SETTINGS.pivot_tolerance,
+        np.maximum(signs * entries, 0.0) / np.maximum(falling, SETTINGS.pivot_tolerance),
         np.inf,
     )
     order = np.argsort(reaches_zero, axis=1, kind="stable")
@@ -219,8 +232,6 @@ def _multipliers(inverses: NDArray[np.float64], signs: NDArray[np.float64]) -> N
 
 
 PseudoInverse = Literal["min-inf", "moore-penrose"]
-# Features of unit length whose smallest singular value is below this are called dependent.
-DEPENDENCE_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,7 +285,7 @@ def least_infinity_inverse(
     rows = np.zeros_like(scaled)
     np.put_along_axis(rows, found.basis, found.entries, axis=1)
     dual_values = found.dual_values / np.maximum(found.prices, 1.0)
-    for feature in np.flatnonzero(found.prices > 1.0 + 1e3 * PRICE_TOLERANCE).tolist():
+    for feature in np.flatnonzero(found.prices > 1.0 + 1e3 * SETTINGS.price_tolerance).tolist():
         rows[feature], dual_values[feature] = _row_by_general_solver(scaled, feature)
     rows /= scales[:, None]
     lower_bound = float((dual_values / scales).max())
@@ -282,7 +293,7 @@ def least_infinity_inverse(
 
 
 def dependent_features(
-    components: NDArray[np.floating], *, tolerance: float = DEPENDENCE_TOLERANCE
+    components: NDArray[np.floating], *, tolerance: float = SETTINGS.dependence
 ) -> tuple[int, ...]:
     """Return the rows of `components` in a linear dependence; empty if (A1) holds.
 

@@ -20,8 +20,24 @@ from provenmf.linalg.storage import Matrix, as_dense
 
 Floats = NDArray[np.float64]
 
-STEPS = 6  # products with the matrix before each restart
-SPARE = 8  # columns beyond those asked for, at the least
+# Up to this size a full decomposition takes well under a second and cannot miss an eigenvalue.
+DENSE_SIZE = 1000
+# Up to so many columns the Gram matrix of the columns is formed: at most 200 MB.
+GRAM_COLUMNS = 5000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Sizes of the Krylov spaces and tolerances of the eigenpairs; they decide the time only."""
+
+    steps: int = 6  # products with the matrix before each restart
+    spare: int = 8  # columns beyond those asked for, at the least
+    small: int = 64  # up to this size all eigenpairs are as fast as some
+    negligible: float = 1e-60  # relative to the largest entry
+    tolerance: float = 1e-12  # of a residual, relative to the largest eigenvalue
+
+
+SETTINGS = Settings()
 
 
 def block_krylov(
@@ -31,7 +47,7 @@ def block_krylov(
 
     Ends once all k residuals are at most `tol` times the largest value. The start is fixed.
     """
-    width = min(size, k + max(SPARE, k // 4))
+    width = min(size, k + max(SETTINGS.spare, k // 4))
     vectors = np.linalg.qr(np.random.default_rng(0).standard_normal((size, width)))[0]
     for _ in range(max_restarts):
         values, vectors, residuals = _rayleigh_ritz(*_krylov_space(product, vectors))
@@ -46,7 +62,7 @@ def _krylov_space(product: Callable[[Floats], Floats], start: Floats) -> tuple[F
     """Return an orthonormal basis of start, G start, G² start, …, and its image under G."""
     size, width = start.shape
     blocks, images = [start], [product(start)]
-    while len(blocks) < STEPS and (len(blocks) + 1) * width <= size:
+    while len(blocks) < SETTINGS.steps and (len(blocks) + 1) * width <= size:
         # Householder's Q is orthonormal even where the image adds no new direction.
         fresh = np.linalg.qr(np.hstack([*blocks, images[-1]]))[0][:, -width:]
         blocks.append(fresh)
@@ -61,15 +77,6 @@ def _rayleigh_ritz(basis: Floats, image: Floats) -> tuple[Floats, Floats, Floats
     values, turn = values[::-1], turn[:, ::-1]
     vectors = basis @ turn
     return values, vectors, image @ turn - vectors * values
-
-
-# Up to this size a full decomposition takes well under a second and cannot miss an eigenvalue.
-DENSE_SIZE = 1000
-SMALL_SIZE = 64  # up to here all eigenpairs are as fast as some
-NEGLIGIBLE = 1e-60  # relative to the largest entry
-KRYLOV_TOLERANCE = 1e-12
-# Up to so many columns the Gram matrix of the columns is formed: at most 200 MB.
-GRAM_COLUMNS = 5000
 
 
 def gram_of_columns(block: Matrix) -> NDArray[np.float64]:
@@ -126,10 +133,10 @@ def dense_eigenpairs(
     largest = float(np.abs(gram).max(initial=0.0))
     unit = float(power_of_two(largest)) if largest > 0 else 1.0
     scaled = gram / unit
-    scaled[np.abs(scaled) < NEGLIGIBLE] = 0.0
+    scaled[np.abs(scaled) < SETTINGS.negligible] = 0.0
     if size == 1:  # older scipy passes too small a work array
         values, vectors = scaled[0], np.ones((1, 1))
-    elif k == size or size <= SMALL_SIZE:
+    elif k == size or size <= SETTINGS.small:
         values, vectors = eigh(scaled, driver="evd")
     else:
         values, vectors = eigh(scaled, driver="evx", subset_by_index=(size - k, size - 1))
@@ -187,9 +194,9 @@ def _lanczos(product: Callable[[Any], Any], size: int, k: int) -> Spectrum:
     try:
         values, vectors = eigsh(operator, k=k, v0=start, tol=0)
     except ArpackError:  # repeated eigenvalues; a block of vectors sees them all
-        values, vectors, errors = block_krylov(product, size, k, tol=KRYLOV_TOLERANCE)
+        values, vectors, errors = block_krylov(product, size, k, tol=SETTINGS.tolerance)
         return _with_errors(
-            product, values, vectors, bool(errors.max() <= KRYLOV_TOLERANCE * values[0])
+            product, values, vectors, bool(errors.max() <= SETTINGS.tolerance * values[0])
         )
     return _with_errors(product, values, vectors, converged=True)
 

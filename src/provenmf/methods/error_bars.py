@@ -4,7 +4,7 @@ The answer is found again in rows drawn with replacement (Efron's bootstrap), or
 the rows (Politis & Romano 1994), whose answers differ from that of all rows by as much, and which
 suit answers that depend on extreme rows. Components of a resample come in any order and scale: they
 are matched with those of the answer first. A component has come back if the cosine between it and
-its match is at least `ALIKE`.
+its match is at least 0.8.
 
 Intervals reach from x − q s to x + q s with the standard error s and Student's quantile q for the
 number of resamples, cut at zero where entries cannot be negative. Entries that rest on counts need
@@ -58,8 +58,18 @@ Rows = NDArray[np.intp]
 Refit = Callable[[Any], tuple[Floats, Floats]]
 Draw = Callable[[np.random.Generator, int], Any]
 
-ALIKE = 0.8
-FEWEST = 10
+
+@dataclass(frozen=True)
+class Settings:
+    """Conventions of resampling."""
+
+    alike: float = 0.8  # cosine from which a component has come back, as in consensus NMF
+    fewest: int = 10  # resamples: standard errors to a quarter of themselves
+    most_entries: int = 20_000_000  # of data with noise drawn anew: they are dense, 160 MB
+    least_rows: int = 5  # for each component, below which rows say too little of the bias
+
+
+SETTINGS = Settings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +164,7 @@ class _Sums:
         components, values = found
         match = match_components(components, self.reference)
         rows = match.true_rows
-        self.again[rows] += match.cosines >= ALIKE
+        self.again[rows] += match.cosines >= SETTINGS.alike
         self.counts[rows] += 1
         matched = values[match.found_rows]
         if self.rescale:
@@ -210,21 +220,19 @@ def error_bars(
 def check_resamples(n_resamples: object) -> None:
     """Refuse a number that gives no standard error."""
     whole = isinstance(n_resamples, int | np.integer) and not isinstance(n_resamples, bool)
-    if not whole or int(n_resamples) < FEWEST:  # type: ignore[call-overload]
+    if not whole or int(n_resamples) < SETTINGS.fewest:  # type: ignore[call-overload]
         raise InvalidInput(
             "is not a number of resamples",
             argument="n_resamples",
             value=n_resamples,
-            remedy=f"choose {FEWEST} or more; 100 give a standard error to about 7 %",
+            remedy=f"choose {SETTINGS.fewest} or more; 100 give a standard error to about 7 %",
         )
 
 
-MOST_ENTRIES = 20_000_000  # of data with noise drawn anew: they are dense
 JUDGED_ROWS = 20_000  # of larger data, to confirm components
 NEIGHBORS = 2000  # rows whose residuals are compared with those of the next row
 PERMUTATIONS = 199  # more alike than in all of them by chance: one time in 200
 ALIKE_NEIGHBORS = 0.05  # correlations below this narrow an interval by less than 5 %
-LEAST_ROWS = 5  # for each component, below which rows say too little of the bias
 ASSUMES = (
     "rows are drawn independently from one source, and the components found are off by chance alone"
 )
@@ -312,11 +320,11 @@ def with_error_bars(
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     rng = np.random.default_rng(seed)
     units = numbered_units(groups, blocks.n_rows)
-    if units.max() + 1 < FEWEST:
+    if units.max() + 1 < SETTINGS.fewest:
         raise InvalidInput(
             f"has {units.max() + 1} groups",
             argument="groups",
-            remedy=f"name {FEWEST} or more, or leave out {{argument}}",
+            remedy=f"name {SETTINGS.fewest} or more, or leave out {{argument}}",
         )
     spread = resampled(
         lambda drawn: components_of(blocks.take(drawn)),
@@ -334,7 +342,9 @@ def with_error_bars(
     if rows is not None:
         part = as_dense(blocks.take(rows) if len(rows) < blocks.n_rows else blocks.everything())
         noisy = drawn_with_noise(part, factorization.weights[rows], factorization.components)
-        shifts = resampled(components_of, found, len(rows), FEWEST, rng, rescale=True, draw=noisy)
+        shifts = resampled(
+            components_of, found, len(rows), SETTINGS.fewest, rng, rescale=True, draw=noisy
+        )
         errors = np.hypot(errors, shifts.shift)
     spread = replace(spread, errors=errors)
     doubts = _unconfirmed(blocks, lambda data: components_of(data)[0], found, units, seed)
@@ -402,10 +412,10 @@ def rows_for_bias(
 ) -> NDArray[np.intp] | None:
     """All rows, or as many as can be drawn anew; None where these are too few to show a bias."""
     n, d = shape
-    if n * d <= MOST_ENTRIES:
+    if n * d <= SETTINGS.most_entries:
         return np.arange(n)
-    fit = MOST_ENTRIES // d
-    return np.sort(rng.choice(n, fit, replace=False)) if fit >= LEAST_ROWS * k else None
+    fit = SETTINGS.most_entries // d
+    return np.sort(rng.choice(n, fit, replace=False)) if fit >= SETTINGS.least_rows * k else None
 
 
 def drawn_with_noise(

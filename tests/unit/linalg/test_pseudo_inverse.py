@@ -1,3 +1,5 @@
+from dataclasses import fields, replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -55,6 +57,19 @@ def test_rows_are_as_small_as_general_linear_programming_makes_them(kind):
     )
 
 
+@pytest.mark.parametrize("factor", [0.5, 2])
+@pytest.mark.parametrize("name", [field.name for field in fields(l1_simplex.SETTINGS)])
+def test_half_and_twice_a_setting_give_the_same_sums(name, factor, monkeypatch):
+    """None of them decides an answer."""
+    components = kinds_of_components(np.random.default_rng(3))["zeros and ones, many ties"]
+    before = least_infinity_inverse(components)
+    value = getattr(l1_simplex.SETTINGS, name)
+    changed = replace(l1_simplex.SETTINGS, **{name: type(value)(factor * value)})
+    monkeypatch.setattr(l1_simplex, "SETTINGS", changed)
+    after = least_infinity_inverse(components)
+    np.testing.assert_allclose(*(np.abs(found.rows).sum(axis=1) for found in (before, after)))
+
+
 @given(seed=st.integers(0, 10_000), k=st.integers(1, 6), extra=st.integers(0, 12))
 @settings(max_examples=60, deadline=None)
 def test_the_lower_bound_is_below_and_close(seed, k, extra):
@@ -98,7 +113,8 @@ def test_scaling_the_features_scales_the_rows():
 def test_programs_in_chunks_equal_programs_at_once(monkeypatch):
     components = np.random.default_rng(8).random((7, 40))
     expected = least_infinity_inverse(components).rows
-    monkeypatch.setattr(l1_simplex, "INVERSE_BYTES", 2 * 8 * 49)
+    few = replace(l1_simplex.SETTINGS, inverse_bytes=2 * 8 * 49)
+    monkeypatch.setattr(l1_simplex, "SETTINGS", few)
     np.testing.assert_allclose(least_infinity_inverse(components).rows, expected, atol=1e-12)
 
 

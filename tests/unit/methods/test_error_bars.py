@@ -1,5 +1,7 @@
 """Error bars by resampling: what they say where it is known, and what they store."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -161,7 +163,8 @@ def test_of_large_data_as_many_rows_show_the_bias_as_fit(fitted, monkeypatch):
     from provenmf.methods import error_bars as component_errors
 
     data, result, barred = fitted
-    monkeypatch.setattr(component_errors, "MOST_ENTRIES", 400)  # 100 of 150 rows
+    few = replace(component_errors.SETTINGS, most_entries=400)  # 100 of 150 rows
+    monkeypatch.setattr(component_errors, "SETTINGS", few)
     rows = component_errors.rows_for_bias(data.shape, 2, np.random.default_rng(0))
     assert len(rows) == len(np.unique(rows)) == 100
     part = with_error_bars(data, result, 12)
@@ -174,7 +177,8 @@ def test_a_bias_that_cannot_be_had_is_said_to_be_missing(fitted, monkeypatch):
     from provenmf.methods import error_bars as component_errors
 
     data, result, barred = fitted
-    monkeypatch.setattr(component_errors, "MOST_ENTRIES", 30)
+    few = replace(component_errors.SETTINGS, most_entries=30)
+    monkeypatch.setattr(component_errors, "SETTINGS", few)
     without = with_error_bars(data, result, 12)
     assert any("bias that noise causes is not part" in note for note in without.notes)
     assert (without.error_bars.standard_errors <= barred.error_bars.standard_errors).all()
