@@ -66,7 +66,7 @@ class computed_once(Generic[Value]):
 
 
 def blas_threads_for(entries: int) -> AbstractContextManager[object]:
-    """One BLAS thread inside the context for a small matrix, all of them for a large one.
+    """Return a context with one BLAS thread for a small matrix, all of them for a large one.
 
     The threads of BLAS wait for each other by spinning. Beside another busy process that made
     fits of small matrices up to twenty times slower than one thread, and it never gained much.
@@ -194,17 +194,17 @@ def at_most(threads: int) -> Iterator[None]:
 
 @cache
 def blas_controller() -> ThreadpoolController:
-    """Looking for the libraries takes milliseconds, so once is enough."""
+    """Return the loaded BLAS libraries; looking for them takes milliseconds."""
     return ThreadpoolController()
 
 
 def usable_cores() -> int:
-    """Cores that this process may run on."""
+    """Return the number of cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def available_threads() -> int:
-    """Threads we may use: all cores, or fewer where `at_most` or the environment says so."""
+    """Return the thread limit: all cores, or fewer by `at_most` or the environment."""
     cores = min(usable_cores(), _most.get() or usable_cores())
     for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
         value = os.environ.get(name, "")
@@ -247,7 +247,7 @@ def for_row_slices(function: Callable[[slice], object], n_rows: int, *, slice_ro
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    """One pool for the process: starting threads anew takes longer than many a kernel."""
+    """Return the pool of the process; starting threads takes longer than many kernels."""
     return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="provenmf")
 
 
@@ -315,22 +315,22 @@ def resources(*, memory: str | float | None = None, n_jobs: int | None = None) -
 
 
 def memory_budget() -> float:
-    """Bytes that the computation under way may take; infinite without a budget."""
+    """Return the bytes that the computation may take, infinite without a budget."""
     return _memory.get()
 
 
 def block_bytes(usual: int) -> int:
-    """Size of a block: the usual one, or less where the budget is small."""
+    """Return the size of a block: the usual one, or less with a small budget."""
     return int(min(usual, memory_budget() / BLOCKS_IN_BUDGET))
 
 
 def room_for_parts(usual: int) -> float:
-    """Bytes of kept parts that stay in memory."""
+    """Return the bytes of stored parts that stay in memory."""
     return min(usual, memory_budget() * SHARE_OF_PARTS)
 
 
 def bytes_of(memory: str | float) -> float:
-    """Bytes from a number or a text such as "500MB", "2 GB" or "1.5GiB"."""
+    """Return the bytes that a number or a text such as "500MB" or "1.5GiB" means."""
     fractional = isinstance(memory, Real) and not isinstance(memory, Integral)
     text = f"{memory:f}" if fractional else str(memory)  # not 1e+16
     found = re.fullmatch(r"\s*([\d.]+)\s*([KMGT]?)(I?)B?\s*", text.upper())
@@ -350,7 +350,7 @@ def bytes_of(memory: str | float) -> float:
 
 
 def threads_of(n_jobs: int) -> int:
-    """A number of threads; negative numbers count back from all cores, as in joblib."""
+    """Return a number of threads; negative ones count back from all cores, as in joblib."""
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
         raise InvalidInput(
             "is not a number of threads",
@@ -414,7 +414,7 @@ def announce_transfer(name: str, what: str, size: float) -> None:
 
 
 def generator(random_state: RandomState) -> np.random.Generator:
-    """The generator of a seed or of a RandomState; a Generator itself; None for a new one."""
+    """Return the generator of a seed or RandomState, a Generator itself, a new one for None."""
     import numpy as np
 
     if isinstance(random_state, np.random.RandomState):
@@ -423,7 +423,7 @@ def generator(random_state: RandomState) -> np.random.Generator:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
         raise InvalidInput(
-            "is no seed",
+            "is not a seed",
             argument="random_state",
             value=random_state,
             remedy="give {argument=0} or another whole number that is not negative, or None",

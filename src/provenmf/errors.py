@@ -24,7 +24,7 @@ _NOT_THE_USER = ("provenmf", "sklearn", "joblib")
 
 
 def as_in_python(argument: str, value: str | None) -> str:
-    """The argument, or the setting `argument=value`."""
+    """Return the argument, or the setting `argument=value`."""
     return argument if value is None else f"{argument}={value}"
 
 
@@ -80,7 +80,7 @@ class Message(Exception):
         super().__init__(self.sentence())
 
     def sentence(self, naming: Naming = as_in_python) -> str:
-        """The whole message, with the argument named as the reader knows it."""
+        """Return the whole message, with the argument named as the reader knows it."""
         text = f"{self.problem}: {self.remedy}" if self.remedy else self.problem
         if self.argument is not None:
             own = self.argument
@@ -98,7 +98,7 @@ class Message(Exception):
         return self.sentence()
 
     def at(self, place: str) -> Self:
-        """The same message about a place, such as a file."""
+        """Return the same message about a place, such as a file."""
         moved = type(self).__new__(type(self), *self.args)
         moved.__dict__.update(self.__dict__)
         moved.place = place

@@ -225,17 +225,17 @@ class Blocks(ABC):
 
     @property
     def n_rows(self) -> int:
-        """Number of data points."""
+        """Return the number of data points."""
         return self.shape[0]
 
     @property
     def n_columns(self) -> int:
-        """Number of features."""
+        """Return the number of features."""
         return self.shape[1]
 
     @property
     def stored_entries(self) -> int:
-        """Number of entries that a pass reads; less than rows times columns if sparse."""
+        """Return the number of entries that a pass reads; sparse rows store fewer."""
         return self.n_rows * self.n_columns
 
     @abstractmethod
@@ -374,7 +374,7 @@ class MappedBlocks(Blocks):
 
     @property
     def stored_entries(self) -> int:
-        """Number of entries of the underlying blocks."""
+        """Return the number of entries of the underlying blocks."""
         return self._blocks.stored_entries
 
     def in_double_precision(self) -> Blocks:

@@ -51,7 +51,7 @@ from provenmf.linalg.storage import (
 SHARE = 0.5
 # The sums of this many tasks are added up by one, and so many are transferred; a power of two.
 FAN_IN = 8
-# A function that takes more bytes than this in all tasks together travels as a task of its own.
+# A function that takes more bytes than this in all tasks together travels as a separate task.
 BYTES_IN_TASKS = 1 << 20
 # Seconds between two looks at workers that take long, and how long to wait for one that works.
 LOOK, PATIENCE = 2.0, 120.0
@@ -211,7 +211,7 @@ class WorkerRows(Rows):
 
     @property
     def is_here(self) -> bool:  # type: ignore[override]
-        """Whether the parts have been transferred to this process."""
+        """Return whether the parts have been transferred to this process."""
         return self.whole is not None
 
     def __len__(self) -> int:

@@ -47,7 +47,7 @@ class ArrayBlocks(Blocks):
         self.room_for_parts = room_for_parts(PART_BYTES)
 
     def read(self, start: int, stop: int) -> Block:
-        """Rows start … stop−1, read into memory."""
+        """Return rows start … stop−1, read into memory."""
         try:
             rows = self._source[start:stop]
         except (ProvenmfError, MemoryError):
@@ -61,7 +61,7 @@ class ArrayBlocks(Blocks):
         return np.ascontiguousarray(rows, dtype=self.dtype)
 
     def in_order(self) -> Iterator[tuple[int, int, Block]]:
-        """All blocks; the next one is read while one is worked on."""
+        """Yield all blocks; the next one is read while one is processed."""
         return read_ahead(self)
 
     def take(self, rows: NDArray[np.intp]) -> Block:
@@ -75,14 +75,14 @@ class ArrayBlocks(Blocks):
         return out
 
     def in_double_precision(self) -> ArrayBlocks:
-        """The same source, converted as it is read."""
+        """Return the same source, converted as it is read."""
         wider = copy.copy(self)
         wider.dtype = np.dtype(np.float64)
         return wider
 
 
 def read_ahead(blocks: Blocks) -> Iterator[tuple[int, int, Block]]:
-    """All blocks in order, read by a thread of its own that is one block ahead."""
+    """Yield all blocks in order; a thread reads one block ahead."""
     ranges = list(blocks.ranges())
     if len(ranges) == 1:
         yield *ranges[0], blocks.read(*ranges[0])
@@ -111,7 +111,7 @@ class _Hdf5Rows:
 
 
 def from_hdf5(dataset: Any, **options: Any) -> ArrayBlocks:
-    """Blocks of an h5py data set."""
+    """Return the blocks of an h5py data set."""
     if not dataset or not hasattr(dataset, "shape"):  # one whose file is closed is False
         raise InvalidInput(f"X is {dataset!r:.100}: give a data set of an open file: file['X']")
     return ArrayBlocks(dataset if dataset.shape is None else _Hdf5Rows(dataset), **options)
@@ -130,7 +130,7 @@ class _Mapped:
 
 
 def open_npy(path: str | Path, **options: Any) -> ArrayBlocks:
-    """Blocks of a two-dimensional `.npy` file in row order (C order)."""
+    """Return the blocks of a two-dimensional `.npy` file in row order (C order)."""
     path = existing(path)
     if not path.is_file():
         raise UnreadableFile(f"{path} is a folder: give an .npy file")
@@ -150,7 +150,7 @@ def open_npy(path: str | Path, **options: Any) -> ArrayBlocks:
 
 
 def from_memmap(mapped: np.memmap[Any, Any], **options: Any) -> ArrayBlocks:
-    """Blocks of a memory map; one of a whole file is read without mapping it."""
+    """Return the blocks of a memory map; one of a whole file is read without mapping it."""
     if not mapped.filename:  # computed from a map, and in memory
         return ArrayBlocks(mapped, **options)
     whole = not isinstance(mapped.base, np.memmap) and mapped.flags.forc
@@ -183,27 +183,27 @@ class SparseFileBlocks(Blocks):
 
     @property
     def stored_entries(self) -> int:
-        """Entries that are stored in the file."""
+        """Return the number of entries in the file."""
         return self._rows.stored
 
     def ranges(self) -> Iterator[tuple[int, int]]:
-        """First and last-plus-one row of each block."""
+        """Yield the first and last-plus-one row of each block."""
         return pairwise(self._bounds)
 
     def in_order(self) -> Iterator[tuple[int, int, Block]]:
-        """All blocks; the next one is read while one is worked on."""
+        """Yield all blocks; the next one is read while one is processed."""
         return read_ahead(self)
 
     def read(self, start: int, stop: int) -> Block:
-        """Rows start … stop−1, read into memory and checked."""
+        """Return rows start … stop−1, checked."""
         return self._checked(self._rows.read(start, stop))
 
     def take(self, rows: NDArray[np.intp]) -> Block:
-        """The given rows; each is read on its own."""
+        """Return the given rows; each is read separately."""
         return self._checked(self._rows.take(np.asarray(rows)))
 
     def in_double_precision(self) -> SparseFileBlocks:
-        """The same file, converted as it is read."""
+        """Return the same file, converted as it is read."""
         wider = copy.copy(self)
         wider.dtype = np.dtype(np.float64)
         return wider
@@ -213,7 +213,7 @@ class SparseFileBlocks(Blocks):
 
 
 def open_npz(path: str | Path, **options: Any) -> SparseFileBlocks:
-    """Blocks of an `.npz` file of sparse rows that is not compressed."""
+    """Return the blocks of an `.npz` file of sparse rows that is not compressed."""
     rows = open_sparse_rows(existing(path))
     if rows is None:
         raise UnreadableFile(
@@ -228,9 +228,9 @@ def _equal_rows(n_rows: int, block_rows: int) -> list[int]:
 
 
 def _equal_entries(rows: SparseRows, entries: int) -> list[int]:
-    """Bounds of blocks of as many rows as have so many entries, of one row at least.
+    """Return bounds of blocks with at most this many entries, or of one row.
 
-    A row takes room of its own too, so it counts as one entry more.
+    A row takes room, too, so it counts as one entry more.
     """
     ends = rows.pointers + np.arange(len(rows.pointers))
     bounds = [0]

@@ -46,21 +46,21 @@ class MemoryBlocks(Blocks):
 
     @property
     def stored_entries(self) -> int:
-        """Nonzeros of a sparse matrix, all entries of a dense one."""
+        """Return the nonzeros of a sparse matrix, all entries of a dense one."""
         return int(self._matrix.nnz if self.is_sparse else self._matrix.size)
 
     def read(self, start: int, stop: int) -> Block:
-        """Rows start … stop−1, a view where the matrix is dense."""
+        """Return rows start … stop−1, a view if the matrix is dense."""
         if start == 0 and stop == self.n_rows:
             return self._matrix
         return self._matrix[start:stop]
 
     def take(self, rows: NDArray[np.intp]) -> Block:
-        """The given rows, copied."""
+        """Return a copy of the given rows."""
         return self._matrix[np.asarray(rows)]
 
     def in_double_precision(self) -> MemoryBlocks:
-        """A copy in double precision."""
+        """Return a copy in double precision."""
         return MemoryBlocks(
             self._matrix.astype(np.float64), block_rows=self.block_rows, progress=self.progress
         )
@@ -74,32 +74,32 @@ class ObservedBlocks(MemoryBlocks):
 
     @property
     def entries(self) -> sp.csr_array:
-        """Every observed entry, zeros too."""
+        """Return every observed entry, zeros too."""
         return self._matrix
 
     @computed_once
     def by_column(self) -> sp.csr_array:
-        """The same for the transposed matrix."""
+        """Return the observed entries of the transposed matrix."""
         return sp.csr_array(self.entries.T)
 
     @property
     def places(self) -> sp.csr_array:
-        """Where entries are observed, marked by NaN."""
+        """Return the pattern of the observed entries, marked by NaN."""
         marks = np.full(self.entries.nnz, np.nan)
         parts = marks, self.entries.indices, self.entries.indptr
         return sp.csr_array(parts, shape=self.shape)
 
     @property
     def share(self) -> float:
-        """Observed entries over all entries."""
+        """Return the share of observed entries."""
         return float(self.entries.nnz / (self.n_rows * self.n_columns))
 
     def in_double_precision(self) -> ObservedBlocks:
-        """A copy in double precision."""
+        """Return a copy in double precision."""
         return ObservedBlocks(self.entries.astype(np.float64), progress=self.progress)
 
     def filled(self) -> Blocks:
-        """A full matrix to start from: row mean times column mean over the mean where missing.
+        """Return a full matrix to start from: missing entries are row mean × column mean / mean.
 
         Zeros where the matrix would be too large for memory.
         """
@@ -116,7 +116,7 @@ class ObservedBlocks(MemoryBlocks):
 
 
 def _means(entries: sp.csr_array, otherwise: float) -> NDArray[np.float64]:
-    """Mean of the observed entries of each row."""
+    """Return the mean of the observed entries of each row."""
     counts = np.diff(entries.indptr)
     sums = row_sums(entries)
     means = np.full(len(sums), otherwise)
@@ -154,6 +154,6 @@ def _from_sorted(
     values: NDArray[np.floating],
     shape: tuple[int, int],
 ) -> sp.csr_array:
-    """Sparse rows from entries in row order that are to be stored as they are."""
+    """Return sparse rows with the given entries, which are in row order."""
     pointers = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
     return sp.csr_array((values, columns, pointers), shape=shape)

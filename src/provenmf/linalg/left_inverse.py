@@ -250,7 +250,7 @@ class LeftInverse:
 
     @property
     def infinity_norm(self) -> float:
-        """‖A†‖_∞, the largest sum of absolute values in a row."""
+        """Return ‖A†‖_∞, the largest sum of absolute values in a row."""
         return largest_row_sum(self.rows)
 
 

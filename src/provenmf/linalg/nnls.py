@@ -96,11 +96,11 @@ class Penalties:
     l2_components: float = 0.0
 
     def on_weights(self, n_columns: int) -> Penalty:
-        """Beside half the sum of squares."""
+        """Return the penalty on the weights beside half the sum of squares."""
         return Penalty(n_columns * self.l1_weights, n_columns * self.l2_weights)
 
     def on_components(self, n_rows: int) -> Penalty:
-        """Beside half the sum of squares."""
+        """Return the penalty on the components beside half the sum of squares."""
         return Penalty(n_rows * self.l1_components, n_rows * self.l2_components)
 
 

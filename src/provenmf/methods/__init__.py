@@ -1,4 +1,4 @@
-"""scikit-learn classes around the solvers; no mathematics here."""
+"""The catalogue of methods and their estimators."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CATALOGUE = {
 
 
 def estimator_class(method: str) -> type[Factorizer]:
-    """The estimator of a method, named by its stem ("and_descent") or its class ("AND")."""
+    """Return the estimator of a method by its stem ("and_descent") or its class ("AND")."""
     stems = {word.lower(): stem for stem, name in CATALOGUE.items() for word in (stem, name)}
     stem = stems.get(method.lower().replace("-", "_"))
     if stem is None:
@@ -57,7 +57,7 @@ def options_of_method(arguments: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def methods(**wanted: object) -> tuple[str, ...]:
-    """The methods with these traits (see `estimators.traits`), such as `methods(anchors=True)`."""
+    """Return the methods with these traits, such as `methods(anchors=True)`; see `Traits`."""
 
     def has_them(stem: str) -> bool:
         traits = estimator_class(stem).traits
@@ -73,7 +73,7 @@ def make_estimator(
     random_state: RandomState = None,
     **options: Any,
 ) -> Factorizer:
-    """The estimator of a method, ready to fit; `random_state` is for methods that have one."""
+    """Return an estimator ready to fit; `random_state` is for methods that have one."""
     estimator = estimator_class(method)(n_components=n_components, **options)
     if "random_state" in estimator.get_params(deep=False):
         estimator.set_params(random_state=random_state)

@@ -181,16 +181,16 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     @property
     def _constraint(self) -> Constraint:
-        """The constraint on the weights."""
+        """Return the constraint on the weights."""
         return getattr(self, "constraint", "nonnegative")
 
     @property
     def _weights_are_least_squares(self) -> bool:
-        """True if `transform` minimizes the error of each row under the constraint."""
+        """Return whether `transform` minimizes the error of each row under the constraint."""
         return True
 
     def _number_wanted(self, available: int, what: str = "rows") -> int | None:
-        """`n_components` as a number, None where the method is to find it; never too many."""
+        """Return `n_components`, None where the method finds it; refuse too many."""
         if self.n_components is None or isinstance(self.n_components, str):
             return None
         return check_n_components(int(self.n_components), available, what)
@@ -200,7 +200,7 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         raise NotImplementedError  # every method has its own
 
     def _encoder(self, blocks: Blocks, components: NDArray[Any]) -> Callable[[Block], NDArray[Any]]:
-        """The function that finds the weights of a block's rows for given components."""
+        """Return the function that finds the weights of a block for given components."""
         return encoder(components, blocks.dtype, self._constraint)
 
     def _encode(self, blocks: Blocks, components: NDArray[Any]) -> NDArray[Any]:
@@ -278,7 +278,7 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self._warn_if_cut_short()
 
     def _gathered_bytes(self, blocks: Blocks) -> float:
-        """Bytes of the data, and of what is as large, that the method holds at once."""
+        """Return the bytes of the data, and of arrays as large, that are held at once."""
         return 0.0
 
     def _check_memory(self, blocks: Blocks) -> None:
@@ -323,9 +323,7 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         array (n_rows, n_components)
         """
         check_is_fitted(self)
-        return self._transformed(self._blocks(X, reset=False))
-
-    def _transformed(self, blocks: Blocks) -> NDArray[Any]:
+        blocks = self._blocks(X, reset=False)
         with blas_threads_for(blocks.stored_entries):
             return self._encode(blocks, self.components_)
 
@@ -349,10 +347,9 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         float
         """
         check_is_fitted(self)
-        return self._score(self._blocks(X, reset=False))
-
-    def _score(self, blocks: Blocks) -> float:
-        weights = self._transformed(blocks)
+        blocks = self._blocks(X, reset=False)
+        with blas_threads_for(blocks.stored_entries):
+            weights = self._encode(blocks, self.components_)
         found = Factorization(self._method, weights, self.components_)
         fit = self._measured(blocks, found, products=False)
         return -((fit.error * fit.unit) ** 2) / fit.entries

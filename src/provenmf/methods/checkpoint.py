@@ -189,7 +189,7 @@ class RunFile:
 
     @property
     def is_due(self) -> bool:
-        """True if it is time to write."""
+        """Return whether it is time to write."""
         return time.monotonic() >= self._next
 
     def save(self, content: Mapping[str, Any]) -> None:

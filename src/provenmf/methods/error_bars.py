@@ -89,12 +89,12 @@ class Spread:
 
 
 def with_replacement(rng: np.random.Generator, n_rows: int) -> Rows:
-    """As many rows as there are."""
+    """Draw as many rows as there are, with replacement."""
     return np.sort(rng.integers(0, n_rows, n_rows))
 
 
 def half_of_rows(rng: np.random.Generator, n_rows: int) -> Rows:
-    """Half of the rows, none twice."""
+    """Draw half of the rows, none twice."""
     return np.sort(rng.choice(n_rows, n_rows // 2, replace=False))
 
 
@@ -134,7 +134,7 @@ def resampled(
 def _found_again(
     refit: Refit, n_rows: int, draws: list[np.random.Generator], draw: Draw
 ) -> list[tuple[Floats, Floats] | None]:
-    """What each draw of the rows shows, in threads; None where nothing can be found."""
+    """Return the components of each draw, None where nothing can be found."""
     found: list[tuple[Floats, Floats] | None] = [None] * len(draws)
 
     def work(part: slice) -> None:
@@ -157,7 +157,7 @@ class _Sums:
         self.n_resamples = 0
 
     def add(self, found: tuple[Floats, Floats] | None) -> None:
-        """One more resample; None if nothing was found in it."""
+        """Add a resample; None if nothing was found in it."""
         self.n_resamples += 1
         if found is None:
             return
@@ -174,7 +174,7 @@ class _Sums:
         self.squares[rows] += off * (matched - self.mean[rows])
 
     def spread(self) -> Spread:
-        """Standard deviations; infinite for a component that was found once or never."""
+        """Return standard deviations, infinite for a component found at most once."""
         free = np.maximum(self.counts - 1, 0)[:, None]
         variances = np.full_like(self.squares, np.inf)
         np.divide(self.squares, free, out=variances, where=free > 0)
@@ -186,7 +186,7 @@ class _Sums:
 def intervals(
     values: Floats, spread: Spread, *, unit: Floats | float = 0.0, positive: bool = True
 ) -> tuple[Floats, Floats]:
-    """Lower and upper ends; `unit` (k, 1) is what one occurrence counts, if they rest on counts."""
+    """Return lower and upper ends; `unit` (k, 1) is one occurrence, for counts."""
     quantile = quantiles(spread.counts)[:, None]
     errors = spread.errors
     lower = values - quantile * errors
@@ -197,7 +197,7 @@ def intervals(
 
 
 def quantiles(counts: NDArray[np.intp]) -> Floats:
-    """Student's, for standard errors from so many resamples."""
+    """Return Student's quantiles for standard errors from these numbers of resamples."""
     found = student.ppf((1 + CONFIDENCE) / 2, np.maximum(counts - 1, 1))
     return np.asarray(found, dtype=np.float64)
 
@@ -210,7 +210,7 @@ def error_bars(
     unit: Floats | float = 0.0,
     positive: bool = True,
 ) -> ErrorBars:
-    """The record of resampled components."""
+    """Return the record of resampled components."""
     lower, upper = intervals(values, spread, unit=unit, positive=positive)
     return ErrorBars(
         spread.errors, lower, upper, "components", assumes, spread.n_resamples, spread.returned
@@ -410,7 +410,7 @@ def _dependent_rows(
 def rows_for_bias(
     shape: tuple[int, int], k: int, rng: np.random.Generator
 ) -> NDArray[np.intp] | None:
-    """All rows, or as many as can be drawn anew; None where these are too few to show a bias."""
+    """Return all rows, or as many as can be drawn anew; None where they are too few."""
     n, d = shape
     if n * d <= SETTINGS.most_entries:
         return np.arange(n)
@@ -421,7 +421,7 @@ def rows_for_bias(
 def drawn_with_noise(
     data: NDArray[np.floating], weights: NDArray[np.floating], components: NDArray[np.floating]
 ) -> Draw:
-    """Draws of the factors' product with the residuals under random signs.
+    """Return draws of the product of the factors plus residuals with random signs.
 
     They are made longer as those of a fit of n k + k d parameters to n d entries are too short;
     data that are not negative stay so.

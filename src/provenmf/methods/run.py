@@ -96,7 +96,7 @@ class Run:
 
     @property
     def done(self) -> int:
-        """Number of iterations that are done, those before a checkpoint included."""
+        """Return the number of iterations done, those before a checkpoint included."""
         return self._done
 
     def keeps(self, state: Callable[[], Mapping[str, Any]]) -> None:
@@ -150,7 +150,7 @@ class Run:
 
     @property
     def trace(self) -> Trace:
-        """The rows recorded so far, as columns."""
+        """Return the rows recorded so far, as columns."""
         return Trace.from_rows(self._rows)
 
 

@@ -97,7 +97,7 @@ class InvalidParameter(InvalidInput, InvalidParameterError):
         super().__init__(f"must be {legal}", argument=argument, value=value)
 
     def sentence(self, naming: Naming = as_in_python) -> str:
-        """scikit-learn's sentence, or one with the name that the reader knows."""
+        """Return scikit-learn's sentence, or one with the name that the reader knows."""
         if naming is not as_in_python:
             return super().sentence(naming)
         return shortened(printable(self._text))
@@ -163,7 +163,7 @@ _MENTION = re.compile(
 
 
 def completed(text: str) -> str:
-    """The docstring with the shared descriptions in the place of their mention.
+    """Return the docstring with the shared descriptions in place of their mention.
 
     What follows "As in every estimator." is about the last of the names, or about `trace_`.
     """

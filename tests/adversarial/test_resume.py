@@ -1,6 +1,6 @@
 """A fit that is stopped by a signal at any time and called again ends with the same bits.
 
-    python tests/unit/methods/test_resume.py [20]
+    python tests/adversarial/test_resume.py [20]
 
 tries every method and signal that many times.
 """
