@@ -14,7 +14,7 @@ from provenmf.certificate.measurement import Fit
 from provenmf.data import Block, Blocks, Rows
 from provenmf.data.memory import ObservedBlocks, observed_entries
 from provenmf.errors import DegenerateData, InvalidInput, warn_user
-from provenmf.linalg.nnls import Penalties, encoder
+from provenmf.linalg.nnls import Constraint, Penalties, encoder
 from provenmf.linalg.observed import weights_of_observed
 from provenmf.methods.alternating import guarantee
 from provenmf.methods.alternating.guarantee import ObservedFit
@@ -22,7 +22,7 @@ from provenmf.methods.alternating.solver import anls, hals
 from provenmf.methods.alternating.starts import Init, checked_known
 from provenmf.methods.base import Factorizer
 from provenmf.methods.run import Callback, OnInterrupt
-from provenmf.methods.traits import AT_LEAST_ONE, NOT_NEGATIVE, StrOptions, Traits
+from provenmf.methods.traits import AT_LEAST_ONE, CONSTRAINT, NOT_NEGATIVE, StrOptions, Traits
 from provenmf.results import Certificate, Factorization, Solution
 
 PENALTIES = ("l1_weights", "l2_weights", "l1_components", "l2_components")
@@ -57,6 +57,9 @@ class AlternatingFactorizer(Factorizer):
         repeating all rows changes no component. Penalize both factors or none, since a penalty on
         one alone would only move scale to the other. With all components fixed, penalize the
         weights alone.
+    constraint : {"nonnegative", "simplex"}, default="nonnegative"
+        Constraint on the weights. "simplex" is closure: the weights of a row sum to one, as
+        concentrations of a closed system do. It cannot be combined with missing entries.
     unstored : {"zero", "missing"}, default="zero"
         What entries are that a sparse matrix does not store. "missing" suits ratings: the stored
         entries, zeros too, are the observed ones.
@@ -89,6 +92,7 @@ class AlternatingFactorizer(Factorizer):
         "init": [str, "array-like"],
         "known_components": ["array-like", None],
         **dict.fromkeys(PENALTIES, [NOT_NEGATIVE]),
+        "constraint": [CONSTRAINT],
         "unstored": [StrOptions({"zero", "missing"})],
         "max_iter": [AT_LEAST_ONE],
         "tol": [NOT_NEGATIVE],
@@ -102,6 +106,7 @@ class AlternatingFactorizer(Factorizer):
     l2_weights: float = 0.0
     l1_components: float = 0.0
     l2_components: float = 0.0
+    constraint: Constraint = "nonnegative"
     unstored: Literal["zero", "missing"] = "zero"
     max_iter: int = 500
     tol: float = 1e-4
@@ -135,6 +140,13 @@ class AlternatingFactorizer(Factorizer):
 
     def _solve(self, blocks: Blocks, rng: np.random.Generator) -> Solution:
         if isinstance(blocks, ObservedBlocks):
+            if self.constraint == "simplex":
+                raise InvalidInput(
+                    "cannot be combined with missing entries",
+                    argument="constraint",
+                    value=self.constraint,
+                    remedy="fill them, or leave the constraint out",
+                )
             _warn_of_empty_columns(blocks)
         wanted = self._number_wanted(blocks.n_rows)
         known = self.known_components
@@ -148,6 +160,7 @@ class AlternatingFactorizer(Factorizer):
             init=self.init,
             penalties=self._penalties,
             known=known,
+            constraint=self.constraint,
             max_iter=self.max_iter,
             tol=self.tol,
             rng=rng,
@@ -157,7 +170,7 @@ class AlternatingFactorizer(Factorizer):
 
     def _encoder(self, blocks: Blocks, components: NDArray[Any]) -> Callable[[Block], NDArray[Any]]:
         penalty = self._penalties.on_weights(blocks.n_columns)
-        return encoder(components, blocks.dtype, penalty=penalty)
+        return encoder(components, blocks.dtype, self.constraint, penalty)
 
     def _encode(self, blocks: Blocks, components: NDArray[Any]) -> NDArray[Any]:
         if isinstance(blocks, ObservedBlocks):

@@ -48,8 +48,8 @@ def certify(fit: Fit, penalties: Penalties = NO_PENALTY) -> Certificate:
     if fit.norm == 0:
         return Certificate(fit.method)
     penalised = penalties != NO_PENALTY
-    if penalised and not fit.as_given:
-        note = "not known for penalised fits of data of extreme size"
+    if penalised and (not fit.as_given or fit.constraint == "simplex"):
+        note = "not known for penalised fits of data of extreme size, or with closure"
         return Certificate(fit.method, (Check(NAME, THEOREM, "unknown", note=note),))
     n, d = fit.blocks.shape
     known, penalty = known_components(fit), penalties.on_components(n)

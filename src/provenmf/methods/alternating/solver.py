@@ -51,7 +51,7 @@ from numpy.typing import NDArray
 
 from provenmf.data import Blocks
 from provenmf.data.memory import ObservedBlocks
-from provenmf.linalg.nnls import Penalties
+from provenmf.linalg.nnls import Constraint, Penalties
 from provenmf.linalg.products import transposed_product
 from provenmf.linalg.storage import stored_values
 from provenmf.methods.alternating.starts import (
@@ -86,6 +86,7 @@ def alternating_least_squares(
     sample_first: bool = True,
     penalties: Penalties = NONE,
     known: NDArray[np.floating] | None = None,
+    constraint: Constraint = "nonnegative",
     max_iter: int = 500,
     tol: float = 1e-4,
     window: int = 10,
@@ -103,12 +104,14 @@ def alternating_least_squares(
         start from its extension.
     penalties : on weights and components.
     known : components (m, d) that come first and are not changed.
+    constraint : of the weights; on the simplex either method solves for them exactly.
     tol, window : stop when `window` iterations lower the relative error by less than `tol` of it.
     """
     rng = np.random.default_rng(0 if rng is None else rng)
     run = Run(max_iter, callback=callback, verbose=verbose, name=method.upper())
+    closed = constraint == "simplex"
     weights, components = starting_factors(
-        blocks, n_components, init, rng, sample_first=sample_first, known=known
+        blocks, n_components, init, rng, sample_first=sample_first, known=known, closed=closed
     )
     k = len(components)
     for_weights = for_components = RowSolver(None)
@@ -117,6 +120,8 @@ def alternating_least_squares(
         entries = blocks.map_reduce(lambda block: np.count_nonzero(stored_values(block)))
         for_weights = RowSolver(sweeps_for(entries, blocks.n_rows, k))
         for_components = RowSolver(sweeps_for(entries, blocks.n_columns, k))
+    if closed:
+        for_weights = RowSolver(None, closed=True)
     kind: type[Steps] = ObservedEntries if isinstance(blocks, ObservedBlocks) else AllEntries
     first_free = 0 if known is None else len(known)
     steps = kind(blocks, for_weights, for_components, penalties=penalties, known=first_free)
@@ -182,7 +187,8 @@ def alternate(
         if not best_possible:
             new_rows = steps.better_weights(rows_ahead, ahead)
         best_possible = False
-        length = extrapolation.length if len(levels) > 1 else 0.0
+        # A step beyond closed weights would not be closed.
+        length = 0.0 if len(levels) == 1 or steps.for_weights.closed else extrapolation.length
         candidate = new_rows
         if length:
             candidate = new_rows.map(partial(look_ahead, length=length), rows)
@@ -219,6 +225,7 @@ def starting_factors(
     *,
     sample_first: bool,
     known: NDArray[np.floating] | None = None,
+    closed: bool = False,
 ) -> tuple[NDArray[np.floating] | None, NDArray[np.floating]]:
     """Return weights, if the start has any, and components.
 
@@ -230,11 +237,19 @@ def starting_factors(
     if sample_first and isinstance(init, str) and n_components:
         if worth_sampling(full, n_components):
             # The optimum of a sample is not that of all the data: it need not be solved better.
-            solve = partial(hals, sample_first=False, tol=1e-3, window=5)
+            constraint = "simplex" if closed else "nonnegative"
+            solve = partial(hals, sample_first=False, tol=1e-3, window=5, constraint=constraint)
             init = components_from_sample(full, n_components, init, solve, rng)
     weights, components = start_pair(full, n_components, init, rng)
+    if closed and isinstance(init, str):  # a start that knows no scale gets that of the rows
+        mean = full.map_reduce(lambda block: float(block.sum())) / full.n_rows
+        sums = components.sum(axis=1, keepdims=True)
+        components = components * np.where(sums > 0, mean / np.where(sums > 0, sums, 1.0), 1.0)
+        components = components.astype(full.dtype)
     if known is not None:
         return None, with_known_first(components, known)
+    if closed:
+        return None, components
     if weights is not None:
         components = scaled_to_data(full, weights, components)
     return weights, components

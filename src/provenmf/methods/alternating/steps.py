@@ -21,7 +21,14 @@ from provenmf.budget import available_threads, computed_once, for_row_slices
 from provenmf.data import Blocks, Rows
 from provenmf.data.memory import ObservedBlocks
 from provenmf.linalg.compiled import njit
-from provenmf.linalg.nnls import Penalties, Penalty, encoder, nonnegative_least_squares
+from provenmf.linalg.nnls import (
+    Constraint,
+    Penalties,
+    Penalty,
+    encoder,
+    nonnegative_least_squares,
+    simplex_least_squares,
+)
 from provenmf.linalg.norms import squared_frobenius_norm, squared_residual_rows
 from provenmf.linalg.observed import (
     best_observed_rows,
@@ -42,15 +49,17 @@ class RowSolver:
     """Improve rows of a factor with the other factor fixed.
 
     HALS makes a number of `sweeps` over their coordinates; ANLS (None) solves them, and the
-    previous rows only tell which entries are probably positive.
+    previous rows only tell which entries are probably positive. `closed` rows sum to one.
     """
 
     sweeps: int | None
+    closed: bool = False
 
     def rows(self, gram: Array, cross: Array, start: Array) -> Array:
         """Return better rows (m, k) that share gram (k, k), from cross (m, k) and start (m, k)."""
         if self.sweeps is None:
-            return nonnegative_least_squares(gram, cross, start=start if start.any() else None)
+            solve = simplex_least_squares if self.closed else nonnegative_least_squares
+            return solve(gram, cross, start=start if start.any() else None)
         rows_gram, new, sweeps = gram.astype(cross.dtype), start.copy(), self.sweeps
         for_row_slices(
             lambda rows: descend_coordinates_in_place(rows_gram, cross[rows], new[rows], sweeps),
@@ -113,7 +122,8 @@ class Steps(ABC):
     def best_weights(self, components: Array) -> Rows:
         """Return weights that minimise the objective for these components."""
         dtype = self.blocks.dtype
-        return self.blocks.keep(encoder(components, dtype, penalty=self.on_weights))
+        constraint: Constraint = "simplex" if self.for_weights.closed else "nonnegative"
+        return self.blocks.keep(encoder(components, dtype, constraint, self.on_weights))
 
     def placed(self, weights: Array) -> Rows:
         """Store weights beside the rows of the data."""

@@ -1,4 +1,4 @@
-"""Known components stay bit for bit; penalties have the objective that is stated."""
+"""Known components, penalties and closure: what is asked for holds, and is certified."""
 
 import numpy as np
 import pytest
@@ -130,3 +130,48 @@ def test_weights_with_a_penalty_are_not_called_least_squares():
     model = penalised(HALS, 1e-3, 0.0).fit(planted()[0])
     status = {check.name: check.status for check in model.certificate_.checks}
     assert status["weights move less than rows"] == "unknown"
+
+
+def kinetics(noise=0.0):
+    """A reaction A -> B -> C: concentrations that sum to one, and spectra of different size."""
+    rng = np.random.default_rng(0)
+    t = np.linspace(0, 20, 80)[:, None]
+    a, c = np.exp(-0.8 * t), 1 - (0.8 * np.exp(-0.25 * t) - 0.25 * np.exp(-0.8 * t)) / 0.55
+    band = np.linspace(0, 1, 40)
+    spectra = np.array(
+        [h * np.exp(-(((band - m) / 0.12) ** 2)) for h, m in ((3, 0.2), (1, 0.5), (5, 0.8))]
+    )
+    weights = np.hstack([a, 1 - a - c, c])
+    return weights @ spectra + noise * rng.random((80, 40)), weights, spectra
+
+
+@BOTH
+@pytest.mark.parametrize("init", ["cones", "spa", "random"])
+def test_closure(kind, init):
+    X, weights, spectra = kinetics(noise=1e-3)
+    model = kind(3, constraint="simplex", init=init, random_state=0, tol=1e-8, max_iter=3000).fit(X)
+    found = model.factorization_.weights
+    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-12)
+    np.testing.assert_array_equal(found, model.transform(X))
+    errors = model.trace_["relative_error"]
+    assert (np.diff(errors) <= 0).all() and errors[-1] < 2e-3
+    assert errors[-1] == pytest.approx(
+        np.linalg.norm(X - found @ model.components_) / np.linalg.norm(X)
+    )
+    largest = spectra @ model.components_.T
+    order = largest.argmax(axis=1)
+    assert sorted(order) == [0, 1, 2]
+    # Each row is a mixture of the components themselves: their sizes are those of the spectra.
+    sizes = model.components_[order].max(axis=1) / spectra.max(axis=1)
+    np.testing.assert_allclose(sizes, 1, atol=0.1)
+
+
+def test_closure_with_a_known_part_and_what_it_refuses():
+    X, weights, spectra = kinetics()
+    model = HALS(3, constraint="simplex", known_components=spectra[:1], random_state=0, tol=1e-9)
+    model.fit(X)
+    np.testing.assert_array_equal(model.components_[0], spectra[0])
+    np.testing.assert_allclose(model.factorization_.weights.sum(axis=1), 1, atol=1e-12)
+    X[0, 0] = np.nan
+    with pytest.raises(InvalidInput, match="constraint='simplex' cannot be combined with missing"):
+        model.fit(X)
