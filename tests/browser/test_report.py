@@ -275,21 +275,18 @@ def test_search_finds_topics_by_their_words(browser, open_report, results):
     assert page.locator(".card:visible").count() == 8
 
 
-def test_the_map_of_topics_lists_words_by_relevance(open_report, results):
-    opened = open_report(results["topics"])
+def test_the_map_of_topics_lists_words_and_shows_documents(open_report, results):
+    opened, answer = open_report(results["topics"]), results["topics"]
     page = opened.page
     topic_map = page.locator(".topic-map")
     topic_map.locator("g[role=button] >> nth=3").click()
     chosen = int(topic_map.locator(".plot").get_attribute("data-chosen"))
     assert topic_map.locator(".chosen").text_content() == f"Topic {chosen + 1}"
-    words = topic_map.locator(".bars .label")
-    for mix in ("1", "0"):
-        topic_map.locator("input").fill(mix)
-        topics = results["topics"].topics
-        frequency = results["topics"].share @ topics
-        order = np.log(topics[chosen]) - (1 - float(mix)) * np.log(frequency)
-        best = results["topics"].vocabulary[order.argsort()[::-1][:5]].tolist()
-        assert words.all_text_contents()[:5] == best
+    words = topic_map.locator(".bars .label").all_text_contents()
+    assert words == answer.top_words(20)[chosen]
+    topic_map.locator(".documents").click()
+    own = np.count_nonzero(answer.document_weights.argmax(axis=1) == chosen)
+    assert page.locator(".rows tbody tr:visible").count() == own
     assert opened.problems == []
 
 

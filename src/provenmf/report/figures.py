@@ -257,7 +257,45 @@ class Bubbles:
         }
 
 
-Figure = Lines | Bars | Columns | HeatMap | Map | Network | Bubbles
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Names joined two by two; `joins` has the numbers of both and how far the join is.
+
+    A join takes the next number after the names and earlier joins.
+    """
+
+    names: Sequence[str]
+    joins: Sequence[tuple[int, int, float]]
+    value_label: str
+    kind: ClassVar[str] = "tree"
+
+    def order(self) -> list[int]:
+        """Return the names so that no branches cross."""
+        n = len(self.names)
+        below: list[list[int]] = [[i] for i in range(n)]
+        for first, second, _ in self.joins:
+            below.append(below[first] + below[second])
+        return below[-1]
+
+    def branches(self) -> list[list[tuple[float, float]]]:
+        """Return a path (value, place) of each join: up one branch, across, down the other."""
+        place = {name: float(at) for at, name in enumerate(self.order())}
+        value = dict.fromkeys(place, 0.0)
+        paths = []
+        for number, (a, b, far) in enumerate(self.joins, len(self.names)):
+            paths.append([(value[a], place[a]), (far, place[a]), (far, place[b])])
+            paths[-1].append((value[b], place[b]))
+            place[number], value[number] = (place[a] + place[b]) / 2, far
+        return paths
+
+    def spec(self) -> Spec:
+        """Return what the page draws."""
+        paths = [[numbers(point) for point in path] for path in self.branches()]
+        names = [str(self.names[i]) for i in self.order()]
+        return {"names": names, "paths": paths, "label": self.value_label}
+
+
+Figure = Lines | Bars | Columns | HeatMap | Map | Network | Bubbles | Tree
 
 
 # Small images inside the page, as PNG data URIs.

@@ -26,6 +26,7 @@ from provenmf.report.figures import (
     Lines,
     Map,
     Network,
+    Tree,
     shortened,
 )
 from provenmf.report.matrix import convergence, found
@@ -195,6 +196,16 @@ def _(figure: Bubbles, axes: Any) -> None:
     axes.margins(0.2)
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_axis_off()
+
+
+@_draw.register
+def _(figure: Tree, axes: Any) -> None:
+    for path in figure.branches():
+        axes.plot(*zip(*path), color=COLOURS[0])
+    names = _short([figure.names[i] for i in figure.order()])
+    axes.set_yticks(range(len(names)), names, fontsize="small")
+    axes.invert_yaxis()
+    axes.set_xlabel(figure.value_label, parse_math=False)
 
 
 def _heat(

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provenmf.applications.topics import Topics
+from provenmf.applications.topics.edits import joining_order
 from provenmf.metrics.matching import cosine_table
-from provenmf.metrics.topics import relevance, top_words
 from provenmf.report import figures, matrix
 from provenmf.report.elements import Bar, Card, Cards, Chart, Element, Example, Paragraph, TopicMap
-from provenmf.report.figures import Bubbles, HeatMap, Lines
+from provenmf.report.figures import Bubbles, HeatMap, Lines, Network, Tree
 from provenmf.results.estimates import ErrorBars
 
 # Topics over time, or by any other property of the documents.
@@ -92,32 +92,82 @@ def merged(groups: NDArray[np.str_]) -> list[str]:
     return [f"{middle:.6g}" for middle in (edges[:-1] + edges[1:])[place] / 2]
 
 
-# Topics as circles on a plane, near where alike, with their words by relevance.
+# Topics as circles and documents as points on a plane, near where alike, and topics as a tree.
 
-MAP_WORDS = 25
-MIXES = np.linspace(0.0, 1.0, 11)  # where the slider can stand
+MAP_WORDS = 20
 MOST_TOPICS = 150
+MOST_DOCUMENTS = 1500
 
 
 def topic_map(answer: Topics) -> list[Element]:
-    """Draw the map of LDAvis (Sievert & Shirley 2014); none for a single topic."""
-    if not 2 <= answer.n_components <= MOST_TOPICS:
+    """Draw topics and documents on one plane, and how topics would be joined."""
+    k = answer.n_components
+    if not 2 <= k <= MOST_TOPICS:
         return []
-    frequency = answer.word_frequency
-    figure = Bubbles(
-        flat_positions(divergences(answer.topics)),
-        answer.share,
-        answer.component_names,
-        [_terms(answer, topic, frequency) for topic in range(answer.n_components)],
-    )
+    positions = flat_positions(divergences(answer.topics))
+    words = answer.top_words(2)
+    named = [f"{n}: {', '.join(w)}" for n, w in zip(answer.component_names, words)]
+    terms = [_terms(answer, topic) for topic in range(k)]
+    circles = Bubbles(positions, answer.share, answer.component_names, terms)
     caption = (
         "Each circle is a topic; its area is the topic's share, and similar topics are near each "
-        "other. Choose one to see its words. Light bars show how often a word occurs overall, "
-        "orange bars how often within the topic. Move λ to the left for words specific to the "
-        "topic, to the right for frequent words."
+        "other. Choose one to see its words and documents. Light bars show how often a word occurs "
+        "overall, orange bars how often within the topic."
     )
-    chart = Chart("Topics by similarity", figure, height=520)
-    return [TopicMap("Map of the topics", chart, caption)]
+    chart = Chart("Topics by similarity", circles, height=520)
+    return [
+        TopicMap("Map of the topics", chart, caption),
+        *document_map(answer, positions, named),
+        *topic_tree(answer, named),
+    ]
+
+
+def document_map(answer: Topics, positions: NDArray[np.float64], named: list[str]) -> list[Element]:
+    """Draw documents between the topics that they are about; a sample of very many."""
+    used = np.flatnonzero(answer.document_weights.any(axis=1))
+    if len(used) < 2:
+        return []
+    shown = used[matrix.evenly(len(used), MOST_DOCUMENTS)]
+    weights = np.nan_to_num(answer.document_weights[shown])
+    spread = max(float(np.ptp(positions, axis=0).max()), 1e-12)
+    jitter = np.random.default_rng(0).normal(scale=0.025 * spread, size=(len(shown), 2))
+    names = [
+        f"{answer.row_names[i]}\n{named[own.argmax()]} {own.max():.0%}"
+        for i, own in zip(shown, weights)
+    ]
+    figure = Network(
+        weights @ positions + jitter,
+        np.empty((0, 2), dtype=np.intp),
+        names,
+        weights.argmax(axis=1),
+        named,
+        positions,
+    )
+    caption = (
+        "Each point is a document. It lies between its topics, nearer to those with a larger "
+        "share, and has the color of its main topic."
+    )
+    if len(shown) < len(used):
+        caption += f" Shown: {len(shown):,} of {len(used):,} documents, evenly spread."
+    return [Chart("Map of the documents", figure, caption, height=620)]
+
+
+def topic_tree(answer: Topics, named: list[str]) -> list[Element]:
+    """Draw which topics would be joined first, as by `Topics.reduced_to`."""
+    if answer.n_components < 3:
+        return []
+    merges, loss = joining_order(answer.topics, answer.share), 0.0
+    joins = []
+    for first, second, lost in merges:
+        loss += lost
+        joins.append((first, second, loss))
+    caption = (
+        "Topics that are joined near the left differ least. The axis shows how much information "
+        "about words is lost when topics are joined up to there; `provenmf topics --reduce-to N` "
+        "joins them in this order."
+    )
+    figure = Tree(named, joins, "information lost (nats per word)")
+    return [Chart("How topics belong together", figure, caption, 90 + 24 * len(named))]
 
 
 def divergences(topics: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -133,20 +183,11 @@ def divergences(topics: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.sqrt(np.maximum(table, 0.0)))
 
 
-def _terms(
-    answer: Topics, topic: int, frequency: NDArray[np.float64]
-) -> list[tuple[str, float, float]]:
-    """Return each word that the slider can reach, with its share in the topic and in all."""
-    row = answer.topics[[topic]]
-    chosen = {
-        int(word)
-        for mix in MIXES
-        for word in top_words(relevance(row, frequency, mix=mix), MAP_WORDS)[0]
-    }
+def _terms(answer: Topics, topic: int) -> list[tuple[str, float, float]]:
+    """Return the top words of a topic, each with its share in the topic and in all."""
     return [
-        (str(answer.vocabulary[word]), float(row[0, word]), float(frequency[word]))
-        for word in sorted(chosen)
-        if row[0, word] > 0 and frequency[word] > 0
+        (str(answer.vocabulary[w]), float(answer.topics[topic, w]), float(answer.word_frequency[w]))
+        for w in answer.top_columns(MAP_WORDS)[topic]
     ]
 
 
@@ -279,11 +320,9 @@ def _similarity(answer: Topics, leading: list[str]) -> list[Element]:
 
 
 def word_bars(answer: Topics, topic: int, order: NDArray[np.intp]) -> list[Bar]:
-    """Return the words at the given places; the anchor is shown even if it is not among them."""
+    """Return the words at the given places, the anchor marked if it is among them."""
     values = answer.components[topic]
     anchor = None if answer.anchor_columns is None else int(answer.anchor_columns[topic])
-    if anchor is not None and anchor not in order:
-        order = np.append(order, anchor)
     largest = max(float(values.max(initial=0.0)), np.finfo(float).tiny)
     return [
         Bar(

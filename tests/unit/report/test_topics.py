@@ -9,7 +9,7 @@ from scipy.spatial.distance import jensenshannon
 from provenmf.applications import find_topics
 from provenmf.datasets.corpora import topic_corpus
 from provenmf.report.elements import Cards, Chart
-from provenmf.report.figures import HeatMap, Lines
+from provenmf.report.figures import HeatMap, Lines, Tree
 from provenmf.report.matrix import found
 from provenmf.report.topics import by_group, divergences, merged, topic_map
 
@@ -37,12 +37,27 @@ def test_distances_of_topics_are_those_of_scipy():
     np.testing.assert_allclose(divergences(topics), oracle, atol=1e-7)
 
 
-def test_every_word_that_the_slider_can_bring_up_is_there(results):
+def test_maps_and_tree_have_the_words_of_the_cards(results):
     answer = results["topics"]
-    (shown,) = topic_map(answer)
-    words = {word for word, _, _ in shown.chart.figure.terms[2]}
-    assert answer.vocabulary[answer.topics[2].argsort()[::-1][:25]].tolist()[:10] == [
-        word for word in answer.vocabulary[answer.topics[2].argsort()[::-1][:10]] if word in words
+    shown, documents, tree = topic_map(answer)
+    words = [word for word, _, _ in shown.chart.figure.terms[2]]
+    cards = next(e for e in found(answer) if isinstance(e, Cards)).cards
+    own = next(card for card in cards if card.component == 3)
+    assert [bar.label for bar in own.bars] == words[:12] == answer.top_words(12)[2]
+    assert documents.figure.groups.tolist() == answer.document_weights.argmax(axis=1).tolist()
+    far = documents.figure.positions - answer.document_weights @ documents.figure.corners
+    assert np.abs(far).max() < 0.2 * np.ptp(documents.figure.corners)
+    assert len(tree.figure.joins) == 3 and sorted(tree.figure.order()) == [0, 1, 2, 3]
+    values = [value for path in tree.figure.branches() for value, _ in path]
+    assert min(values) == 0.0 and tree.figure.joins[-1][2] == max(values)
+
+
+def test_a_tree_is_joined_at_the_middle_of_its_branches():
+    tree = Tree(["a", "b", "c"], [(0, 2, 1.0), (1, 3, 2.0)], "loss")
+    assert tree.order() == [1, 0, 2]
+    assert tree.branches() == [
+        [(0.0, 1.0), (1.0, 1.0), (1.0, 2.0), (0.0, 2.0)],
+        [(0.0, 0.0), (2.0, 0.0), (2.0, 1.5), (1.0, 1.5)],
     ]
 
 

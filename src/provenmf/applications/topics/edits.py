@@ -155,31 +155,40 @@ def words_of_topics(answer: Topics, matrix: sp.csr_array) -> Floats:
 
 
 def least_loss_groups(topics: Floats, mass: Floats, n_groups: int) -> list[list[int]]:
-    """Merge pairs until `n_groups` are left, each time those that lose least information.
+    """Merge pairs until `n_groups` are left, each time those that lose least information."""
+    groups = {i: [i] for i in range(len(topics))}
+    for number, (i, j, _) in enumerate(joining_order(topics, mass)[: len(topics) - n_groups]):
+        groups[len(topics) + number] = sorted(groups.pop(i) + groups.pop(j))
+    return sorted(groups.values())
+
+
+def joining_order(topics: Floats, mass: Floats) -> list[tuple[int, int, float]]:
+    """Return all mergers of two topics, each with what it loses, the least first.
 
     Merging i and j loses (m_i + m_j) times the weighted Jensen-Shannon divergence of their words
-    (Slonim & Tishby 1999).
+    (Slonim & Tishby 1999). A merged topic takes the next number.
     """
-    groups = {i: [i] for i in range(len(topics))}
     rows = {i: np.array(row) for i, row in enumerate(topics)}
     sizes = {i: float(m) for i, m in enumerate(mass)}
 
-    def loss(i: int, j: int) -> float:
-        mixed = (sizes[i] * rows[i] + sizes[j] * rows[j]) / (sizes[i] + sizes[j])
-        own = sizes[i] * entropy(rows[i]) + sizes[j] * entropy(rows[j])
-        return (sizes[i] + sizes[j]) * entropy(mixed) - own
+    def mixed(i: int, j: int) -> Floats:
+        total = max(sizes[i] + sizes[j], np.finfo(float).tiny)
+        return np.asarray((sizes[i] * rows[i] + sizes[j] * rows[j]) / total)
 
-    losses = {(i, j): loss(i, j) for j in groups for i in range(j)}
-    while len(groups) > n_groups:
+    def loss(i: int, j: int) -> float:
+        own = sizes[i] * entropy(rows[i]) + sizes[j] * entropy(rows[j])
+        return (sizes[i] + sizes[j]) * entropy(mixed(i, j)) - own
+
+    losses = {(i, j): loss(i, j) for j in rows for i in range(j)}
+    order = []
+    for number in range(len(topics), 2 * len(topics) - 1):
         i, j = min(losses, key=lambda pair: losses[pair])
-        rows[i] = (sizes[i] * rows[i] + sizes[j] * rows[j]) / (sizes[i] + sizes[j])
-        sizes[i] += sizes[j]
-        groups[i] = sorted(groups[i] + groups.pop(j))
-        losses = {pair: value for pair, value in losses.items() if j not in pair}
-        for other in groups.keys() - {i}:
-            pair = (min(i, other), max(i, other))
-            losses[pair] = loss(*pair)
-    return list(groups.values())
+        order.append((i, j, max(losses[i, j], 0.0)))
+        rows[number], sizes[number] = mixed(i, j), sizes[i] + sizes[j]
+        del rows[i], rows[j]
+        losses = {pair: v for pair, v in losses.items() if i not in pair and j not in pair}
+        losses |= {(other, number): loss(other, number) for other in rows if other != number}
+    return order
 
 
 def entropy(row: Floats) -> float:

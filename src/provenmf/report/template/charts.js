@@ -301,12 +301,32 @@ const charts = (function (d) {
       const group = d.make(sheet.svg, "g", { tabindex: 0, role: "button", "aria-label": spec.names[i], "aria-pressed": i === chosen, style: "cursor: pointer" });
       d.make(group, "circle", { cx: p[0], cy: p[1], r: radius, fill: look.colours[i === chosen ? 1 : 0], "fill-opacity": i === chosen ? 0.75 : FAINT, stroke: look.colours[i === chosen ? 1 : 0] });
       d.make(group, "title", {}, spec.names[i] + ", " + d.words(100 * spec.sizes[i], 3) + " %");
-      d.text(group, p[0], p[1] + 4, String(i + 1), { "text-anchor": "middle", "font-weight": i === chosen ? 700 : 400 });
+      const words = (spec.terms[i] || []).slice(0, 2).map(function (term) { return term[0]; }).filter(function (word) { return d.widthOf(word) < 1.8 * radius; });
+      const shown = radius < 18 ? [] : words.slice(0, radius < 30 ? 1 : 2);
+      [String(i + 1)].concat(shown).forEach(function (line, j) { d.text(group, p[0], p[1] + 5 + 15 * (j - shown.length / 2), line, { "text-anchor": "middle", "font-weight": j === 0 ? BOLD : 400 }); });
       function choose() { plot.dataset.chosen = i; plot.dispatchEvent(new CustomEvent("chosen", { detail: i })); }
       group.addEventListener("click", choose);
       group.addEventListener("keydown", function (event) { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(); } });
     });
   }
 
-  return { lines: lines, bars: bars, columns: columns, heat_map: heatMap, map: map, network: network, bubbles: bubbles };
+  // Names on the left, joined two by two towards the right.
+  function tree(plot, spec, height, look) {
+    const sheet = d.sheet(plot, height);
+    const left = Math.min(d.widest(spec.names) + 12, 0.5 * sheet.width);
+    const frame = { left: left, right: sheet.width - 14, top: 4, bottom: height - 44 };
+    const range = d.range([].concat.apply([], spec.paths.map(function (path) { return path.map(function (p) { return p[0]; }); })), false, true);
+    const x = d.scale(range[0], range[1], frame.left, frame.right, false);
+    const step = (frame.bottom - frame.top) / spec.names.length;
+    function y(place) { return frame.top + (place + 0.5) * step; }
+    grid(sheet, frame, x, null, labelled(x.ticks(Math.max(2, Math.floor((frame.right - frame.left) / 85)))), []);
+    axisTitles(sheet, frame, spec.label, "");
+    spec.names.forEach(function (name, i) { d.text(sheet.svg, frame.left - 6, y(i) + 4, d.fitted(name, frame.left - 10), { "text-anchor": "end" }); });
+    spec.paths.forEach(function (points) {
+      const line = points.map(function (p, i) { return (i ? "L" : "M") + x(p[0]).toFixed(1) + " " + y(p[1]).toFixed(1); }).join("");
+      d.make(sheet.svg, "path", { d: line, fill: "none", stroke: look.colours[0], "stroke-width": 2, "stroke-linejoin": "round" });
+    });
+  }
+
+  return { tree: tree, lines: lines, bars: bars, columns: columns, heat_map: heatMap, map: map, network: network, bubbles: bubbles };
 })(drawing);

@@ -87,15 +87,21 @@
     });
     block.querySelector('[role="status"]').textContent = filter.value ? count + " rows" : "";
   }
+  function showRows(component) {
+    filter.value = component;
+    filterRows();
+    select(tabs[0], false);
+    filter.scrollIntoView({ block: "start" });
+  }
+  document.querySelectorAll(".topic-map .documents").forEach(function (button) {
+    const plot = button.closest(".topic-map").querySelector(".plot");
+    if (!filter) { button.hidden = true; return; }
+    button.addEventListener("click", function () { showRows(String(Number(plot.dataset.chosen || 0) + 1)); });
+  });
   if (filter) {
     filter.addEventListener("change", filterRows);
     document.querySelectorAll(".overview tr").forEach(function (line) {
-      function choose() {
-        filter.value = line.dataset.component;
-        filterRows();
-        select(tabs[0], false);
-        filter.scrollIntoView({ block: "start" });
-      }
+      function choose() { showRows(line.dataset.component); }
       line.addEventListener("click", choose);
       line.addEventListener("keydown", function (event) { if (event.key === "Enter") { choose(); } });
     });

@@ -1,7 +1,6 @@
 "use strict";
-// The words of the chosen topic by relevance (Sievert & Shirley 2014, Eq. 1).
+// The words of the chosen topic, in the order of its card.
 (function () {
-  const WORDS = 25;
   let figures = JSON.parse(document.getElementById("figures").textContent).figures;
 
   function element(parent, name, className, text) {
@@ -28,11 +27,8 @@
 
   function show(map) {
     const plot = map.querySelector(".plot"), spec = figures[Number(plot.dataset.chart)];
-    const slider = map.querySelector("input"), mix = Number(slider.value), chosen = Number(plot.dataset.chosen || 0);
-    map.querySelector("output").textContent = slider.value;
+    const chosen = Number(plot.dataset.chosen || 0), terms = spec.terms[chosen];
     map.querySelector(".chosen").textContent = spec.names[chosen];
-    const terms = spec.terms[chosen].map(function (term) { return [term, Math.log(term[1]) - (1 - mix) * Math.log(term[2])]; })
-      .sort(function (a, b) { return b[1] - a[1]; }).slice(0, WORDS).map(function (pair) { return pair[0]; });
     const most = terms.reduce(function (largest, term) { return Math.max(largest, term[2]); }, 0);
     const list = map.querySelector(".bars");
     list.replaceChildren();
@@ -43,7 +39,6 @@
     const plot = map.querySelector(".plot"), sizes = figures[Number(plot.dataset.chart)].sizes;
     plot.dataset.chosen = sizes.indexOf(Math.max.apply(null, sizes));
     plot.addEventListener("chosen", function () { show(map); });
-    map.querySelector("input").addEventListener("input", function () { show(map); });
     document.addEventListener("renamed", function (event) { figures = event.detail; show(map); });
     show(map);
   });

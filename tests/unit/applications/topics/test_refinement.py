@@ -83,7 +83,8 @@ def test_shares_equal_the_plain_rounds(block_rows):
     sums = np.einsum("d,dfk->k", dense.sum(axis=1), weights)
     mean = sums / sums.sum()
     a = dirichlet_strength(corpus.topics, mean, frequencies)
-    z = (0.85 * weights + 0.15 * mean) / (a + dense.sum() * mean)
+    c = 1 / (1 + 4 / dense.sum(axis=1).mean())  # twelve topics
+    z = (c * weights + (1 - c) * mean) / (a + dense.sum() * mean)
     first = corpus.topics.T * mean + 0.1 * frequencies[:, None] * mean
     shapes = a * frequencies[:, None] + dense.sum(axis=0)[:, None] * (
         first / first.sum(axis=1, keepdims=True)
