@@ -12,7 +12,7 @@ from provenmf.cli import options
 from provenmf.cli.analysis import Analysis, naming
 from provenmf.cli.messages import say, text_width
 from provenmf.errors import InvalidInput, printable
-from provenmf.io.files import existing
+from provenmf.io.files import existing, without_compression
 from provenmf.progress import Progress
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from provenmf.results import Factorization
 
 LONGEST_RANK = 6  # digits
+TEXT_ENDINGS = (".txt", ".jsonl", ".ndjson", ".json")
 
 
 def fit(
@@ -165,6 +166,10 @@ def rank(
     ] = None,
     key: options.Key = None,
     transpose: options.Transpose = False,
+    field: Annotated[
+        str | None,
+        typer.Option("--field", metavar="NAME", help="DATA holds texts, in this field or column."),
+    ] = None,
 ) -> None:
     """Show the evidence for each number of components, and the range it supports.
 
@@ -172,15 +177,22 @@ def rank(
     on held-out entries, and how many components are confirmed by rows that did
     not help to find them. Singular values are compared with noise.
     Large data are judged on a sample. Empty cells of a table are missing entries.
+    Numbers of topics of texts (a folder, txt, json, or with --field) are compared
+    by held-out words and by coherence.
 
     \b
     Examples:
       provenmf rank table.csv
       provenmf rank counts.npz --ranks 2-20
+      provenmf rank letters/                        topics of texts
+      provenmf rank posts.csv --field body
       provenmf rank spectra.mat --key Y --transpose --json
     """  # fmt: skip
     data, shared = existing(data), options.shared()
     numbers = None if ranks is None else parse_ranks(ranks)
+    if field is not None or data.is_dir() or without_compression(data) in TEXT_ENDINGS:
+        rank_texts(data, numbers, field or "text")
+        return
     from provenmf import choose_rank
     from provenmf.io.records import strict_json
 
@@ -195,6 +207,23 @@ def rank(
 
         found = choose_rank(matrix, numbers, random_state=shared.random_state, progress=done)
     say(strict_json(found.to_dict()) if shared.json else found.text(text_width()))
+
+
+def rank_texts(data: Path, numbers: list[int] | None, field: str) -> None:
+    """Compare numbers of topics."""
+    from provenmf.applications.topics.groups import topic_numbers
+    from provenmf.io import TextFile
+    from provenmf.io.records import strict_json
+
+    title = f"Comparing numbers of topics of {printable(data.name)}"
+    with naming(data), Progress(title) as progress:
+
+        def done(finished: int, total: int) -> None:
+            progress.steps = total
+            progress.reach(finished)
+
+        found = topic_numbers(TextFile(data, field), numbers, progress=done)
+    say(strict_json(found.to_dict()) if options.shared().json else found.text())
 
 
 def parse_ranks(text: str) -> list[int]:

@@ -1,8 +1,9 @@
-"""`provenmf topics`: the topics of a corpus, with anchor words; `convert` reads texts alike."""
+"""`provenmf topics`: the topics of a corpus; `rank` and `convert` read texts alike."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +23,14 @@ By = Annotated[
         metavar="COLUMN",
         help="Show the topics by a column, such as a year or an author. A folder of texts has "
         "one column, named folder.",
+    ),
+]
+NameColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--name-column",
+        metavar="COLUMN",
+        help="Column (csv) or field (json) with a name or title for each document.",
     ),
 ]
 ReduceTo = Annotated[
@@ -54,16 +63,17 @@ def topics(
     skip_unreadable: options.SkipUnreadable = False,
     mail: options.Mail = False,
     by: By = None,
+    name_column: NameColumn = None,
     reduce_to: ReduceTo = None,
     n_resamples: options.NResamples = 0,
     groups: options.Groups = None,
 ) -> None:
     """Find the topics of a collection of texts, with their words and example documents.
 
-    Topics are found from anchor words: words that occur in one topic only.
-    The methods spa (default), merit, xray, fast_anchor and fast_gradient use
-    anchor words. Any other method, such as hals, factorizes documents x words.
-    Without -k, the number of topics is chosen from the data.
+    Without -k, the number of topics is chosen from the data, and a note says how;
+    "provenmf rank TEXTS" compares numbers. The methods spa (default), merit, xray,
+    fast_anchor and fast_gradient use anchor words. Any other method, such as
+    hals, factorizes documents x words.
 
     \b
     Examples:
@@ -71,6 +81,7 @@ def topics(
       provenmf topics abstracts.txt -k 20                 one document per line
       provenmf topics posts.jsonl.xz -k 20 --field body --mail
       provenmf topics letters.csv -k 10 --by year         topics over time
+      provenmf topics news.csv -k 10 --name-column title  titles in tables and maps
       provenmf topics letters/ -k 30 --reduce-to 12       merge similar topics
       provenmf topics counts.npz --vocabulary words.txt -k 5
       provenmf topics posts.csv -k 8 --method spa -o spa.npz --json
@@ -99,6 +110,8 @@ def topics(
         )
         periods = None if by is None else read_groups(data, by, counts, encoding)
         units = None if groups is None else read_groups(data, groups, counts, encoding)
+        if name_column is not None:
+            counts = replace(counts, names=read_groups(data, name_column, counts, encoding))
     documents = [counts]
     del counts
     with analysis.fitting(method, n_topics) as more:

@@ -269,3 +269,27 @@ def test_without_the_parts_of_a_report_the_result_is_written(run, separable, tmp
     ran = run("fit", separable, "-k", 2, "-m", "spa", "-o", "r.npz")
     assert ran.code == 0 and "pip install 'provenmf[report]'" in ran.err, ran
     assert (tmp_path / "r.npz").exists()
+
+
+def test_numbers_of_topics_of_texts_are_compared(run, tmp_path):
+    rng = np.random.default_rng(0)
+    subjects = [[f"w{s}{i}" for i in range(12)] for s in "abc"]
+    lines = ["title,body"]
+    for number in range(150):
+        lines.append(f'"text {number}","{" ".join(rng.choice(subjects[number % 3], 15))}"')
+    path = tmp_path / "posts.csv"
+    path.write_text("\n".join(lines))
+    found = json.loads(run("rank", path, "--field", "body", "--ranks", "2,3,5", "--json").out)
+    assert found["best"] == 3 and found["numbers"] == [2, 3, 5]
+    assert "3 topics" in run("rank", path, "--field", "body", "--ranks", "2,3").out
+
+
+def test_documents_have_names_from_a_column(run, tmp_path, corpus):
+    lines = corpus.read_text().splitlines()
+    table = "text,title\n" + "\n".join(f"{line},title {n}" for n, line in enumerate(lines))
+    (tmp_path / "posts.csv").write_text(table)
+    ran = run("topics", tmp_path / "posts.csv", "-k", 2, "--name-column", "title", "--no-report")
+    assert ran.code == 0, ran
+    assert load(tmp_path / "posts-result.npz").row_names[7] == "title 7"
+    wrong = run("topics", tmp_path / "posts.csv", "-k", 2, "--name-column", "name", "--force")
+    assert wrong.code == 2 and "no column 'name': choose one of text, title" in wrong.err

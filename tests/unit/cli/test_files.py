@@ -80,7 +80,7 @@ def test_tables_of_topics_and_communities(run, corpus, graph, tmp_path):
     assert run("topics", corpus, "-k", 2, "--tables", "t", "--no-report").code == 0
     topics = load(tmp_path / "corpus-result.npz")
     overview = pandas.read_csv(tmp_path / "t" / "overview.csv", index_col=0)
-    assert overview["anchor"].tolist() == list(topics.anchor_words)
+    assert overview["largest"].tolist() == ["; ".join(words) for words in topics.top_words()]
     assert pandas.read_csv(tmp_path / "t" / "document_weights.csv").shape == (60, 3)
     table = pandas.read_csv(tmp_path / "t" / "topics.csv", index_col=0)
     assert table.columns.tolist() == topics.vocabulary.tolist()

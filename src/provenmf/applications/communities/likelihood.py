@@ -25,7 +25,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import eigsh
 from scipy.special import gammaln
-from sklearn.cluster import KMeans
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.intp]
@@ -70,6 +69,8 @@ def regularized_vectors(adjacency: sp.csr_array, k: int) -> Floats:
 
 def clusters(vectors: Floats, k: int) -> Labels:
     """Cluster nodes by the directions of their rows in the first k eigenvectors."""
+    from sklearn.cluster import KMeans  # takes a fifth of a second
+
     rows = vectors[:, :k]
     rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), TINY)
     every = -(-len(rows) // SETTINGS.sampled_nodes)

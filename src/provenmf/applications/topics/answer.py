@@ -208,8 +208,8 @@ class Topics(Answer):
         return self.top_words(n)
 
     def anchor_name(self, component: int) -> str:
-        """The anchor word of a topic, or nothing."""
-        return self.anchor_words[component] if self.anchor_words else ""
+        """Return nothing: anchor words are a detail of the search (see `anchor_words`)."""
+        return ""
 
     def scores(self) -> dict[str, float]:
         """Return coherence, weighted by the size of the topics, and the number of shared words."""

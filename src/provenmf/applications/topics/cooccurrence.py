@@ -325,13 +325,14 @@ def number_of_topics(values: Floats, edge: float, following: float = 0.0) -> int
 def redrawn(counts: WordCounts) -> WordCounts:
     """Return all occurrences drawn anew by the words' frequencies; documents keep their lengths.
 
-    Counts that are not whole are rounded up. Nothing is kept: every pass draws the same words,
+    Counts that are not whole are rounded up. Outside memory every pass draws the same words again,
     because the stream of random numbers is advanced to the first word of a block.
     """
     lengths = counts.blocks.map_rows(rounded_lengths)
     before = np.cumsum(lengths) - lengths
     draw = partial(drawn_words, np.cumsum(counts.frequencies))
-    return WordCounts(MappedBlocks(counts.blocks, draw, rows=before.astype(np.int64)))
+    drawn = WordCounts(MappedBlocks(counts.blocks, draw, rows=before.astype(np.int64)))
+    return WordCounts(drawn.matrix) if counts.blocks.in_memory else drawn
 
 
 def rounded_lengths(block: sp.csr_array) -> Floats:
@@ -341,12 +342,14 @@ def rounded_lengths(block: sp.csr_array) -> Floats:
 
 
 def drawn_words(cumulated: Floats, block: sp.csr_array, before: NDArray[np.int64]) -> sp.csr_array:
-    """Return as many words for each document of a block as it has; words may be there twice."""
+    """Return as many words for each document of a block as it has."""
     ends = np.concatenate([[0], np.cumsum(np.ceil(block.data))]).astype(np.int64)[block.indptr]
     stream = np.random.PCG64(1).advance(int(before[0]) if len(before) else 0)
     numbers = np.random.Generator(stream).random(ends[-1])
     words = np.searchsorted(cumulated[:-1], numbers, side="right").astype(np.int32)
-    return sp.csr_array((np.ones(len(words)), words, ends), shape=block.shape)
+    drawn = sp.csr_array((np.ones(len(words)), words, ends), shape=block.shape)
+    drawn.sum_duplicates()
+    return drawn
 
 
 def _eigenpairs(pairs: WordPairs, start: Floats, k: int, *, accuracy: float) -> Spectrum:

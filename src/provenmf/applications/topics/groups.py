@@ -18,7 +18,7 @@ after a few steps of expectation and maximization, which also allow a document s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -237,13 +237,36 @@ class TopicNumbers:
     coherence: NDArray[np.float64]
     best: int
 
-    def note(self) -> str:
-        """Return how the number was chosen, in words."""
-        return (
-            f"number of topics chosen automatically: {self.best}, the smallest of "
-            f"{', '.join(map(str, self.numbers))} whose topics are nearly as coherent as any; a "
-            "finer division may be as true: give the number that you want to read"
+    def text(self) -> str:
+        """Return a table and what it says, in words."""
+        lines = ["topics  held-out words  coherence"]
+        for k, gain, error, npmi in zip(
+            self.numbers, self.held_out, self.errors, self.coherence, strict=True
+        ):
+            mark = "  <-" if k == self.best else ""
+            lines.append(f"{k:6}  {gain:6.3f} ± {error:5.3f}  {npmi:9.3f}{mark}")
+        return "\n".join(
+            [
+                *lines,
+                "",
+                f"{self.best} topics: the smallest number whose topics are nearly as coherent as "
+                "any.",
+                "Held-out words: how much likelier they are than with one topic (nats a word).",
+                "Texts have topics within topics: a finer division may be as true.",
+            ]
         )
+
+    __str__ = text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            "best": self.best,
+            "numbers": list(self.numbers),
+            "held_out": self.held_out.tolist(),
+            "standard_errors": self.errors.tolist(),
+            "coherence": self.coherence.tolist(),
+        }
 
     def table(self) -> pandas.DataFrame:
         """Return a line for each number."""
@@ -264,6 +287,7 @@ def topic_numbers(
     numbers: Sequence[int] | None = None,
     *,
     vocabulary: Any = None,
+    progress: Callable[[int, int], None] | None = None,
     **text_options: Any,
 ) -> TopicNumbers:
     """Compare numbers of topics by held-out words and coherence.
@@ -276,6 +300,8 @@ def topic_numbers(
         The numbers to try; by default 2 to 40, as far as there are ten documents for each topic.
     vocabulary, text_options
         As in `count_words`.
+    progress : callable, optional
+        Called with how many numbers are done, and of how many.
 
     Returns
     -------
@@ -292,11 +318,6 @@ def topic_numbers(
     given = as_word_counts(documents, vocabulary, **text_options)
     counts = WordCounts(given.matrix)
     counts = counts.of_words(usable_words(counts)[0])
-    return compare_numbers(counts, numbers)
-
-
-def compare_numbers(counts: WordCounts, numbers: Sequence[int] | None = None) -> TopicNumbers:
-    """Compare numbers of topics in the counts of usable words."""
     n_documents, n_words = counts.shape
     if n_documents < FEWEST_DOCUMENTS:
         raise InvalidInput(
@@ -316,7 +337,9 @@ def compare_numbers(counts: WordCounts, numbers: Sequence[int] | None = None) ->
     held_out, frequencies = counts.take(judges), counts.frequencies
     wide = word_spectrum(counts, tried[-1])
     likelihoods, coherence = [], []
-    for k in tried:
+    for done, k in enumerate(tried):
+        if progress is not None:
+            progress(done, len(tried))
         width = min(4 * k, k + 60, wide.vectors.shape[1])
         shares = stepped(wide.pairs.counts, topics_of_groups(wide.leading(width), k), judges)
         topics = topics_of(shares, frequencies)

@@ -147,7 +147,8 @@ def test_linkage_joins_what_most_groupings_have_together():
 def test_numbers_of_topics_are_compared_by_held_out_words_and_coherence():
     corpus = topic_corpus(800, 300, 5, word_concentration=0.05, random_state=1)
     found = topic_numbers(corpus.counts, [2, 3, 5, 8])
-    assert found.best == 5 and "5, the smallest of 2, 3, 5, 8" in found.note()
+    assert found.best == 5 and "5 topics: the smallest number" in str(found)
+    assert found.to_dict()["numbers"] == [2, 3, 5, 8]
     assert found.coherence[2] == found.coherence.max()
     assert found.held_out[0] < found.held_out[2] - 2 * found.errors[0]
     assert found.table()["chosen"].tolist() == [False, False, True, False]

@@ -186,7 +186,7 @@ def test_topics_from_documents():
     found = {frozenset(words) for words in result.top_words(8)}
     assert found == {frozenset(words) for words in SUBJECTS.values()}
     assert result.anchor_words == ()
-    assert result.anchor_columns is None and result.anchor_name(0) == ""
+    assert result.anchor_columns is None
     as_in_the_paper = find_topics(small_corpus()[0], 3, method="and_descent", random_state=0)
     parameters = as_in_the_paper.factorization.parameters
     assert (parameters["init"], parameters["schedule"]) == ("random-rows", "paper")
