@@ -232,8 +232,8 @@ def test_no_parameter_is_accepted_and_dropped(method):
             return weights
 
     Watched(n_components=2).fit(separable_data())
-    # Around the fit, for streams only, and in a test of its own.
-    elsewhere = {"certify", "on_interrupt", "random_state"}
+    # Around the fit, for streams only, in a test of its own, and at the door.
+    elsewhere = {"certify", "on_interrupt", "random_state", "unstored"}
     assert seen == parameters - elsewhere
 
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.optimize import nnls
 
 import provenmf.methods.separable.margins as module
-from provenmf import SPA, XRAY, FastAnchor, FastGradient
+from provenmf import MERIT, SPA, XRAY, FastAnchor, FastGradient
 from provenmf.certificate.measurement import Fit
 from provenmf.data import as_blocks
 from provenmf.datasets.separable import dirichlet_mixtures
@@ -130,7 +130,7 @@ def test_margins_hold_without_noise_and_fail_for_wrong_anchors(estimator):
     assert margins_of(certificate)[3] == pytest.approx(0, abs=1e-6)
 
 
-@pytest.mark.parametrize("estimator", METHODS[:3], ids=NAMES[:3])
+@pytest.mark.parametrize("estimator", [*METHODS[:3], MERIT(4, random_state=0)])
 @pytest.mark.parametrize("seed", range(4))
 def test_margins_are_sound_under_bounded_noise(estimator, seed):
     """A row whose margin exceeds twice the true noise is a true anchor, whatever was chosen."""
