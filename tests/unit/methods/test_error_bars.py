@@ -150,7 +150,7 @@ def test_entries_that_noise_makes_too_small_have_room():
         truth = rng.gamma(1.0, 1.0, (3, 20)) * (rng.random((3, 20)) < 0.6)
         truth[:, :3] = 1.5 * np.eye(3)
         data = rng.dirichlet(np.full(3, 0.4), 300) @ truth * rng.gamma(100, 0.01, (300, 20))
-        result = factorize(data, 3, method="hals", random_state=0, certify=False)
+        result = factorize(data, 3, method="hals", random_state=0, certify=False, max_iter=40)
         bars = with_error_bars(data, result, 12, random_state=seed).error_bars
         match = match_components(truth, result.components)
         known = np.asarray(match.components_like_truth(truth))
@@ -193,3 +193,37 @@ def test_a_component_matched_once_at_most_is_said_to_have_unknown_errors():
     how, unstable, unknown = bars.notes(("A", "B"))
     assert "0.1 in the median" in how and "B is unstable" in unstable
     assert "errors of B are unknown and set to infinity" in unknown and "12 resamples" in unknown
+
+
+def rows_in_groups(shared):
+    """Thirty groups of ten rows; `shared` is the noise that the rows of a group have in common."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(30), 10)
+    rows = rng.dirichlet(np.full(3, 0.5), 300) @ rng.gamma(1.0, 1.0, (3, 20))
+    rows += shared * rng.random((30, 20))[groups] + 0.02 * rng.random((300, 20))
+    return rows, groups
+
+
+@pytest.mark.parametrize("shared, doubted", [(0.0, False), (0.2, True)])
+def test_neighbors_with_similar_residuals_are_doubted(shared, doubted):
+    rows, groups = rows_in_groups(shared)
+    found = factorize(rows, 3, method="hals", random_state=0, certify=False, max_iter=40)
+    bars = with_error_bars(rows, found, 10).error_bars
+    assert ("neighboring rows have similar residuals" in bars.assumes) == doubted
+    by_group = with_error_bars(rows, found, 10, groups=groups).error_bars
+    assert "neighboring" not in by_group.assumes
+
+
+def test_components_that_unseen_rows_do_not_confirm_are_named():
+    noise = np.random.default_rng(0).random((60, 12))
+    found = factorize(noise, 2, method="hals", random_state=0, certify=False, max_iter=40)
+    result = with_error_bars(noise, found, 10)
+    assert "do not confirm component" in result.error_bars.assumes
+    assert any("do not confirm component" in note for note in result.notes)
+
+
+def test_few_groups_are_refused():
+    rows, _ = rows_in_groups(0.0)
+    found = factorize(rows, 3, method="hals", random_state=0, certify=False, max_iter=40)
+    with pytest.raises(InvalidInput, match="9 groups"):
+        with_error_bars(rows, found, 10, groups=np.arange(300) % 9)
