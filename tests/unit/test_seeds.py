@@ -19,7 +19,7 @@ USES = {
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("seed", ["a", -1, 1.5, {}, float("nan")])
 def test_what_is_no_seed_is_refused_by_name(use, seed):
-    with pytest.raises(InvalidInput, match="random_state=.* (is no|must be a) seed"):
+    with pytest.raises(InvalidInput, match="random_state=.* (is not|must be) a seed"):
         USES[use](seed)
 
 
