@@ -51,7 +51,7 @@ def reproduce(
     """Reproduce the tables and figures of the four papers, and check their claims.
 
     Each experiment judges the clauses of a claim one by one and writes NAME.html
-    (figures and tables), NAME.json and NAME-*.csv to the output folder.
+    (figures and tables) and NAME.json to the output folder.
     merit-table2 takes hours; it saves finished trials in NAME.finished.jsonl and
     resumes from them.
 

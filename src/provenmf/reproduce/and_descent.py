@@ -468,7 +468,7 @@ EXPERIMENTS = declare(
                 t, ("Starts, in-span",), "late factor", method=PAPER
             ),
             "out-of-span": lambda t: worst(
-                t, ("Starts, out-of-span",), "error / start", method=PAPER
+                t, ("Starts, out-of-span",), "relative error", method=PAPER
             ),
         },
         variant={PAPER: VARIANT},

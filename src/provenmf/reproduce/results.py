@@ -1,9 +1,7 @@
-"""Outcomes as files, NAME.json, NAME-<table>.csv, NAME.html, and those shipped with the package."""
+"""Outcomes as files, NAME.json and NAME.html, and those shipped with the package."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -12,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from provenmf import __version__
 from provenmf.errors import InvalidInput
 from provenmf.reproduce.claims import Experiment, Figure, Judgement, Measured, Row, verdict_of
 
@@ -54,6 +53,7 @@ class Result:
             "quick": self.quick,
             "seed": self.seed,
             "seconds": round(self.seconds, 2),
+            "version": __version__,
             "clauses": [judgement.row() for judgement in self.judgements],
             "note": self.experiment.note,
             "tables": self.measured.tables,
@@ -88,9 +88,6 @@ def write_result(result: Result, folder: Path) -> list[Path]:
     name = result.experiment.name
     files = {folder / f"{name}.html": page_of(result)}
     files[folder / f"{name}.json"] = strict_json(result.to_dict())
-    clauses = [judgement.row() for judgement in result.judgements]
-    for title, rows in {CLAUSES: clauses, **result.measured.tables}.items():
-        files[folder / f"{name}-{file_name(title)}.csv"] = _csv(rows)
     for path, text in files.items():
         write_text(path, text)
     return list(files)
@@ -144,14 +141,6 @@ def _table(title: str, rows: list[Row]) -> Table:
     return Table(title, columns, [[cell_text(row.get(name)) for name in columns] for row in rows])
 
 
-def _csv(rows: list[Row]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns_of(rows), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
-
-
 def columns_of(rows: list[Row]) -> list[str]:
     """All columns of a table, in the order of their first appearance."""
     return list(dict.fromkeys(name for row in rows for name in row))
@@ -162,11 +151,6 @@ def cell_text(value: object) -> str:
     if value is None:
         return ""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def file_name(title: str) -> str:
-    """A title as part of a file's name."""
-    return re.sub(r"[^a-z0-9]+", "-", title.lower())[:80].strip("-") or "table"
 
 
 def read_results(folder: Path) -> dict[str, Stored]:

@@ -3,9 +3,7 @@ import pytest
 
 from provenmf.datasets.cones import (
     equiangular_axes,
-    paper_cones,
     sample_cones,
-    section_4_direction,
 )
 from provenmf.errors import InvalidInput
 
@@ -48,28 +46,6 @@ def test_angles_are_uniform_and_squared_lengths_exponential():
         assert squares[sample.labels == k].mean() == pytest.approx(mean, rel=0.05)
         assert squares[sample.labels == k].std() == pytest.approx(mean, rel=0.05)
     assert np.bincount(sample.labels).min() > 9500
-
-
-def test_plane_spread_gives_clusters_of_rank_two():
-    sample = paper_cones(300, n_columns=50, n_components=5, random_state=0)
-    for k in range(5):
-        assert np.linalg.matrix_rank(sample.data[sample.labels == k]) == 2
-
-
-def test_section_4_direction_of_a_positive_axis():
-    axis = np.array([0.5, 0.1, 0.7])
-    axis /= np.linalg.norm(axis)
-    direction = section_4_direction(axis)
-    assert direction @ axis == pytest.approx(0)
-    assert direction @ direction == pytest.approx(1)
-    assert direction.argmax() == 1
-    assert direction[0] / axis[0] == pytest.approx(direction[2] / axis[2])
-
-
-def test_same_seed_same_rows():
-    first, again = paper_cones(50, random_state=3), paper_cones(50, random_state=3)
-    np.testing.assert_array_equal(first.data, again.data)
-    assert first.data.shape == (50, 1000)
 
 
 def test_impossible_requests_are_named():

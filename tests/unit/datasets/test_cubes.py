@@ -23,12 +23,6 @@ def test_pure_pixels_are_as_many_as_asked_for():
     assert none.abundances.max() <= 0.8
 
 
-def test_no_noise_and_same_seed_same_cube():
-    one, two = (mixed_cube(5, 5, 10, 2, snr=np.inf, random_state=3) for _ in range(2))
-    np.testing.assert_array_equal(one.cube, two.cube)
-    np.testing.assert_allclose(one.cube.reshape(25, 10), one.abundances @ one.endmembers)
-
-
 @pytest.mark.parametrize(
     ("options", "match"),
     [

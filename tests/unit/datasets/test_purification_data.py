@@ -6,7 +6,6 @@ import pytest
 from provenmf.datasets.purification import (
     adversarial_noise,
     independent_weights,
-    noisy_sample,
     orthogonal_array_weights,
     overlapping_features,
     sample_purification,
@@ -59,27 +58,6 @@ def test_the_adversary_keeps_within_its_budget_and_no_noise_of_that_size_does_wo
         assert (damage(noise) >= damage(0.1 * np.sign(other)) - 1e-12).all()
 
 
-def test_one_active_feature_is_pushed_by_the_whole_row_sum():
-    components = overlapping_features(4, 30, random_state=5)
-    inverse = left_inverse(components).rows
-    noise = adversarial_noise(np.eye(4), components, 0.2, random_state=6)
-    pushed = np.diag(np.roll(noise @ inverse.T, -1, axis=1))
-    np.testing.assert_allclose(pushed, 0.2 * np.roll(np.abs(inverse).sum(axis=1), -1))
-
-
-def test_unbiased_noise_averages_out_and_adversarial_noise_does_not():
-    weights = independent_weights(20_000, 4, random_state=7)
-    components = overlapping_features(4, 20, random_state=8)
-    for noise, small in (("unbiased", True), ("features", False), ("decoding", False)):
-        sample = noisy_sample(weights, components, noise=noise, noise_level=1.0, random_state=9)
-        present = sample.weights[:, 0] > 0
-        mean = np.abs(sample.extras["noise"][present].mean(axis=0)).mean()
-        assert (mean < 0.05) == small
-        np.testing.assert_allclose(
-            sample.data, sample.weights @ sample.components + sample.extras["noise"]
-        )
-
-
 def test_a_start_has_the_sizes_asked_for():
     components = overlapping_features(5, 40, random_state=10)
     start = warm_start(components, mixing=0.3, outside=0.2, shrinkage=0.1, random_state=11)
@@ -100,9 +78,3 @@ def test_impossible_requests_are_refused():
     ):
         with pytest.raises(InvalidInput, match=name):
             request()
-
-
-def test_the_same_seed_gives_the_same_data():
-    kwargs = dict(noise="decoding", noise_level=0.01, values="uniform", random_state=12)
-    a, b = (sample_purification(30, 20, 3, **kwargs) for _ in range(2))
-    np.testing.assert_array_equal(a.data, b.data)

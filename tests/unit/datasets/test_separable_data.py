@@ -57,7 +57,3 @@ def test_dirichlet_noise_has_the_variance_of_the_snr():
     assert signal_to_noise(clean, sample.extras["noise"]) == pytest.approx(7, abs=0.1)
     assert np.abs(sample.extras["noise"][sample.anchors]).min() > 0
     assert not np.array_equal(sample.anchors, np.arange(10))
-
-
-def test_one_component_has_no_middle():
-    assert middle_points(1, 4, snr=3, random_state=0).data.shape == (1, 4)

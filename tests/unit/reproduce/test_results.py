@@ -1,15 +1,16 @@
-import csv
 import json
 import pkgutil
+import re
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import provenmf.reproduce
-from provenmf.reproduce.catalogue import PAPERS, document, experiments, items, listing
+from provenmf.reproduce.catalogue import PAPERS, counted, document, experiments, items, listing
 from provenmf.reproduce.claims import (
     Clause,
     Experiment,
@@ -56,6 +57,7 @@ def run(settings: Settings) -> Measured:
     return Measured({"T": table}, [FIGURE])
 
 
+ROOT = Path(__file__).parents[3]
 EXPERIMENT = Experiment("cones-fig1", "Liu17", "A figure", run, (CLAUSE,), "A note.")
 
 
@@ -99,11 +101,8 @@ def test_a_number_without_a_text_is_refused():
 def test_files_of_a_result(result, tmp_path):
     folder = tmp_path / "new" / "folder"
     files = {path.name: path for path in write_result(result, folder)}
-    names = {"cones-fig1.html", "cones-fig1.json", "cones-fig1-t.csv", "cones-fig1-clauses.csv"}
-    assert set(files) == names
+    assert set(files) == {"cones-fig1.html", "cones-fig1.json"}
     assert read_results(folder)["cones-fig1"] == result.to_dict()
-    with files["cones-fig1-t.csv"].open() as file:
-        assert list(csv.DictReader(file))[1] == {"n": "2", "e": "0.01", "more | text": "<b>"}
     assert json.loads(files["cones-fig1.json"].read_text())["verdict"] == "holds"
 
 
@@ -138,10 +137,16 @@ def test_listing_gives_every_item_a_status(result):
 
 def test_document_counts_clauses_and_has_a_chapter_for_each_outcome(result):
     text = document({"cones-fig1": result.to_dict()})
-    assert "**Of 1 clauses 1 hold**" in text
+    assert "**Of 1 clauses 1 hold.**" in text
     assert "| `merit-fig1` | Nguyen22 |" in text
     assert "## cones-fig1: " in text
-    assert "more \\| text" in text
+
+
+def test_readme_and_documentation_state_how_many_clauses_hold():
+    total, holding = re.findall(r"\d+", counted(read_record()))
+    assert counted(read_record()) in (ROOT / "docs" / "reproduction.md").read_text("utf-8")
+    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    assert f"of {total} clauses of the papers' claims, [{holding} hold]" in readme
 
 
 def test_the_list_has_every_experiment_of_the_package():

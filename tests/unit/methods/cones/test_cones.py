@@ -85,12 +85,6 @@ def test_fewer_directions_than_components():
     assert solution.stop_reason == "all directions found"
 
 
-def test_more_components_than_rows():
-    with pytest.warns(DegenerateData):
-        solution = cones(as_blocks(np.eye(3)), 7)
-    assert sorted(solution.labels.tolist()) == [0, 1, 2]
-
-
 def test_zero_rows_and_zero_data():
     X = np.vstack([np.zeros(3), np.eye(3)])
     solution = cones(as_blocks(X), 3)
