@@ -219,7 +219,7 @@ def _tumors(counts: Any, result: Any, groups: Any, seed: int) -> Evidence:
 
     def find(rows: NDArray[np.intp]) -> Floats:
         part = weighted._replace(counts=weighted.counts[rows], scales=weighted.scales[rows])
-        return extract(part, k, np.random.default_rng(seed))[0].signatures
+        return extract(part, k)[0].signatures
 
     return confirm_components(
         values,

@@ -1,6 +1,6 @@
 """Mutational signatures of tumors and how much each tumor is exposed to them.
 
-Read `extraction.py` first: dispersion, consensus, sparse exposures, pruning. `catalogue.py` reads
+Read `extraction.py` first: dispersion, sparse exposures, growth, pruning. `catalogue.py` reads
 tables of counts and compares with known signatures, `search.py` is the public function with its
 answer.
 """

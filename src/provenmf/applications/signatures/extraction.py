@@ -1,18 +1,18 @@
-"""Signatures from counts: consensus of many fits, sparse exposures, superfluous ones removed.
+"""Signatures from counts: grown one by one under a penalized likelihood, superfluous ones removed.
 
     counts (tumors, channels) ≈ exposures (tumors, k) @ signatures (k, channels)
 
 1. *Dispersion.* Counts vary more than Poisson counts: variance μ + μ²/r. Scaling a row of counts
    scales its Poisson likelihood, so each tumor is scaled by 1 / (1 + μ/r): a few hypermutated
    tumors do not decide. What is left is one factor φ (quasi-Poisson).
-2. *Consensus.* `PoissonNMF` on random parts of the tumors, with more and more components until
-   fewer than four fifths of them come back; what several fits share is a candidate. Single fits
-   end in local minima, their consensus hardly depends on the seed.
-3. *Sparse exposures.* In turn: exposures by backward elimination, where a signature stays in a
+2. *Sparse exposures.* In turn: exposures by backward elimination, where a signature stays in a
    tumor only if the extended BIC asks for it, ½ log(mutations) + log k (Chen & Chen 2008), and
    signatures by EM on these supports. A tumor has few signatures, which makes them unique.
-4. *Pruning.* A signature whose removal costs less likelihood than its parameters, ½ log(users) for
-   each channel and the exposures' penalties, goes; the others are fitted again.
+3. *Growth.* A new signature starts from what the others leave of the counts, several places are
+   tried, everything is fitted again, and the best is kept if the likelihood gains more than its
+   parameters cost: ½ log(users) for each channel, and the exposures' penalties. Fits from random
+   starts end in local minima; this way nothing is random.
+4. *Pruning.* A signature whose removal lowers the penalized cost goes; the others are fitted again.
 """
 
 from __future__ import annotations
@@ -33,18 +33,15 @@ Floats = NDArray[np.float64]
 class Settings:
     """Tuned on drawn counts and on synthetic tumors without and with moderate noise."""
 
-    runs: int = 10  # fits of a consensus; 20 find the same
-    part: float = 0.8  # of the tumors in each fit
-    iterations: int = 200  # of each fit: signatures hardly move after them
-    first_number: int = 8  # components of the first consensus, then 1.4 times as many
-    growth: float = 1.4
-    stable: float = 0.8  # share of components that must come back to go on with more
-    alike: float = 0.12  # 1 − cosine within a cluster of the consensus (average linkage)
-    support: float = 0.4  # share of the fits that show a candidate
+    rich: int = 20  # components of the fit that dispersion is estimated from
+    iterations: int = 200  # of that fit
+    places: int = 3  # where a new signature is tried
     tried: int = 3  # signatures whose removal is tried at a time
-    rounds: int = 4  # of sparse exposures and signatures in turn
+    rounds: int = 2  # of sparse exposures and signatures in turn, while growing
+    last_rounds: int = 4  # the same at the end
     em_steps: int = 60  # for signatures in a round
     exposure_steps: tuple[int, int] = (30, 6)  # sweeps at first, after dropping a signature
+    dispersion: float = 1.5  # φ while signatures are still missing
 
 
 SETTINGS = Settings()
@@ -68,15 +65,25 @@ class Extracted(NamedTuple):
 
 def weigh(counts: Floats) -> Weighted:
     """Scale tumors so that those with many mutations do not outweigh the rest."""
-    k = max(1, min(20, counts.shape[1] // 3, len(counts) // 3))
+    k = max(1, min(SETTINGS.rich, counts.shape[1] // 3, len(counts) // 3))
     fitted = _poisson_fit(counts, k)
     means = fitted.exposures @ fitted.signatures
-    excess, squares = (counts - means) ** 2 - means, means**2
-    large = means > 1.0
-    ratios = [e[m].sum() / s[m].sum() for e, s, m in zip(excess, squares, large) if m.any()]
-    inverse_size = max(float(np.median(ratios)), 0.0) if ratios else 0.0
+    inverse_size = overdispersion(counts, means, np.count_nonzero(fitted.exposures, axis=1))
     scales = scales_of(counts, inverse_size)
     return Weighted(counts * scales[:, None], scales, inverse_size)
+
+
+def overdispersion(counts: Floats, means: Floats, used: NDArray[np.intp]) -> float:
+    """Return 1/r of the variance μ + μ²/r by moments, each entry weighted by 1 / (1 + μ/r)²."""
+    d = counts.shape[1]
+    squares = (counts - means) ** 2 * (d / np.maximum(d - used, 1))[:, None]
+    found = 0.0
+    for _ in range(50):
+        weights = 1.0 / (1.0 + found * means) ** 2
+        size = float(np.sum(weights * means**2))
+        excess = float(np.sum(weights * (squares - means)))
+        found = (found + max(excess / size if size > 0 else 0.0, 0.0)) / 2
+    return found if found > 1e-9 else 0.0
 
 
 def scales_of(counts: Floats, overdispersion: float) -> Floats:
@@ -85,36 +92,62 @@ def scales_of(counts: Floats, overdispersion: float) -> Floats:
     return np.asarray(1.0 / (1.0 + overdispersion * (counts**2).sum(axis=1) / totals))
 
 
-def extract(
-    weighted: Weighted, n_signatures: int | None, rng: np.random.Generator
-) -> tuple[Extracted, float]:
+def extract(weighted: Weighted, n_signatures: int | None) -> tuple[Extracted, float]:
     """Find signatures, and the dispersion φ of the scaled counts around them."""
     counts = weighted.counts
-    candidates = consensus(counts, n_signatures, rng)
-    everything = sparse_exposures(counts, candidates, np.zeros(len(counts)), *_steps())
-    phi = dispersion(counts, everything @ candidates, len(candidates))
-    found = refine(counts, candidates, phi)
+    found = grow(counts, n_signatures)
+    phi = dispersion(counts, found)
+    found = refine(counts, found.signatures, phi, SETTINGS.last_rounds)
     return prune(counts, found, phi, n_signatures), phi
 
 
-def consensus(counts: Floats, n_signatures: int | None, rng: np.random.Generator) -> Floats:
-    """Cluster the components of fits to random parts of the tumors; return those that come back."""
-    most = max(1, min(counts.shape[1] // 2, len(counts) // 2))
-    number = SETTINGS.first_number if n_signatures is None else -(-n_signatures * 6 // 5)
-    while True:
-        number = min(number, most)
-        means, support = _clusters(_fits(counts, number, rng))
-        chosen = means[support >= SETTINGS.support]
-        if n_signatures is not None:
-            return chosen if len(chosen) >= n_signatures else means[:n_signatures]
-        if len(chosen) < SETTINGS.stable * number or number == most:
-            return chosen if len(chosen) else means[:1]
-        number = int(np.ceil(SETTINGS.growth * number))
+def grow(counts: Floats, n_signatures: int | None) -> Extracted:
+    """Add signatures one by one, as long as the penalized likelihood gains or to a given number."""
+    phi, most = SETTINGS.dispersion, min(counts.shape) if n_signatures is None else n_signatures
+    found = refine(counts, counts.sum(axis=0, keepdims=True) / counts.sum(), phi, SETTINGS.rounds)
+    while len(found.signatures) < most:
+        trials = [
+            refine(counts, np.vstack([found.signatures, new]), phi, SETTINGS.rounds)
+            for new in unexplained(counts, found)
+        ]
+        costs = [cost(counts, trial, phi) for trial in trials]
+        if not trials or (n_signatures is None and min(costs) >= cost(counts, found, phi)):
+            break
+        if n_signatures is not None:  # one that is used nowhere would be dropped again
+            larger = [len(trial.signatures) > len(found.signatures) for trial in trials]
+            costs = [c if more else np.inf for c, more in zip(costs, larger)]
+            if not any(larger):
+                break
+        found = trials[int(np.argmin(costs))]
+    return found
 
 
-def refine(counts: Floats, signatures: Floats, phi: float) -> Extracted:
+def unexplained(counts: Floats, found: Extracted) -> list[Floats]:
+    """Return profiles that explain most of what is left, each without what those before it explain.
+
+    Residuals are divided by the root of the tumor's mutations, which makes them comparable.
+    """
+    sizes = np.sqrt(np.maximum(counts.sum(axis=1, keepdims=True), 1.0))
+    left = (counts - found.exposures @ found.signatures) / sizes
+    profiles: list[Floats] = []
+    for _ in range(SETTINGS.places):
+        positive = np.maximum(left, 0.0)
+        profile = positive[np.argmax(np.einsum("ij,ij->i", positive, positive))]
+        for _ in range(20):
+            profile = np.maximum(left.T @ np.maximum(left @ profile, 0.0), 0.0)
+            length = float(np.linalg.norm(profile))
+            if length == 0.0:
+                return profiles
+            profile = profile / length
+        left = left - np.outer(np.maximum(left @ profile, 0.0), profile)
+        # EM cannot leave zero.
+        profiles.append(0.99 * profile / profile.sum() + 0.01 / len(profile))
+    return profiles
+
+
+def refine(counts: Floats, signatures: Floats, phi: float, rounds: int) -> Extracted:
     """Improve sparse exposures and signatures in turn."""
-    for _ in range(SETTINGS.rounds):
+    for _ in range(rounds):
         exposures = exposures_of(counts, signatures, phi)
         used = exposures.any(axis=0)
         signatures, exposures = signatures[used], exposures[:, used]
@@ -137,7 +170,9 @@ def prune(counts: Floats, found: Extracted, phi: float, n_signatures: int | None
     while len(found.signatures) > (n_signatures or 1):
         costs = [_cost_without(counts, found, j, phi) for j in range(len(found.signatures))]
         for j in np.argsort(costs)[: SETTINGS.tried]:
-            fewer = refine(counts, np.delete(found.signatures, j, axis=0), phi)
+            fewer = refine(
+                counts, np.delete(found.signatures, j, axis=0), phi, SETTINGS.last_rounds
+            )
             if n_signatures is not None or cost(counts, fewer, phi) < cost(counts, found, phi):
                 found = fewer
                 break
@@ -168,11 +203,12 @@ def penalties(counts: Floats, k: int, phi: float) -> Floats:
     return np.asarray(phi * (0.5 * np.log(totals) + np.log(max(k, 2))))
 
 
-def dispersion(counts: Floats, means: Floats, k: int) -> float:
+def dispersion(counts: Floats, found: Extracted) -> float:
     """Return the median over tumors of Pearson's χ² per degree of freedom, at least 1."""
-    squares = (counts - means) ** 2 / np.maximum(means, 0.05)
-    free = max(counts.shape[1] - k, 1)
-    return max(1.0, float(np.median(squares.sum(axis=1) / free)))
+    means = found.exposures @ found.signatures
+    squares = ((counts - means) ** 2 / np.maximum(means, 0.05)).sum(axis=1)
+    free = np.maximum(counts.shape[1] - np.count_nonzero(found.exposures, axis=1), 1)
+    return max(1.0, float(np.median(squares / free)))
 
 
 def _steps() -> tuple[int, int]:
@@ -207,23 +243,3 @@ def _poisson_fit(counts: Floats, k: int) -> Extracted:
         exposures = np.asarray(model.fit_transform(counts), dtype=np.float64)
     sums = np.maximum(model.components_.sum(axis=1), 1e-300)
     return Extracted(model.components_ / sums[:, None], exposures * sums)
-
-
-def _fits(counts: Floats, k: int, rng: np.random.Generator) -> list[Floats]:
-    size = max(k + 1, int(SETTINGS.part * len(counts)))
-    parts = [rng.choice(len(counts), size, replace=False) for _ in range(SETTINGS.runs)]
-    return [_poisson_fit(counts[np.sort(part)], k).signatures for part in parts]
-
-
-def _clusters(fits: list[Floats]) -> tuple[Floats, Floats]:
-    """Return the median of every cluster of components, and the share of fits that show it."""
-    from scipy.cluster.hierarchy import fcluster, linkage
-
-    pooled = np.vstack(fits)
-    source = np.repeat(np.arange(len(fits)), [len(fit) for fit in fits])
-    labels = fcluster(linkage(pooled, "average", metric="cosine"), SETTINGS.alike, "distance")
-    members = [np.flatnonzero(labels == label) for label in np.unique(labels)]
-    support = np.array([len(np.unique(source[m])) / len(fits) for m in members])
-    order = np.argsort(-support, kind="stable")
-    means = np.array([np.median(pooled[members[m]], axis=0) for m in order])
-    return means / np.maximum(means.sum(axis=1, keepdims=True), 1e-300), support[order]

@@ -14,7 +14,6 @@ from provenmf.applications.confirm import confirm
 from provenmf.applications.fitting import check_number
 from provenmf.applications.signatures.catalogue import Match, compare, labelled
 from provenmf.applications.signatures.extraction import exposures_of, extract, scales_of, weigh
-from provenmf.budget import generator
 from provenmf.errors import InvalidInput
 from provenmf.methods.certify import certify
 from provenmf.methods.traits import versions
@@ -173,7 +172,7 @@ def find_signatures(
     *,
     reference: Any = None,
     evidence: bool = True,
-    random_state: int | np.random.RandomState | None = 0,
+    random_state: int = 0,
 ) -> Signatures:
     """Find mutational signatures, their number, and the exposures of every tumor.
 
@@ -189,8 +188,8 @@ def find_signatures(
     evidence : bool, default=True
         Whether to find the signatures again in two halves of the tumors and judge each by the other
         half (see `provenmf.confirm`); takes about as long as the answer itself.
-    random_state : int, RandomState or None, default=0
-        Seed; another one gives nearly the same signatures.
+    random_state : int, default=0
+        Seed of the halves that judge the signatures, which do not depend on it themselves.
 
     Returns
     -------
@@ -212,7 +211,7 @@ def find_signatures(
     check_number("n_signatures", n_signatures, min(values.shape), "tumors and channels")
     used = values.sum(axis=1) > 0
     weighted = weigh(values[used])
-    found, phi = extract(weighted, n_signatures, generator(random_state))
+    found, phi = extract(weighted, n_signatures)
     order = np.argsort(-(found.exposures / weighted.scales[:, None]).sum(axis=0))
     signatures = found.signatures[order]
     exposures = np.zeros((len(values), len(signatures)))
@@ -234,7 +233,7 @@ def find_signatures(
     )
     if reference is not None:
         answer = answer.compared_with(reference)
-    return confirm(values, answer) if evidence else answer
+    return confirm(values, answer, random_state=random_state) if evidence else answer
 
 
 def _factorization(
