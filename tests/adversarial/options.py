@@ -199,7 +199,8 @@ def signal_case(rng: Rng) -> str:
         err = process.communicate(timeout=550)[1].decode(errors="replace")
         left = [path.name for path in Path(folder).iterdir() if path.name.endswith(".part")]
     said = f"{signal.Signals(number).name}: exit {process.returncode}\n{err[-900:]}"
-    hold("Traceback" not in err and "bug in provenmf" not in err, said)
+    ours = "Traceback" in err and "provenmf" in err  # Python itself may still be starting
+    hold(not ours and "bug in provenmf" not in err, said)
     hold(not left, f"{said} left {left}")
     return "ended before" if process.returncode == 0 else "interrupted"
 
@@ -219,7 +220,7 @@ def handler_case(rng: Rng) -> str:
         return sorted(pool["num_threads"] for pool in threadpool_info())
 
     model = make_estimator(str(rng.choice(["hals", "merit", "anls"])), 3, random_state=0)
-    matrix = mixtures(rng, 400, 30)
+    matrix = rng.random((400, 30))
     model.fit(matrix)  # libraries are loaded, kernels compiled
     before, old = limits(), signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, float(rng.uniform(0.001, 0.1)))
