@@ -194,16 +194,6 @@ def test_a_certificate_leaves_large_weights_on_the_workers(
     assert far.certificate_.verdict == near.certificate_.verdict
 
 
-@pytest.mark.parametrize("method", ["hals", "spa", "and_descent"])
-def test_certificates_of_data_in_single_precision(client, method, monkeypatch):
-    monkeypatch.setattr("provenmf.methods.base.LEFT_ON_WORKERS", 0)
-    monkeypatch.setattr("provenmf.certificate.uniqueness.MOST_ENTRIES", 0)
-    X = data().astype(np.float32)
-    near, far = make(method).fit(X), make(method).fit(chunked(X))
-    assert not far.factorization_.weights_are_here
-    assert_same_certificate(near.certificate_, far.certificate_, rel=1e-2)
-
-
 def all_that_comes(monkeypatch):
     """The shapes of all arrays that the client gets from workers, in a list that grows."""
     shapes, gathered = [], adapter.Cluster.gathered

@@ -223,8 +223,9 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Parameters
         ----------
         X : array, sparse matrix, frame, or a matrix on disk, of shape (n_rows, n_columns)
-            Rows are data points. On disk: the path of an `.npy` file, a memory map, an HDF5, zarr
-            or Dask array.
+            Rows are data points. Frames of pandas or polars, AnnData objects and arrays of xarray
+            give their names to the result. On disk: the path of an `.npy` file, a memory map, an
+            HDF5, zarr or Dask array.
         y : None
             Ignored.
         checkpoint : str, Path, Checkpoint or None, default=None

@@ -67,11 +67,6 @@ def test_changes_of_a_private_map_count(tmp_path):
     np.testing.assert_allclose(sums(as_blocks(mapped)), (X + 1).sum(axis=0))
 
 
-def test_a_missing_file_is_said_to_be_missing(tmp_path):
-    with pytest.raises(UnreadableFile, match="does not exist"):
-        as_blocks(tmp_path / "nothing.npy")
-
-
 def test_hdf5_that_is_no_matrix_is_refused_by_name(tmp_path):
     h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "m.h5", "w") as file:
@@ -122,28 +117,6 @@ def test_numbers_that_scipy_lacks_or_that_overflow(kind, tmp_path):
     np.testing.assert_array_equal(blocks.take(np.array([3, 1])).toarray(), dense[[3, 1]])
     convert(path, tmp_path / "out.npz")
     np.testing.assert_array_equal(sp.load_npz(tmp_path / "out.npz").toarray(), dense)
-
-
-@pytest.mark.parametrize("huge", [2**40, 2**32, -(2**40)])
-def test_an_index_beyond_32_bits_is_refused_not_wrapped(huge, tmp_path):
-    def spoiled(usual):
-        return {"indices": np.where(usual["indices"] == 7, huge, usual["indices"].astype("i8"))}
-
-    path, _ = stored(tmp_path / "m.npz", parts=spoiled)
-    with pytest.raises(UnreadableFile, match="index outside"):
-        as_blocks(path).read(0, 40)
-
-
-def test_a_shape_that_is_not_whole_is_refused(tmp_path):
-    path, _ = stored(tmp_path / "m.npz", parts=lambda _: {"shape": np.array([40.5, 8.0])})
-    with pytest.raises(UnreadableFile, match="shape"):
-        as_blocks(path)
-
-
-@pytest.mark.parametrize("kind", ["f2", ">i2", ">f8"])
-def test_unusual_numbers_are_converted_to_sparse_rows(kind, tmp_path):
-    convert(saved(tmp_path / "m.npy", X.astype(kind)), tmp_path / "out.npz")
-    np.testing.assert_array_equal(sp.load_npz(tmp_path / "out.npz").toarray(), X)
 
 
 @pytest.mark.parametrize("kind", ["loop", "nowhere", "long", "zero"])

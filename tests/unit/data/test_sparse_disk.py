@@ -61,18 +61,6 @@ def test_blocks_cover_the_rows_in_order_with_equal_numbers_of_entries(path, rows
     assert [b - a for a, b in as_blocks(path, block_rows=60).ranges()] == [60, 60, 60, 20]
 
 
-@pytest.mark.parametrize("dtype", ["int32", "float32", ">f8", "uint8", "bool"])
-def test_other_types_of_numbers(tmp_path, dtype):
-    matrix = sp.random_array((50, 9), density=0.3, rng=np.random.default_rng(1), format="csr")
-    matrix.data = np.ceil(5 * matrix.data).astype(dtype)
-    sp.save_npz(tmp_path / "x.npz", matrix, compressed=False)
-    blocks = as_blocks(tmp_path / "x.npz", block_rows=7)
-    wanted = np.float32 if dtype == "float32" else np.float64
-    assert blocks.dtype == wanted
-    np.testing.assert_array_equal(blocks.everything().toarray(), matrix.toarray().astype(wanted))
-    assert blocks.in_double_precision().read(3, 9).dtype == np.float64
-
-
 METHODS = (
     "spa xray fast_anchor fast_gradient cones and_descent purification hals anls poisson merit"
 )
@@ -129,6 +117,7 @@ def forged(path, **changes):
         {"indptr": np.zeros(201)},
         {"indices": np.zeros(3, int)},
         {"shape": np.array([200])},
+        {"shape": np.array([200.5, 30.0])},
         {"shape": np.array([-200, 30])},
         {"shape": np.array([10**12, 30])},
         {"data": np.array(["x"])},
@@ -141,9 +130,9 @@ def test_forged_structure_is_refused_at_once(path, change):
         as_blocks(path)
 
 
-@pytest.mark.parametrize("index", [30, -1, 10**9])
+@pytest.mark.parametrize("index", [30, -1, 2**40])
 def test_an_index_outside_the_columns_is_refused_where_it_is_read(path, rows, index):
-    indices = rows.indices.copy()
+    indices = rows.indices.astype(np.int64)
     indices[-1] = index
     forged(path, indices=indices)
     blocks = as_blocks(path)
