@@ -251,6 +251,8 @@ def representatives(points: Block, rows: Indices, radius: float) -> Indices:
     Points far from the mean are kept first, so that the answer does not depend on the order.
     Nguyen22, Theorem 1, excludes repeated anchors: they share the weight that one would get.
     """
+    if radius == 0.0 and not is_sparse(points):
+        return np.asarray(rows[np.sort(np.unique(points, axis=0, return_index=True)[1])])
     points = points.astype(np.float64)
     squared = squared_row_norms(points)
     mean = np.asarray(points.mean(axis=0)).ravel()
