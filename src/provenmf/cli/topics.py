@@ -81,7 +81,7 @@ def topics(
       provenmf topics abstracts.txt -k 20                 one document per line
       provenmf topics posts.jsonl.xz -k 20 --field body --mail
       provenmf topics letters.csv -k 10 --by year         topics over time
-      provenmf topics news.csv -k 10 --name-column title  titles in tables and maps
+      provenmf topics news.csv -k 10 --name-column title  titles in tables
       provenmf topics letters/ -k 30 --reduce-to 12       merge similar topics
       provenmf topics counts.npz --vocabulary words.txt -k 5
       provenmf topics posts.csv -k 8 --method spa -o spa.npz --json

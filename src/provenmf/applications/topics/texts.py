@@ -9,8 +9,11 @@ each, never the texts.
 from __future__ import annotations
 
 import re
+import signal
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
@@ -112,6 +115,19 @@ def count_chunk(splitting: Splitting, texts: Sequence[str]) -> Chunk:
     return list(number_of), counts, signs, hashes
 
 
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment; processes that start inside never receive it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before or signal.SIG_DFL)
+
+
 @dataclass(eq=False)
 class WordCounter:
     """Chunks of counts over one growing vocabulary; add all texts, then ask for the counts."""
@@ -155,7 +171,11 @@ class WordCounter:
         from joblib import Parallel, delayed
 
         pool = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)
-        yield from pool(delayed(count_chunk)(self.splitting, batch) for batch in chain(first, work))
+        with _without_interrupts():  # Ctrl-C reaches this process, which ends the others
+            counted = pool(
+                delayed(count_chunk)(self.splitting, batch) for batch in chain(first, work)
+            )
+        yield from counted
 
     def vocabulary(self, least: float, most: float, max_words: int | None) -> list[str]:
         """Return words by their number of documents, sorted; `max_words` most frequent ones."""
