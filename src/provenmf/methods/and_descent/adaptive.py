@@ -18,7 +18,8 @@ schedule runs from the same start, and the better components are returned (`Cont
 needs no truth. With rows and components at unit absolute sums, true weights are nonnegative, and
 the sum of a row's |weights| is as small as the data allow: errors of the features and noise that is
 taken for signal add weights of either sign. Negative weights count beyond what the noise explains,
-which shows in the part of the rows outside the span of the components.
+which shows in the part of the rows outside the span of the components; and the rows that
+nonnegative weights leave unexplained count.
 
 Repairs of components that AND's update cannot or can hardly correct:
 
@@ -71,6 +72,7 @@ class Settings:
     # The contest; chosen on dense, binary and noisy weights (k = 40, n = 2000).
     negatives_count: float = 10.0  # a negative weight against a weight too many; 3 is too little
     exact: float = 1e-6  # score of components that need no contest
+    misfit_counts: float = 4.0  # the unexplained part against a weight too many; 10 fits noise
     gain: float = 0.8  # score of the winner over that of the components at rest; noise gives 0.9
 
 
@@ -218,6 +220,7 @@ class Candidate:
     size : mean of Σ|r|, one for nonnegative mixtures.
     negative : share of the negative weights in Σ r².
     residual : share of the rows' squared lengths outside the span of the components.
+    fit : the same share left by the weights max(r, 0).
     noise : by which `residual` is to be multiplied to give the share of negative weights that the
         same noise causes inside the span where true weights are zero.
     """
@@ -227,6 +230,7 @@ class Candidate:
     size: float
     negative: float
     residual: float
+    fit: float
     noise: float
 
     @classmethod
@@ -236,28 +240,40 @@ class Candidate:
         scales = absolute_row_sums(state.components)
         squares = max(float(np.diag(sums.raw_gram) @ scales**2), TINY)
         energy = max(float(sums.data[1]), TINY)
-        explained = float(np.vdot(sums.raw_gram, state.components @ state.components.T))
+        products = state.components @ state.components.T
+        residual = max(1.0 - float(np.vdot(sums.raw_gram, products)) / energy, 0.0)
+        clipped = max(float(np.vdot(sums.negative_gram, products)), 0.0) / energy
         gain = float((state.decoder**2).sum(axis=0) @ scales**2)
         return cls(
             state=state,
             support=sums.support / sums.rows,
             size=float(sums.absolute @ scales / max(sums.data[0], TINY)),
             negative=float(sums.negative[2] @ scales**2 / squares),
-            residual=max(1.0 - explained / energy, 0.0),
+            residual=residual,
+            fit=residual + clipped,
             noise=0.5 * gain * energy / (max(d - k, 1) * squares),
         )
 
     def score(self, residual: float, least: float) -> float:
-        """Return how far the weights are from nonnegative ones of the least size."""
+        """Return how far the weights are from nonnegative ones of the least size that fit."""
         excess = math.sqrt(max(self.negative - self.noise * residual, 0.0))
-        return self.size - least + SETTINGS.negatives_count * excess
+        unexplained = math.sqrt(self.fit) - math.sqrt(residual)
+        return (
+            self.size
+            - least
+            + SETTINGS.negatives_count * excess
+            + SETTINGS.misfit_counts * unexplained
+        )
 
     def beats(self, other: Candidate, ratio: float) -> bool:
-        """Return whether the score is below that share of the other's, the rows explained."""
+        """Return whether the score is below that share of the other's."""
         residual = min(self.residual, other.residual)
         least = min(1.0, 0.95 * min(self.size, other.size))
-        explains = self.residual <= 1.04 * other.residual + 1e-12
-        return explains and self.score(residual, least) < ratio * other.score(residual, least)
+        return self.score(residual, least) < ratio * other.score(residual, least)
+
+    def replaces(self, other: Candidate) -> bool:
+        """Return whether the score is clearly better and the rows are explained as well."""
+        return self.fit <= 1.04 * other.fit + 1e-12 and self.beats(other, SETTINGS.gain)
 
 
 @dataclass
@@ -332,9 +348,9 @@ class Contest:
         if self.at_rest is not None:
             chosen = self.at_rest
             why = StopReason.CONVERGED if self.converged else StopReason.STALLED
-        if self.best is not None and self.best.beats(chosen, SETTINGS.gain):
+        if self.best is not None and self.best.replaces(chosen):
             chosen, why = self.best, reason
-        if self.first is not None and self.first.beats(chosen, SETTINGS.gain):
+        if self.first is not None and self.first.replaces(chosen):
             chosen, why = self.first, StopReason.STALLED
         cut_short = reason in (StopReason.CALLBACK, StopReason.INTERRUPTED)
         return chosen, reason if cut_short else why

@@ -62,6 +62,7 @@ class StageSums:
     facet_grams : (w, k, k), sum of rᵀr over the same rows, for the watched components only.
     support : (k,) number of rows with r_i ≥ α_i.
     negative : (3, k) number, sum and sum of squares of negative r_i.
+    negative_gram : (k, k) sum of the products of the negative parts of r.
     absolute : (k,) sum of |r_i|.  data : (2,) sums of |y| and of y².
     rows : number of rows.
     """
@@ -73,6 +74,7 @@ class StageSums:
     facet_grams: Array
     support: Array
     negative: Array
+    negative_gram: Array
     absolute: Array
     data: Array
     rows: Array
@@ -123,10 +125,10 @@ def stage_sums(
         if for_update_only:
             k = len(support)
             nothing = np.zeros((k, k))
-            unused = np.zeros((3, k)), np.zeros(k), np.zeros(2)
+            unused = np.zeros((3, k)), nothing, np.zeros(k), np.zeros(2)
             return *update, nothing, nothing, np.zeros((0, k, k)), support, *unused, rows
         small = np.where(raw < thresholds, raw, 0.0)
-        raw_gram = raw.T @ raw
+        below_zero, raw_gram = np.minimum(raw, 0.0), raw.T @ raw
         return (
             *update,
             raw_gram,
@@ -134,6 +136,7 @@ def stage_sums(
             facet_grams(raw, decoded, raw_gram, watched),
             support,
             negative_moments(raw, rounding),
+            below_zero.T @ below_zero,
             np.abs(raw).sum(axis=0),
             np.array([absolute_row_sums(block) @ scales, squared_row_norms(block) @ scales**2]),
             rows,

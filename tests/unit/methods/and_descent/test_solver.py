@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import nnls
 
 from provenmf.data import as_blocks
 from provenmf.errors import DegenerateData, InvalidInput
@@ -66,7 +67,7 @@ def test_adaptive_is_no_worse_than_the_paper_under_noise_and_stays_above_it():
     assert total_squared_correlation_error(
         ours.components, truth
     ) < total_squared_correlation_error(paper.components, truth)
-    assert ours.trace["alpha"][-1] > 1e-3
+    assert ours.state.thresholds.min() > 1e-3
 
 
 def test_a_wrong_turn_of_the_paper_schedule_is_avoided():
@@ -217,11 +218,25 @@ def test_the_truth_is_not_left_though_dense_weights_suggest_it():
 
 def test_negative_weights_count_only_beyond_the_noise():
     state = SimpleNamespace()
-    noisy = Candidate(state, np.ones(2), size=1.1, negative=0.04, residual=0.02, noise=2.0)
+    noisy = Candidate(
+        state, np.ones(2), size=1.1, negative=0.04, residual=0.02, fit=0.02, noise=2.0
+    )
     wrong = replace(noisy, negative=0.09)
     assert noisy.score(0.02, 1.0) == pytest.approx(0.1)
     assert noisy.beats(wrong, 0.8) and not wrong.beats(noisy, 1.0)
-    assert not replace(noisy, size=1.01, residual=0.03).beats(noisy, 0.8)  # explains less
+    assert not replace(noisy, size=1.01, fit=0.03).replaces(noisy)  # explains less
+
+
+def test_separable_rows_are_explained_no_worse_than_by_the_start():
+    rng = np.random.default_rng(5)
+    weights = np.vstack([np.eye(5), rng.dirichlet(np.full(5, 0.5), 120)])
+    data = weights @ rng.random((5, 30)) + 0.001 * rng.random((125, 30))
+    found = and_descent(as_blocks(data), data[:5])
+    errors = [
+        sum(nnls(components.T, row)[1] ** 2 for row in data)
+        for components in (found.components, data[:5])
+    ]
+    assert errors[0] < 1.02 * errors[1]
 
 
 @pytest.mark.parametrize("noise", [1e-4, 1e-3, 1e-2])
