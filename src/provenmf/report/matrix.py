@@ -45,6 +45,7 @@ class Settings:
     overview_names: int = 6
     table_rows: int = 1000
     least_shown: float = 0.05  # a smaller second share is left out of the table
+    one_column: float = 0.9  # share of the squares that makes the other columns vanish
     named_bars: int = 40  # columns; more are drawn as a curve
 
 
@@ -62,6 +63,7 @@ def found(answer: Answer) -> list[Element]:
     )
     return [
         Paragraph(summary),
+        *_largest_column(answer),
         Cards(
             component.capitalize(),
             [_card(answer, i) for i in by_size(answer)],
@@ -72,6 +74,27 @@ def found(answer: Answer) -> list[Element]:
     ]
 
 
+def _largest_column(answer: Answer) -> list[Element]:
+    """Say that one column is most of the data, if it is: least squares sees hardly anything else.
+
+    Columns are compared by their squares in the fit, W H.
+    """
+    weights, components = np.nan_to_num(answer.weights), np.nan_to_num(answer.components)
+    squares = np.einsum("kj,kl,lj->j", components, weights.T @ weights, components)
+    largest, n = int(np.argmax(squares)), len(squares)
+    share = squares[largest] / max(float(squares.sum()), np.finfo(float).tiny)
+    if n < 3 or not share > SETTINGS.one_column:
+        return []
+    return [
+        Paragraph(
+            f"Note: {share:.0%} of the squares of the fit are in {answer.column_names[largest]}: "
+            f"the columns have very different scales. Divide each by its spread if all {n:,} "
+            "should count.",
+            "remark",
+        )
+    ]
+
+
 def overview(answer: Answer) -> list[Overview]:
     """Return the lines of the first screen, the largest component first."""
     evidence = None if answer.certificate is None else answer.certificate.evidence
@@ -79,6 +102,8 @@ def overview(answer: Answer) -> list[Overview]:
     lines = []
     for i in by_size(answer)[: SETTINGS.overview_lines]:
         judged = "" if evidence is None else evidence.judgements[i]
+        place = answer.anchor_name(i) if answer.kind == "unmixing" else ""
+        near = f"near {place}" if place else ""
         error = None if evidence is None else evidence.errors[i]
         off = f", about {error:.2g} {evidence.measure} off" if evidence and error else ""
         lines.append(
@@ -86,7 +111,7 @@ def overview(answer: Answer) -> list[Overview]:
                 i + 1,
                 answer.component_names[i],
                 f"{answer.share[i]:.1%}",
-                answer.anchor_name(i) if answer.kind == "unmixing" else ", ".join(largest[i]),
+                near or ", ".join(largest[i]),
                 MARKS.get(judged, ""),
                 f"{judged}{off}" if judged == "confirmed" else judged,
             )

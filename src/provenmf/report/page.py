@@ -96,8 +96,20 @@ def render(
         judged = certificate.evidence
         good = is_good_news(certificate) if judged is None else all(_confirmed(judged))
         # The theory stands in its tab.
-        top = replace(top, verdict=headline(certificate)[:2], tone="good" if good else "note")
+        top = replace(top, verdict=_verdict(answer), tone="good" if good else "note")
     return page(title or _heading(answer), tabs, top)
+
+
+def _verdict(answer: Answer) -> list[str]:
+    """Return the verdict; an error that is not about the user's own data says what it is about."""
+    assert answer.certificate is not None
+    matrix = answer.factorized()
+    return [
+        f"{sentence.rstrip('.')} (of {matrix})."
+        if matrix and sentence.startswith("The relative error")
+        else sentence
+        for sentence in headline(answer.certificate)[:2]
+    ]
 
 
 def _confirmed(evidence: Evidence) -> list[bool]:

@@ -46,9 +46,12 @@ def _spectra(answer: Unmixing) -> Chart:
         caption += " Dotted curves are the given spectra, each scaled to its match."
     if answer.anchor_pixels is not None:
         places = "; ".join(f"{name}: {answer.anchor_name(i)}" for i, name in enumerate(names))
-        averaged = answer.n_averaged is not None
-        caption += " Each material was found at a nearly pure pixel"
-        caption += ", and is the mean of all pixels equal to it within noise" if averaged else ""
+        if answer.n_averaged is not None:
+            caption += " Each is the mean of the pixels equal within noise to a nearly pure one"
+        elif answer.settings.project:
+            caption += " Each is a corner of the simplex around the pixels; the search began at"
+        else:
+            caption += " Each material was found at a nearly pure pixel"
         caption += f" ({places})."
     series += [(name, x, spectrum) for _, name, spectrum in given]
     return Chart(

@@ -233,6 +233,17 @@ class ErrorBars:
     returned: Annotated[Floats, Shape("k")] | None = None
     confidence: float = CONFIDENCE
 
+    def __str__(self) -> str:
+        known = self.standard_errors[np.isfinite(self.standard_errors)]
+        if not known.size:
+            return f"nothing is known of the errors of the {self.of}"
+        how = f"{self.n_resamples} resamples" if self.n_resamples else "a formula"
+        return (
+            f"standard errors of the {self.of} by {how}: median {np.median(known):.2g}, largest "
+            f"{known.max():.2g}; intervals of {self.confidence:.0%} in lower and upper, if "
+            f"{self.assumes}"
+        )
+
     @property
     def unstable(self) -> tuple[int, ...]:
         """Components that fewer than four of five resamples find again."""

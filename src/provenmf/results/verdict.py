@@ -43,8 +43,9 @@ def headline(certificate: Certificate) -> list[str]:
     evidence = certificate.evidence
     if evidence is None:
         return _first_sentences(statements(certificate))
-    if evidence.reason:  # nothing could be judged: the theory says more
-        return _first_sentences([*evidence.sentences(), *statements(certificate)])
+    if evidence.reason:  # nothing could be judged: theory says more where the matrix is the user's
+        theory = statements(certificate) if evidence.noun in ("component", "part") else []
+        return _first_sentences([*evidence.sentences(), *theory])
     fit = fit_sentences(certificate) if evidence.noun == "component" else []
     return [*evidence.sentences(), *fit][:MOST_SENTENCES]
 

@@ -11,7 +11,7 @@ from provenmf.report import render, write
 from provenmf.report.elements import Chart, ChartGrid
 from provenmf.report.matrix import brightest_of, found
 from provenmf.report.page import script_json
-from provenmf.results import Factorization, as_answer
+from provenmf.results import Certificate, Factorization, as_answer
 from provenmf.results.estimates import Evidence
 
 
@@ -147,3 +147,21 @@ def test_a_result_writes_its_report_and_prints_its_components(results, tmp_path)
     results["unmixing"].report(tmp_path / "page.html", title="Scene")
     assert "<h1>Scene</h1>" in (tmp_path / "page.html").read_text("utf-8")
     assert "water" in str(results["unmixing"])
+
+
+def test_a_column_that_is_most_of_the_data_is_said():
+    rng = np.random.default_rng(0)
+    fit = Factorization("hals", rng.random((9, 2)), rng.random((2, 5)) * [1, 1, 1, 1, 100])
+    assert "100% of the squares of the fit are in column 5" in render(fit)
+    assert "very different scales" not in render(replace(fit, components=rng.random((2, 5))))
+
+
+def test_an_error_of_another_matrix_says_which(results):
+    communities = results["communities"]
+    assert communities.factorized()
+    fit = replace(
+        communities.factorization, certificate=Certificate("spa", measures={"relative_error": 0.1})
+    )
+    page = render(replace(communities, factorization=fit))
+    verdict = page[page.index('<div class="summary') : page.index('<div role="tablist"')]
+    assert "The relative error" in verdict and "nodes as points" in verdict

@@ -133,6 +133,14 @@ class Unmixing(Answer):
         return [self.place_of(int(pixel)) for pixel in np.flatnonzero(self.pixel_mask)]
 
     @property
+    def column_names(self) -> Sequence[str]:
+        """Wavelengths of the bands where they are known, otherwise their numbers."""
+        if self.wavelengths is None:
+            return [f"band {band + 1}" for band in np.flatnonzero(self.band_mask)]
+        unit = " µm" if self.wavelengths.max() < 20 else " nm"
+        return [f"{wavelength:g}{unit}" for wavelength in self.wavelengths]
+
+    @property
     def share(self) -> NDArray[np.float64]:
         """How much of the image each material covers; sums to 1."""
         return shares(self.abundances)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,10 @@ from provenmf.applications.unmixing.noise import (
     averaged_spectra,
     band_noise,
 )
+from provenmf.data import as_blocks
 from provenmf.errors import InvalidInput
 from provenmf.linalg.nnls import encoder, simplex_least_squares
+from provenmf.methods.separable.spa import spa
 from provenmf.results import Factorization
 
 # Groups of near-identical rows, replaced by their means.
@@ -70,6 +73,32 @@ def group_rows(rows: NDArray[np.float64], n_components: int | None) -> Groups:
     if dropped:
         note += f"; {dropped} groups of fewer than {LEAST_SIZE} rows cannot become anchors"
     return Groups(means[kept], sizes[kept], first[kept], radius, note)
+
+
+# Materials counted in groups of pixels: another one must lower the error of the groups by a sixth.
+# On drawn scenes with spectra that vary the last material lowers it by a quarter or more, the next
+# direction by a tenth.
+WORTH_COUNTING, LEAST_DROP = 1.2, 0.02  # the latter of the error of one material
+
+
+def materials_in_groups(pixels: NDArray[np.float64], most: int) -> int:
+    """Count the groups of pixels, by shape, from which the others can be mixed; at most `most`."""
+    groups = group_rows(pixels, None)
+    shapes = groups.means / np.maximum(groups.means.sum(axis=1, keepdims=True), 1e-300)
+    anchors = spa(as_blocks(shapes), min(most + 1, len(shapes))).anchors
+    assert anchors is not None  # SPA always chooses rows
+    errors = []
+    for k in range(1, len(anchors) + 1):
+        corners = shapes[anchors[:k]]
+        weights = simplex_least_squares(corners @ corners.T, shapes @ corners.T)
+        squares = ((shapes - weights @ corners) ** 2).sum(axis=1)
+        errors.append(float(np.sqrt(groups.sizes @ squares)))
+    worth = [
+        k + 1
+        for k, (before, after) in enumerate(pairwise(errors), start=1)
+        if before > WORTH_COUNTING * after and before - after > LEAST_DROP * errors[0]
+    ]
+    return min(max(worth, default=1), most)
 
 
 def _leading_coordinates(

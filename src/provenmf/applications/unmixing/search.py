@@ -36,6 +36,7 @@ from provenmf.applications.fitting import (
     simplex_weights,
 )
 from provenmf.applications.unmixing.answer import Unmixing
+from provenmf.applications.unmixing.choice import SETTINGS
 from provenmf.applications.unmixing.noise import (
     BandNoise,
     Spectra,
@@ -48,6 +49,7 @@ from provenmf.applications.unmixing.points import (
     UnmixingSettings,
     abundances_of,
     endmembers_of,
+    materials_in_groups,
     pixel_problem,
 )
 from provenmf.arguments import Within, checked
@@ -66,6 +68,7 @@ Floats = NDArray[np.float64]
 
 # What there is to say about how endmembers were found.
 
+MANY = 3  # directions beyond the materials in groups of pixels: more than chance and weak materials
 DISAGREE = 3.0  # degrees between endmembers by corners and by groups of pixels, on average
 UNKNOWN_NOISE = (
     "the noise is unknown, because there are fewer than two pixels for each band or the bands "
@@ -319,6 +322,15 @@ def unmix(
         notes.append(UNKNOWN_NOISE)
     if n_endmembers is None and noise is not None:
         n_endmembers, counted = counted_materials(noise)
+        if n_endmembers is not None and n_endmembers > MANY:
+            fewer = materials_in_groups(cube.pixels, n_endmembers)
+            if 1 < fewer <= n_endmembers - MANY:
+                counted = (
+                    f"{n_endmembers} directions stand out from the noise, but {fewer} materials "
+                    "explain groups of similar pixels: spectra vary within materials. Give the "
+                    "number if you know it"
+                )
+                n_endmembers = fewer
         notes.append(counted)
     if not _averages(vertices, noise, n_endmembers, method):
         noise = None
@@ -345,6 +357,11 @@ def unmix(
         bars = endmember_error_bars(cube.pixels, spectra, settings, method, options, n_resamples)
         factorization = with_estimates(factorization, bars, spectra.endmembers)
         notes += bars.notes(numbered("Material", len(spectra.endmembers)))
+        if noise is not None and noise.left_by(len(spectra.endmembers)) > SETTINGS.vary:
+            notes.append(
+                "the error bars hold chance only: what the materials leave exceeds the noise, so "
+                "that the misfit of the model may be larger than they are"
+            )
     found = _answer(cube, problem, factorization, spectra, settings)
     found = replace(found, notes=tuple(notes), error_bars=bars)
     if evidence:

@@ -177,3 +177,20 @@ def test_averaging_that_cannot_be_is_refused():
             unmix(cube, 3, **change)
     with pytest.raises(InvalidInput, match="noise of the bands"):
         unmix(cube[:5, :5], 3, vertices=True)
+
+
+def test_directions_of_spectra_that_vary_are_not_counted_as_materials():
+    rng = np.random.default_rng(0)
+    made = mixed_cube(40, 40, 60, 3, snr=np.inf, random_state=0)
+    waves = np.cos(
+        2 * np.pi * np.outer([0, 1, 1, 2, 2], np.linspace(0, 1, 60)) + [[0], [0], [1.6], [0], [1.6]]
+    )
+    pixels = np.zeros((1600, 60))
+    for abundance, spectrum in zip(made.abundances.T, made.endmembers):
+        vary = 1 + 0.02 * rng.standard_normal((1600, 5)) @ waves
+        pixels += abundance[:, None] * spectrum * vary
+    pixels += 0.001 * pixels.mean() * rng.standard_normal(pixels.shape)
+    noise = band_noise(pixels)
+    found = unmix(pixels.reshape(40, 40, 60), **QUICK)
+    assert noise.count >= 6 and len(found.endmembers) == 3
+    assert any("spectra vary within materials" in note for note in found.notes)
