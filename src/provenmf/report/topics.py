@@ -163,8 +163,8 @@ def topic_tree(answer: Topics, named: list[str]) -> list[Element]:
         joins.append((first, second, loss))
     caption = (
         "Topics that are joined near the left differ least. The axis shows how much information "
-        "about words is lost when topics are joined up to there; `provenmf topics --reduce-to N` "
-        "joins them in this order."
+        "about words is lost when topics are joined up to there; the option --reduce-to joins them "
+        "in this order."
     )
     figure = Tree(named, joins, "information lost (nats per word)")
     return [Chart("How topics belong together", figure, caption, 90 + 24 * len(named))]
@@ -187,7 +187,7 @@ def _terms(answer: Topics, topic: int) -> list[tuple[str, float, float]]:
     """Return the top words of a topic, each with its share in the topic and in all."""
     return [
         (str(answer.vocabulary[w]), float(answer.topics[topic, w]), float(answer.word_frequency[w]))
-        for w in answer.top_columns(MAP_WORDS)[topic]
+        for w in answer.top_places(MAP_WORDS)[topic]
     ]
 
 
@@ -242,7 +242,7 @@ def found(answer: Topics) -> list[Element]:
 
 def _cards(answer: Topics) -> list[Card]:
     """Return a card for each topic, the largest first; more words are searched than shown."""
-    searched, best = answer.top_columns(SEARCHED), answer.top_columns(WORDS)
+    searched, best = answer.top_columns(SEARCHED), answer.top_places(WORDS)
     return [
         Card(
             title=answer.component_names[topic],
@@ -262,7 +262,7 @@ def _caption(answer: Topics) -> str:
         "The largest topic comes first, and in it the words that distinguish it most. Bars show "
         "the probability of a word in the topic."
     )
-    if answer.anchor_columns is not None:
+    if by_anchors(answer):
         caption += (
             " A star marks the anchor word, which the model takes to occur in this topic only."
         )
@@ -319,10 +319,15 @@ def _similarity(answer: Topics, leading: list[str]) -> list[Element]:
     return [Chart("How similar the topics are", figure, caption, height=460, narrow=True)]
 
 
+def by_anchors(answer: Topics) -> bool:
+    """Tell whether the topics rest on their anchor words, not on groups of documents."""
+    return answer.anchor_columns is not None and answer.settings.start != "groups"
+
+
 def word_bars(answer: Topics, topic: int, order: NDArray[np.intp]) -> list[Bar]:
     """Return the words at the given places, the anchor marked if it is among them."""
     values = answer.components[topic]
-    anchor = None if answer.anchor_columns is None else int(answer.anchor_columns[topic])
+    anchor = int(answer.anchor_columns[topic]) if by_anchors(answer) else None  # type: ignore[index]
     largest = max(float(values.max(initial=0.0)), np.finfo(float).tiny)
     return [
         Bar(

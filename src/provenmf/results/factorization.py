@@ -66,6 +66,7 @@ class StopReason(StrEnum):
     MAX_ITER = "max_iter"
     INTERRUPTED = "interrupted"
     CALLBACK = "callback"
+    ALL_ANCHORS = "all anchors chosen"
     ALL_CENTROIDS = "all centroids chosen"
     ALL_DIRECTIONS = "all directions found"
     NOTHING_TO_PROJECT = "nothing left to project"
@@ -93,6 +94,7 @@ _SENTENCES = {
     "change the result.",
     StopReason.INTERRUPTED: "The fit was interrupted; this is the best result so far.",
     StopReason.CALLBACK: "The callback stopped the fit.",
+    StopReason.ALL_ANCHORS: "The fit chose as many anchors as you asked for.",
     StopReason.ALL_CENTROIDS: "The fit found as many components as you asked for.",
     StopReason.ALL_DIRECTIONS: "The fit stopped because every direction of the data has a "
     "component.",

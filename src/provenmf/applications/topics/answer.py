@@ -185,8 +185,17 @@ class Topics(Answer):
 
     @checked()
     def top_words(self, n_words: int = 10) -> list[list[str]]:
-        """The words that say most about each topic, first things first; see `top_columns`."""
-        return [self.vocabulary[row].tolist() for row in self.top_columns(n_words)]
+        """Return the words that say most about each topic; see `top_columns`.
+
+        Words that the topic hardly has are left out, so that a list may be shorter than n_words.
+        """
+        return [self.vocabulary[row].tolist() for row in self.top_places(n_words)]
+
+    def top_places(self, n_words: int = 10) -> list[NDArray[np.intp]]:
+        """Return the places in the vocabulary of the words that `top_words` lists."""
+        least = FAINT * self.topics.max(axis=1, initial=0.0)
+        places = zip(self.topics, self.top_columns(n_words), least)
+        return [row[topic[row] > weight] for topic, row, weight in places]
 
     def top_columns(self, n_words: int = 10) -> NDArray[np.intp]:
         """Places in the vocabulary of each topic's top words (k, n_words).
@@ -407,6 +416,7 @@ class Topics(Answer):
 N_TOP_WORDS = 20
 N_EXAMPLES = 3
 SNIPPET = 400
+FAINT = 0.01  # of the weight of a topic's largest word; a word with less is not listed
 NEGLIGIBLE = 0.1  # of the weight of a topic's 20th largest word
 # The parameter of relevance where the documents with each word are known (docs/decisions.md).
 MIX = 0.1

@@ -102,7 +102,7 @@ def anchor_solution(
         components=dense_rows(blocks, anchors[:kept]),
         anchors=np.array(anchors[:kept], dtype=np.intp),
         trace=run.trace,
-        stop_reason=StopReason.CONVERGED if finished else run.stop_reason,
+        stop_reason=StopReason.ALL_ANCHORS if finished else run.stop_reason,
         state=AnchorState(float(drops[kept - 1]) if values[kept - 1] > 0 else math.nan),
     )
 

@@ -249,10 +249,14 @@ const charts = (function (d) {
     const radius = at.length > 150 ? 3.5 : 5;
     at.forEach(function (p, i) { d.make(sheet.svg, "circle", { cx: p[0].toFixed(1), cy: p[1].toFixed(1), r: radius, fill: look.colours[spec.groups[i] % look.colours.length], stroke: d.colour("paper"), "stroke-width": 0.7 }); });
     spec.labels.forEach(function (name, i) { d.text(sheet.svg, at[i][0] + radius + 2, at[i][1] + 4, name, { "font-size": 11 }); });
+    const written = [];
     (spec.corners || []).forEach(function (corner, i) {
       // Above or below its corner, clear of the nodes there.
       const p = place(corner), name = d.fitted(spec.groupNames[i], sheet.width / 2, BOLD), half = d.widthOf(name, BOLD) / 2;
-      const x = Math.min(Math.max(p[0], half + 1), sheet.width - half - 1), y = p[1] + (p[1] <= (frame.top + frame.bottom) / 2 ? -18 : 28);
+      const x = Math.min(Math.max(p[0], half + 1), sheet.width - half - 1), up = p[1] <= (frame.top + frame.bottom) / 2;
+      let y = p[1] + (up ? -18 : 28);
+      while (written.some(function (one) { return Math.abs(one[0] - x) < one[2] + half && Math.abs(one[1] - y) < 15; })) { y += up ? -5 : 5; }
+      written.push([x, y, half]);
       d.text(sheet.svg, x, y, name, { "text-anchor": "middle", "font-weight": BOLD, class: "corner" });
     });
     if (entries.length > 1) { legend(sheet, entries, sheet.height - below); }

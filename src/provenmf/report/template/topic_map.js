@@ -11,7 +11,7 @@
     return made;
   }
 
-  function percent(share) { return (100 * share).toPrecision(2) + " %"; }
+  function percent(share) { return (share > 0.995 ? 100 : (100 * share).toPrecision(2)) + " %"; }
 
   // Light: the word in the whole collection; dark: its occurrences within the topic.
   function wordRow(list, term, share, most) {

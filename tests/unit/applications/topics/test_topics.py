@@ -39,6 +39,9 @@ def test_topics_are_the_subjects(method):
     assert clustering_accuracy(result.document_weights.argmax(axis=1), classes) == 1.0
     for anchor, words in zip(result.anchor_words, result.top_words(8)):
         assert anchor in words
+    others = {word for words in SUBJECTS.values() for word in words}
+    for words in result.top_words(20):  # words that a topic does not have are left out
+        assert len(others & set(words)) == 8
     np.testing.assert_allclose(result.topics.sum(axis=1), 1)
     np.testing.assert_allclose(result.document_weights.sum(axis=1), 1)
 

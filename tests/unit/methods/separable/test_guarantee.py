@@ -165,3 +165,8 @@ def test_robustness_is_the_least_distance_to_the_other_face():
     triangle = np.array([[0.0, 0.0], [4.0, 0.0], [1.0, 3.0]])
     assert robustness(triangle) == pytest.approx(12 / np.hypot(3, 3))
     assert robustness(np.array([[3.0, 4.0]])) == pytest.approx(5)
+
+
+def test_a_fit_without_iterations_does_not_say_that_it_converged():
+    fit = SPA(3, certify=False).fit(np.random.default_rng(0).random((20, 6))).factorization_
+    assert fit.stop_reason == "all anchors chosen"
