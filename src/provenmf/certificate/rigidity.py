@@ -38,8 +38,9 @@ from provenmf.certificate.singular_values import least_stretch
 
 
 class BalancedFactors(NamedTuple):
-    """D⁻¹ H of a product, and W D and D⁻¹ H with rows of W or columns of H scaled."""
+    """W D and D⁻¹ H of one product, and the same with rows of W or columns of H scaled."""
 
+    weights: NDArray[np.float64]
     components: NDArray[np.float64]
     weight_rows: NDArray[np.float64]
     component_columns: NDArray[np.float64]
@@ -48,10 +49,10 @@ class BalancedFactors(NamedTuple):
 def balanced_factors(
     weights: NDArray[np.floating], components: NDArray[np.floating]
 ) -> BalancedFactors:
-    """Scale a product by powers of two: D⁻¹ H, R W D and D⁻¹ H C with R, C, D diagonal.
+    """Scale a product by powers of two: c W D, D⁻¹ H, R W D and D⁻¹ H C with R, C, D diagonal.
 
-    D gives each component a largest entry in [1/2, 1); R and C do the same for each row of the
-    weights and for each column of the components. No entry is rounded unless it falls
+    D gives each component a largest entry in [1/2, 1); c, R and C do the same for all weights, for
+    each row of them and for each column of the components. No entry is rounded unless it falls
     below the normal range, 300 orders of magnitude under the largest.
     """
     of_weights, weight_exponents = np.frexp(weights.astype(np.float64))
@@ -62,6 +63,7 @@ def balanced_factors(
     by_row = _largest_exponent(weight_exponents, of_weights, axis=1)
     by_column = _largest_exponent(component_exponents, of_components, axis=0)
     return BalancedFactors(
+        np.ldexp(of_weights, weight_exponents - by_row.max()),
         np.ldexp(of_components, component_exponents),
         np.ldexp(of_weights, weight_exponents - by_row),
         np.ldexp(of_components, component_exponents - by_column),
@@ -108,7 +110,8 @@ class Entries:
     """
 
     def __init__(self, weights: NDArray[np.floating], components: NDArray[np.floating]) -> None:
-        self.plain, self.weights, self.components = balanced_factors(weights, components)
+        balanced = balanced_factors(weights, components)
+        self.plain_weights, self.plain, self.weights, self.components = balanced
         self.k = len(components)
         self.values = np.concatenate([self.weights.ravel(), self.components.ravel()])
         lengths = np.linalg.norm(self.components, axis=0)

@@ -5,13 +5,15 @@ The product is the fit, not the data: where the fit has an error, another produc
 Zeros are entries that are exactly zero. Up to order and scale of the parts,
 
 - *component j unique*: every factorization into k nonnegative parts contains it
-  (`components_in_all`); *unique*: all components are;
+  (`components_in_all`); *unique*: all components are, or both factors are sufficiently scattered
+  (scattered.py);
 - *locally unique*: none is near (rigidity.py), with the distance that is proved;
 - where that fails another factorization was computed (`turn`).
 
 A quick certificate leaves out what takes longer than the fit; `_seconds_of` estimates it.
 
 Krone21  Krone & Kubjas 2021, Uniqueness of nonnegative matrix factorizations by rigidity theory
+Huang14  Huang, Sidiropoulos & Swami 2014, Non-negative matrix factorization revisited
 Gillis23 Gillis & Rajkó 2023, Partial identifiability for nonnegative matrix factorization
 """
 
@@ -26,6 +28,7 @@ from numpy.typing import NDArray
 
 from provenmf.certificate.measurement import Fit
 from provenmf.certificate.rigidity import EPS, Array, Entries, Isolation, search
+from provenmf.certificate.scattered import are_scattered
 from provenmf.certificate.singular_values import has_independent_rows
 from provenmf.data import Rows
 from provenmf.linalg.norms import unit_rows
@@ -83,7 +86,7 @@ def certify(fit: Fit) -> Certificate:
 
 
 def _check_everywhere(found: Uniqueness, k: int) -> Check:
-    name, theorem = EVERYWHERE, "Gillis23"
+    name, theorem = EVERYWHERE, "Huang14"
     if found.everywhere:
         words = f"The parts are unique: no other {k} nonnegative parts have the same product."
         if k == 1:
@@ -95,7 +98,7 @@ def _check_everywhere(found: Uniqueness, k: int) -> Check:
     if found.turned is not None:
         note = "another factorization was computed"
         return Check(name, theorem, "fails", note=note, in_words=words)
-    note = found.reason or "not every component is seen to be in all factorizations"
+    note = found.reason or "factors are not seen to be sufficiently scattered"
     return Check(name, theorem, "unknown", note=note, in_words=words)
 
 
@@ -180,9 +183,10 @@ def _seconds_of(n: int, k: int, d: int) -> dict[str, float]:
 def _settled(entries: Entries, *, sharpen: bool) -> Uniqueness:
     """Decide between unique, locally unique and neither, for factors of full rank."""
     in_all = components_in_all(entries)
+    everywhere = in_all == entries.k or are_scattered(entries)
     found = search(entries, entries.zeros, sharpen=sharpen)
-    if found.isolation is not None or in_all == entries.k:
-        return Uniqueness(in_all == entries.k, in_all, found.isolation)
+    if found.isolation is not None or everywhere:
+        return Uniqueness(everywhere, entries.k if everywhere else in_all, found.isolation)
     if found.direction is not None:
         turned = turn(entries)[0]
         if turned.max() >= NOTICEABLE:
