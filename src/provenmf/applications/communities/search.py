@@ -19,7 +19,7 @@ The Factorization is that of the solver on the kept rows of V, scaled or not.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -213,6 +213,7 @@ class _Search:
             found = averaged_members(adjacency, embedding, plane, nodes, anchors, bars)
         else:
             found = Members(*memberships_of(embedding.vectors, nodes[anchors]))
+        found = from_neighbors(adjacency, found)
         return _Spectral(embedding, nodes, factorization, nodes[anchors], found, notes)
 
 
@@ -239,6 +240,19 @@ def averaged_members(
     return Members(
         found, undetermined, n_averaged, membership_error_bars(model, found, undetermined)
     )
+
+
+def from_neighbors(adjacency: sp.csr_array, members: Members) -> Members:
+    """Give nodes of unknown memberships the mean of their neighbors, as far as links reach."""
+    found, unknown = members.memberships.copy(), members.undetermined.copy()
+    while True:
+        near = np.asarray(adjacency @ (~unknown).astype(np.float64))
+        reached = unknown & (near > 0)
+        if not reached.any():
+            return replace(members, memberships=found, undetermined=unknown)
+        sums = adjacency[reached] @ np.where(unknown[:, None], 0.0, found)
+        found[reached] = sums / near[reached, None]
+        unknown &= ~reached
 
 
 def memberships_of(

@@ -5,7 +5,7 @@ import pytest
 from provenmf import load
 from provenmf.applications import find_communities
 from provenmf.applications.communities.embedding import embed
-from provenmf.applications.communities.search import memberships_of
+from provenmf.applications.communities.search import Members, from_neighbors, memberships_of
 from provenmf.datasets.networks import large_mixed_membership_network
 from provenmf.errors import InvalidInput
 from provenmf.io import as_graph
@@ -111,3 +111,12 @@ def test_more_communities_than_the_spectrum_supports():
         find_communities(star, 2, method="spa", energy=0)
     with pytest.raises(InvalidInput, match="method='hals' does not find pure nodes"):
         find_communities(star, 2, method="hals")
+
+
+def test_unknown_memberships_come_from_neighbors_as_far_as_links_reach():
+    path = as_graph(nx.disjoint_union(nx.path_graph(4), nx.path_graph(2))).adjacency
+    known = np.array([[0.8, 0.2], [0, 0], [0, 0], [0.4, 0.6], [0.5, 0.5], [0.5, 0.5]])
+    unknown = np.array([False, True, True, False, True, True])
+    found = from_neighbors(path, Members(known, unknown))
+    np.testing.assert_allclose(found.memberships[1:3], [[0.8, 0.2], [0.4, 0.6]])
+    assert found.undetermined.tolist() == [False] * 4 + [True] * 2
