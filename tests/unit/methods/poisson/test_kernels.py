@@ -47,12 +47,6 @@ def test_a_sweep_equals_the_plain_one_and_never_raises_the_objective(seed):
     assert objective(x, L, found) <= objective(x, L, w) + 1e-9
 
 
-@pytest.mark.parametrize("u", [[1.0, 1.0, 1.0], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [0.0, 0.0, 2.0]])
-def test_counts_are_left_out_where_they_have_no_mean(u):
-    x, u = np.array([0.0, 3.0, 2.0]), np.array(u)
-    assert kernels.leaves_out(x, u) == any(a > 0 and b == 0 for a, b in zip(x, u))
-
-
 def test_one_coordinate_of_many_rows_is_a_coordinate_of_their_sweeps():
     rng = np.random.default_rng(0)
     L = rng.gamma(0.5, 1, (4, 15)) + 1e-3
@@ -106,43 +100,6 @@ def test_dense_and_sparse_rows_agree_with_each_other_and_with_the_algebra():
 
 def plain_divergence(x, u, total):
     return sum(a * np.log(a / b) - a for a, b in zip(x, u) if a > 0) + total
-
-
-def test_pull_and_curvature():
-    rng = np.random.default_rng(1)
-    x, feature, u = rng.random((3, 9)) + 0.1
-    pull, curvature = kernels.pull_and_curvature(x, feature, u)
-    assert pull == pytest.approx(np.sum(x * feature / u))
-    assert curvature == pytest.approx(np.sum(x * (feature / u) ** 2))
-
-
-def test_add_multiple_and_mix():
-    rng = np.random.default_rng(2)
-    L, w, u = rng.random((4, 9)), np.array([0.5, 0.0, 2.0, 1.0]), rng.random(9)
-    expected = u + 3.0 * L[1]
-    kernels.add_multiple_in_place(u, L[1], 3.0)
-    np.testing.assert_allclose(u, expected)
-    kernels.mix_in_place(w, L, u)
-    np.testing.assert_allclose(u, w @ L)
-
-
-def test_divergence_of_row():
-    rng = np.random.default_rng(3)
-    x, u = rng.poisson(2.0, 12).astype(float), rng.random(12) + 0.1
-    assert (x == 0).any()
-    assert kernels.divergence_of_row(x, u, 7.5) == pytest.approx(plain_divergence(x, u, 7.5))
-
-
-def test_shrinks_little():
-    u, feature = np.array([1.0, 2.0]), np.array([1.0, 0.0])
-    assert kernels.shrinks_little(u, feature, -0.5)
-    assert not kernels.shrinks_little(u, feature, -1.0)
-
-
-def test_weighted_product():
-    rng = np.random.default_rng(0)
-    x, left, right = rng.random((3, 17))
-    assert kernels.weighted_product(x, left, right) == pytest.approx((x * left * right).sum())
 
 
 def test_a_joint_step_is_that_of_newton():
@@ -226,16 +183,3 @@ def test_single_entries_of_the_smallest_numbers_leave_weights_finite():
     )
     assert np.isfinite(w).all() and np.isfinite(divergence) and w.min() >= 0
     np.testing.assert_allclose(w[1], 0.93 / 1.11)
-
-
-def test_sweeps_of_a_row_are_those_in_units_of_its_own():
-    """A row of tiny entries, in units of its largest one, takes the steps of an ordinary row."""
-    rng = np.random.default_rng(5)
-    L = rng.gamma(0.5, 1, (3, 10)) + 1e-3
-    x = rng.poisson(3.0, 10) + 1.0
-    x /= x.max()
-    plain, tiny, u = np.ones(3), np.full(3, 1e-290), np.empty(10)
-    value = kernels.sweep_row_in_place(x, L, L.sum(axis=1), plain, u, 5, 0.0, 1e-12)
-    small = kernels.improve_row_in_place(1e-290 * x, L, L.sum(axis=1), tiny, u, 5, 0.0, 1e-12)
-    np.testing.assert_allclose(tiny, 1e-290 * plain, rtol=1e-9)
-    assert small == pytest.approx(1e-290 * value, rel=1e-6, abs=0)
