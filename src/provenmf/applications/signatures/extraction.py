@@ -37,11 +37,10 @@ class Settings:
     iterations: int = 200  # of that fit
     places: int = 3  # where a new signature is tried
     tried: int = 3  # signatures whose removal is tried at a time
-    rounds: int = 2  # of sparse exposures and signatures in turn, while growing
-    last_rounds: int = 4  # the same at the end
+    rounds: int = 2  # of exposures and signatures in turn; more follow the noise of large tumors
     em_steps: int = 60  # for signatures in a round
     exposure_steps: tuple[int, int] = (30, 6)  # sweeps at first, after dropping a signature
-    dispersion: float = 1.5  # φ while signatures are still missing
+    dispersion: float = 1.5  # φ at the least: exposures must be sparse
 
 
 SETTINGS = Settings()
@@ -96,18 +95,17 @@ def extract(weighted: Weighted, n_signatures: int | None) -> tuple[Extracted, fl
     """Find signatures, and the dispersion φ of the scaled counts around them."""
     counts = weighted.counts
     found = grow(counts, n_signatures)
-    phi = dispersion(counts, found)
-    found = refine(counts, found.signatures, phi, SETTINGS.last_rounds)
+    phi = max(SETTINGS.dispersion, dispersion(counts, found))
     return prune(counts, found, phi, n_signatures), phi
 
 
 def grow(counts: Floats, n_signatures: int | None) -> Extracted:
     """Add signatures one by one, as long as the penalized likelihood gains or to a given number."""
     phi, most = SETTINGS.dispersion, min(counts.shape) if n_signatures is None else n_signatures
-    found = refine(counts, counts.sum(axis=0, keepdims=True) / counts.sum(), phi, SETTINGS.rounds)
+    found = refine(counts, counts.sum(axis=0, keepdims=True) / counts.sum(), phi)
     while len(found.signatures) < most:
         trials = [
-            refine(counts, np.vstack([found.signatures, new]), phi, SETTINGS.rounds)
+            refine(counts, np.vstack([found.signatures, new]), phi)
             for new in unexplained(counts, found)
         ]
         costs = [cost(counts, trial, phi) for trial in trials]
@@ -145,9 +143,9 @@ def unexplained(counts: Floats, found: Extracted) -> list[Floats]:
     return profiles
 
 
-def refine(counts: Floats, signatures: Floats, phi: float, rounds: int) -> Extracted:
+def refine(counts: Floats, signatures: Floats, phi: float) -> Extracted:
     """Improve sparse exposures and signatures in turn."""
-    for _ in range(rounds):
+    for _ in range(SETTINGS.rounds):
         exposures = exposures_of(counts, signatures, phi)
         used = exposures.any(axis=0)
         signatures, exposures = signatures[used], exposures[:, used]
@@ -170,9 +168,7 @@ def prune(counts: Floats, found: Extracted, phi: float, n_signatures: int | None
     while len(found.signatures) > (n_signatures or 1):
         costs = [_cost_without(counts, found, j, phi) for j in range(len(found.signatures))]
         for j in np.argsort(costs)[: SETTINGS.tried]:
-            fewer = refine(
-                counts, np.delete(found.signatures, j, axis=0), phi, SETTINGS.last_rounds
-            )
+            fewer = refine(counts, np.delete(found.signatures, j, axis=0), phi)
             if n_signatures is not None or cost(counts, fewer, phi) < cost(counts, found, phi):
                 found = fewer
                 break
