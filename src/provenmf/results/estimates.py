@@ -143,6 +143,8 @@ class Evidence:
                 f"{who} {differ} between halves of the {self.row}s: do not interpret {_them(count)}"
             )
         use = f"use {fewer} {self.noun if fewer == 1 else plural(self.noun)}"
+        if count > len(self.judgements) // 4:  # the rest would not stay as they are
+            use = f"try fewer {plural(self.noun)} or more {self.row}s"
         return f"{who} {'is' if one else 'are'} not: {use}, or do not interpret {_them(count)}"
 
     def _error_sentences(self, real: Sequence[int]) -> list[str]:
@@ -189,8 +191,13 @@ def _them(count: int) -> str:
 
 
 def _listed(names: Sequence[str], most: int = 6) -> str:
-    shown = [*names[:most], *(["…"] if len(names) > most else [])]
-    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
+    """Return names as in "1, 2 and 3"; of many the first ones and the number of the others."""
+    if len(names) == 1:
+        return names[0]
+    shown, last = list(names[:-1]), names[-1]
+    if len(names) > most:
+        shown, last = list(names[: most - 1]), f"{len(names) - most + 1} others"
+    return f"{', '.join(shown)} and {last}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -151,11 +151,18 @@ def test_the_record_goes_to_json_and_back():
     "judgements, said",
     [
         (
+            "ccncc",
+            "4 of 5 topics are confirmed in documents that were not used to find them (99.8 % "
+            "sure); topic 3 is not: use 4 topics, or do not interpret it. The word probabilities "
+            "of the confirmed topics are about 1 % off by chance (topic 2: 4), as two halves of "
+            "the documents show.",
+        ),
+        (
             "cnc",
             "2 of 3 topics are confirmed in documents that were not used to find them (99.8 % "
-            "sure); topic 2 is not: use 2 topics, or do not interpret it. The word probabilities "
-            "of the confirmed topics are about 4 % off by chance, as two halves of the documents "
-            "show.",
+            "sure); topic 2 is not: try fewer topics or more documents, or do not interpret it. "
+            "The word probabilities of the confirmed topics are about 4 % off by chance, as two "
+            "halves of the documents show.",
         ),
         (
             "nnn",
@@ -173,6 +180,10 @@ def test_the_record_goes_to_json_and_back():
 def test_sentences_say_which_are_real_and_what_to_do(judgements, said):
     words = tuple("confirmed" if word == "c" else "not confirmed" for word in judgements)
     k = len(words)
-    evidence = Evidence(words, (0.001, 0.9, 0.002)[:k], (2.0, 30.0, 8.0)[:k], noun="topic")
+    if k == 5:
+        wrong, apart = (0.001, 0.002, 0.9, 0.001, 0.001), (2.0, 8.0, 30.0, 2.0, 2.0)
+    else:
+        wrong, apart = (0.001, 0.9, 0.002)[:k], (2.0, 30.0, 8.0)[:k]
+    evidence = Evidence(words, wrong, apart, noun="topic")
     evidence = replace(evidence, row="document", entries="word probabilities", measure="%")
     assert " ".join(evidence.sentences()) == said
