@@ -277,15 +277,17 @@ def gibbs_lda(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Fit LDA by collapsed Gibbs sampling (Griffiths & Steyvers 2004): topics and weights.
 
-    Their priors, 50 / k for documents and 0.1 for words; both are read off the last sweep.
+    With weak priors for documents and words, since their 50 / k for documents would outweigh the
+    words of short ones where k is small; both factors are read off the last sweep.
     """
+    alpha, beta = 0.1, 0.01
     entries = sp.coo_array(counts)
     repeats = entries.data.astype(np.intp)
     documents, words = np.repeat(entries.row, repeats), np.repeat(entries.col, repeats)
     by_document = np.zeros((counts.shape[0], k))
     by_word = np.zeros((counts.shape[1], k))
-    _sample_topics_in_place(documents, words, by_document, by_word, 50 / k, 0.1, sweeps, seed)
-    return by_word.T + 0.1, by_document + 50 / k
+    _sample_topics_in_place(documents, words, by_document, by_word, alpha, beta, sweeps, seed)
+    return by_word.T + beta, by_document + alpha
 
 
 @njit(cache=True)
@@ -304,15 +306,18 @@ def _sample_topics_in_place(
     k = by_word.shape[1]
     total = np.zeros(k)
     chances = np.empty(k)
-    topic = np.full(len(words), -1)
-    for _ in range(1 + sweeps):  # the first one draws from the tokens before
+    topic = np.random.randint(0, k, len(words))
+    for token in range(len(words)):
+        by_document[documents[token], topic[token]] += 1
+        by_word[words[token], topic[token]] += 1
+        total[topic[token]] += 1
+    for _ in range(sweeps):
         for token in range(len(words)):
             document, word = by_document[documents[token]], by_word[words[token]]
             old = topic[token]
-            if old >= 0:
-                document[old] -= 1
-                word[old] -= 1
-                total[old] -= 1
+            document[old] -= 1
+            word[old] -= 1
+            total[old] -= 1
             mass = 0.0
             for t in range(k):
                 share = (word[t] + beta) / (total[t] + beta * len(by_word))

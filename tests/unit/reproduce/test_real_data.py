@@ -117,7 +117,6 @@ def test_gibbs_sampling_finds_the_topics():
     order = np.argmax(found @ topics.T, axis=1)
     assert sorted(order) == [0, 1, 2]
     np.testing.assert_allclose(found, topics[order], atol=0.02)
-    shares = shares - 50 / 3
     assert np.corrcoef(shares.ravel(), weights[:, order].ravel())[0, 1] > 0.95
 
 
