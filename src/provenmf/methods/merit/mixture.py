@@ -325,7 +325,7 @@ class Mixture:
         self.pairs = self.blocks.keep(partial(_call_mixed, changed, self.atoms), self.pairs)
 
     def start_from(self, columns: NDArray[np.intp], mixtures: Rows) -> None:
-        """Set C to the given weights on columns of the dictionary; see `start.Explanation`."""
+        """Set C to the given weights on columns of the dictionary; see `start.Start`."""
         self.pairs = mixtures.map(lambda part: pairs_of(part[0], columns, int(part[2][0])))
 
     def squared_residuals(self) -> Floats:

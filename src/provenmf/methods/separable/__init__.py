@@ -3,5 +3,5 @@
 Read `spa.py` first, the shortest; `xray.py`, `fast_anchor.py` and `fast_gradient.py` are
 alternatives from the literature, each with its estimator. `anchors.py` has what they share,
 `farthest.py` the search for the farthest row in few passes, `vertices.py` means of rows around the
-anchors, `hull.py` a greedy start for MERIT. `margins.py` and `guarantee.py` say what can be proved.
+anchors. `margins.py` and `guarantee.py` say what can be proved.
 """

@@ -1,10 +1,10 @@
 """What theory says about anchors found by SPA, FastAnchor, XRAY and FastGradient.
 
-Every statement is about the explanation that was returned (guarantees/explanation.py): each row is
+Every statement is about the explanation that was returned (`margins.Explanation`): each row is
 its nearest point among those that the model allows plus noise, and ε, the largest noise in a row,
 is measured. If a theorem's condition holds for this explanation, the method provably finds it, up
 to the theorem's error, from any data within ε of its noiseless rows; whether nature made the data
-that way no computation can tell. Margins (guarantees/margins.py) need no such condition: they speak
+that way no computation can tell. Margins (`margins.py`) need no such condition: they speak
 of every explanation with that noise.
 
     GV14     Gillis & Vavasis 2014, Theorem 3: SPA, with f the squared Euclidean length
