@@ -175,15 +175,7 @@ def theorem_2(settings: Settings) -> Measured:
                 {"k": k, "rows": n, "noise": noise, "c = ‖ν‖₁": c, "error": trial.error}
                 | {"error / ‖ν‖₁": trial.error / c, "1/√k": 1 / math.sqrt(k)}
             )
-    ks = sorted({row["k"] for row in rows})
-    lines = [
-        Series(noise, ks, [row["error / ‖ν‖₁"] for row in rows if row["noise"] == noise])
-        for noise in ("unbiased", "unbiased, depends on x", "adversarial")
-    ]
-    lines.append(Series("1/√k", ks, [1 / math.sqrt(k) for k in ks], dotted=True))
-    title = "Error as a share of the noise, noise √k times the signal"
-    figure = Figure(title, "k", "(‖E‖_1 + ‖N‖_1)/‖ν‖₁", lines, log_x=True, log_y=True)
-    return Measured({"Dominant noise": rows}, [figure])
+    return Measured({"Dominant noise": rows})
 
 
 def noise_of(
@@ -238,14 +230,7 @@ def pseudo_inverse(settings: Settings) -> Measured:
                 purify(s, start, pseudo_inverse=kind).mixing for s in attacks
             )
         rows.append(row)
-    figure = Figure(
-        "Worst decoded weight under adversarial noise",
-        "overlap of the features",
-        "largest error of a weight",
-        [Series(m, overlaps, [row[f"{m} worst weight"] for row in rows]) for m in KINDS],
-        log_y=True,
-    )
-    return Measured({"Left inverses": rows}, [figure])
+    return Measured({"Left inverses": rows})
 
 
 def starts(settings: Settings) -> Measured:
@@ -274,10 +259,7 @@ def starts(settings: Settings) -> Measured:
             floor = max(floors)
     for row in rows:
         row["sampling error"], row["c"] = floor, c
-    lines = [Series("worst", [r["‖E‖_s of the start"] for r in rows], [r["worst"] for r in rows])]
-    title = "Final error against the start"
-    figure = Figure(title, "‖E‖_s of the start", "‖E‖_1 + ‖N‖_1", lines, log_y=True)
-    return Measured({"Starts": rows}, [figure])
+    return Measured({"Starts": rows})
 
 
 def theorem_6(settings: Settings) -> Measured:
@@ -287,7 +269,6 @@ def theorem_6(settings: Settings) -> Measured:
     d = features.shape[1]
     start = warm_start(features, mixing=0.1, outside=0.1, random_state=settings.seed + 1)
     rows: list[Row] = []
-    curves = []
     for hits in range(1, levels // 2 + 1, 2 if settings.quick else 1):
         settings.progress(hits / levels, f"sparsity {hits / levels:.2f} k")
         clean = purify(exact_sample(features, levels, hits), start, tol=1e-11)
@@ -295,9 +276,6 @@ def theorem_6(settings: Settings) -> Measured:
         attacked = exact_sample(features, levels, hits, **noise, random_state=settings.seed + 2)
         noisy = purify(attacked, start)
         sizes = clean.trace["truth_mixing"]
-        curves.append(
-            Series(f"G = {hits / levels:.2f}", list(range(1, len(sizes) + 1)), sizes.tolist())
-        )
         rows.append(
             {
                 "G = s/k": hits / levels,
@@ -311,8 +289,7 @@ def theorem_6(settings: Settings) -> Measured:
                 "N with noise": noisy.outside,
             }
         )
-    figure = Figure("Mixing at linear sparsity", "iteration", "‖E‖_s", curves, log_y=True)
-    return Measured({"Linear sparsity s = G k": rows}, [figure])
+    return Measured({"Linear sparsity s = G k": rows})
 
 
 def theorem_7(settings: Settings) -> Measured:
@@ -326,7 +303,6 @@ def theorem_7(settings: Settings) -> Measured:
         "proportions 1 : 10": {"sparsity": np.geomspace(0.4, 4.0, k)},
     }
     rows: list[Row] = []
-    lines = []
     for name, model in cases.items():
         settings.progress(len(rows) / (len(cases) + 1), name)
         errors = []
@@ -341,9 +317,7 @@ def theorem_7(settings: Settings) -> Measured:
         rows.append(
             {"case": name, "c": 0.5, "error": errors[-1], "power": exponent(numbers, errors)}
         )
-        lines.append(Series(name, numbers, errors))
-    figure = Figure("General weights", "rows", "‖E‖_1 + ‖N‖_1", lines, log_x=True, log_y=True)
-    return Measured({"Cases": rows, "Unequal proportions": proportions(settings)}, [figure])
+    return Measured({"Cases": rows, "Unequal proportions": proportions(settings)})
 
 
 def proportions(settings: Settings) -> list[Row]:

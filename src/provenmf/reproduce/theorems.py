@@ -134,6 +134,7 @@ def noise_row(kind: str, level: float, sample: Sample, start: Floats, settings: 
 
 def coupled_potential(settings: Settings) -> Measured:
     """Follow the proof's a + βb, β = 7.8, without noise and with η = 1/60."""
+    settings.progress(0.0, "coupled potential")
     levels, steps = (7 if settings.quick else 11), 300
     features = overlapping_features(levels - 1, 20 * levels, random_state=settings.seed)
     start = warm_start(features, mixing=0.1, random_state=settings.seed + 1)

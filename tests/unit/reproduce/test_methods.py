@@ -108,7 +108,8 @@ def test_quick_run_measures_every_clause(experiment):
     measured = experiment.measure(Settings(quick=True, progress=lambda f, text: told.append(f)))
     assert told and max(told) <= 1
     decisions = {j.clause.name: j.decision for j in experiment.judge(measured.tables)}
-    assert "not measured" not in decisions.values(), decisions
+    open_ones = {name for name, found in decisions.items() if found == "not measured"}
+    assert all("real-data" in name for name in open_ones), decisions  # needs --data
     if experiment in theorems.EXPERIMENTS:  # theorems hold at any size
         assert set(decisions.values()) == {"holds"}, decisions
     for figure in measured.figures:
