@@ -29,7 +29,6 @@ Only the first eigenvector of the signal survives, so the second eigenvalue is t
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -69,21 +68,9 @@ class WordPairs:
         self.counts, self.lengths = counts, counts.lengths
         pairs = self.lengths**2 - (self.lengths if counts.whole else counts.squares)
         pairs[pairs <= 1e-9 * self.lengths**2] = 0.0
-        self._pairs = pairs
-        self._weigh(np.ones(len(pairs)) if weights is None else weights)
-
-    def _weigh(self, weights: Floats) -> None:
-        weights = np.where(self._pairs > 0, weights, 0.0)
+        weights = np.where(pairs > 0, 1.0 if weights is None else weights, 0.0)
         self.weights = weights / max(weights.sum(), np.finfo(float).tiny)
-        self.per_pair = self.weights * inverse_where_positive(self._pairs)
-
-    def weighted(self, weights: Floats) -> WordPairs:
-        """The same counts with other weights of the documents."""
-        other = copy.copy(self)
-        for found in ("_sums_and_own", "_scales"):
-            other.__dict__.pop(found, None)
-        other._weigh(weights)
-        return other
+        self.per_pair = self.weights * inverse_where_positive(pairs)
 
     @property
     def n_words(self) -> int:

@@ -54,24 +54,19 @@ def weights_of(topics: NDArray[np.float32], prior: Floats, block: sp.csr_array) 
 
 
 def infer_documents(
-    counts: sp.csr_array,
-    topics: Floats | NDArray[np.float32],
-    prior: Floats,
-    start: Floats | None = None,
+    counts: sp.csr_array, topics: Floats | NDArray[np.float32], prior: Floats
 ) -> Floats:
     """Mean topic weights of documents, given the topics and a Dirichlet prior; rows sum to one.
 
     The posterior is approximated by a Dirichlet distribution (Blei, Ng & Jordan 2003, Section
     5.2) with parameters γ_t = α_t + Σ_w c_w q_wt, q_wt ∝ exp(ψ(γ_t)) p(w | t), Σ_t q_wt = 1.
     With small α the mode of the posterior lies on the boundary whatever the words are, so the
-    mean is taken. Documents without words have no weights: zeros. prior has k numbers, or a row of
-    them for each document; start, if given, the weights (n_documents, k) to begin with.
+    mean is taken. Documents without words have no weights: zeros.
     """
     from provenmf.applications.topics.kernels import infer_rows_in_place
 
-    priors = np.ascontiguousarray(np.atleast_2d(prior), dtype=np.float64)
-    first = np.full((1, len(topics)), 1.0 / len(topics)) if start is None else start
-    return _inferred(infer_rows_in_place, counts, topics, (priors, first), np.dtype(np.float64))
+    own = np.ascontiguousarray(prior, dtype=np.float64)
+    return _inferred(infer_rows_in_place, counts, topics, own, np.dtype(np.float64))
 
 
 def mean_weights(
@@ -88,15 +83,15 @@ def mean_weights(
     from provenmf.applications.topics.kernels import collapsed_rows_in_place
 
     single = np.dtype(np.float32)
-    settings = (prior.astype(single),)
-    return _inferred(collapsed_rows_in_place, counts, topics, settings, single).astype(np.float64)
+    own = prior.astype(single)
+    return _inferred(collapsed_rows_in_place, counts, topics, own, single).astype(np.float64)
 
 
 def _inferred(
     kernel: Callable[..., None],
     counts: sp.csr_array,
     topics: Floats | NDArray[np.float32],
-    settings: tuple[NDArray[np.floating], ...],
+    prior: NDArray[np.floating],
     dtype: np.dtype[np.floating],
 ) -> Floats:
     """What the kernel writes for each document, as weights: rows sum to one, or are zero."""
@@ -110,7 +105,7 @@ def _inferred(
 
     def work(part: slice) -> None:
         kernel(
-            pointers, columns, values, words, *settings, ROUNDS, ACCURACY,
+            pointers, columns, values, words, prior, ROUNDS, ACCURACY,
             part.start, part.stop, out,
         )  # fmt: skip
 

@@ -111,8 +111,7 @@ def infer_rows_in_place(
     columns: Ints,
     values: Floats,
     words: Floats,
-    priors: Doubles,
-    first_shares: Doubles,
+    prior: Doubles,
     rounds: int,
     tol: float,
     start: int,
@@ -121,7 +120,6 @@ def infer_rows_in_place(
 ) -> None:
     """Write the parameters of documents start .. stop-1 into out; words[w] is p(w | topic).
 
-    priors and first_shares, where the rounds start, have a row for each document, or one for all.
     Loops and no array expressions, which would take three more seconds to compile.
     """
     k = words.shape[1]
@@ -137,9 +135,8 @@ def infer_rows_in_place(
         length = 0.0
         for i in range(n):
             length += counts[i]
-        prior = priors[min(row, len(priors) - 1)]
         for j in range(k):
-            gamma[j] = prior[j] + length * first_shares[min(row, len(first_shares) - 1), j]
+            gamma[j] = prior[j] + length / k
         part = gathered(words, own, store)
         share_out_in_place(part, counts, FIRST_ROUNDS, tol, prior, gamma)
         m = 0

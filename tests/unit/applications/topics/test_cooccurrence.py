@@ -81,16 +81,3 @@ def test_block_lanczos_stops_where_it_is_told_to():
     start = np.random.default_rng(3).standard_normal((50, 3))
     found = leading_eigenpairs_of(lambda right: matrix @ right, start, 2, tol=1e-9, max_products=2)
     assert not found.converged
-
-
-def test_other_weights_share_the_counts():
-    matrix = np.random.default_rng(1).poisson(0.5, (60, 40)).astype(float)
-    counts = WordCounts(sp.csr_array(matrix))
-    weights = np.linspace(0.0, 1.0, 60)
-    pairs = WordPairs(counts)
-    assert pairs.row_sums.sum() > 0  # what is kept of the first weights must not be used again
-    again, anew = pairs.weighted(weights), WordPairs(counts, weights)
-    right = np.random.default_rng(0).random((40, 2))
-    np.testing.assert_array_equal(again.scaled_product(right), anew.scaled_product(right))
-    np.testing.assert_array_equal(again.row_sums, anew.row_sums)
-    assert again.counts is pairs.counts

@@ -33,7 +33,7 @@ def test_documents_equal_the_plain_loop():
     found = np.empty((30, 6))
     counts = corpus.counts
     infer_rows_in_place(
-        counts.indptr, counts.indices, counts.data, words, prior[None], np.full((1, 6), 1 / 6),
+        counts.indptr, counts.indices, counts.data, words, prior,
         5000, 1e-9, 0, 30, found,
     )  # fmt: skip
     expected = [plain_parameters(row, corpus.topics, prior) for row in counts.toarray()]
@@ -49,29 +49,10 @@ def test_single_precision_equals_double_and_a_document_without_mass_gets_the_pri
     for out, precision in zip(found, (np.float64, np.float32)):
         infer_rows_in_place(
             counts.indptr, counts.indices, counts.data.astype(precision), words.astype(precision),
-            prior[None], np.full((1, 35), 1 / 35), 100, 3e-3, 0, 40, out,
+            prior, 100, 3e-3, 0, 40, out,
         )  # fmt: skip
     np.testing.assert_allclose(found[1], found[0], rtol=1e-3, atol=1e-4)
     np.testing.assert_array_equal(found[:, 0], np.broadcast_to(prior, (2, 35)))
-
-
-def test_every_document_may_have_a_prior_and_a_start_of_its_own():
-    corpus = topic_corpus(8, 300, 5, word_concentration=0.05, random_state=3)
-    counts, words = corpus.counts, np.ascontiguousarray(corpus.topics.T)
-    rng = np.random.default_rng(4)
-    priors, starts = rng.random((8, 5)) + 0.1, rng.dirichlet(np.ones(5), 8)
-    together, alone = np.empty((8, 5)), np.empty((8, 5))
-    rest = 50, 1e-6
-    infer_rows_in_place(
-        counts.indptr, counts.indices, counts.data, words, priors, starts, *rest, 0, 8, together
-    )
-    for row in range(8):
-        own = slice(row, row + 1)
-        infer_rows_in_place(
-            counts.indptr, counts.indices, counts.data, words, priors[own], starts[own], *rest,
-            row, row + 1, alone,
-        )  # fmt: skip
-    np.testing.assert_array_equal(together, alone)
 
 
 WORD = 2**64 - 1

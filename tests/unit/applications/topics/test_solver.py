@@ -6,7 +6,6 @@ import scipy.sparse as sp
 
 from provenmf import SPA
 from provenmf.applications.topics.cooccurrence import (
-    noise_edge,
     number_of_topics,
     redrawn,
     word_spectrum,
@@ -74,15 +73,6 @@ def test_documents_without_words_have_no_weights():
     counts = sp.vstack([corpus.counts, sp.csr_array((1, 600))]).tocsr()
     weights = infer_documents(counts, corpus.topics, np.full(6, 0.1))
     assert not weights[-1].any()
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_number_of_topics_is_found(seed):
-    corpus = corpus_of(2000, seed)
-    spectrum = word_spectrum(WordCounts(corpus.counts), 12)
-    edge = noise_edge(spectrum)
-    assert spectrum.values[6] < 1.2 * edge < spectrum.values[5]
-    assert number_of_topics(spectrum.values, edge) == 6
 
 
 @pytest.mark.parametrize(

@@ -77,17 +77,6 @@ def test_the_record_holds_all_that_a_report_needs(tmp_path):
     assert given[everything.word_columns].tolist() == everything.vocabulary.tolist()
 
 
-def test_bad_corpora():
-    with pytest.raises(InvalidInput, match="has 1 document"):
-        count_words(["one document only"])
-    with pytest.raises(InvalidInput, match="no word is left of 2 documents"):
-        count_words(["the and of", "is the and"])
-    with pytest.raises(InvalidInput, match="has 1 document"):
-        find_topics(np.ones((1, 3)), 1, method="spa")
-    with pytest.raises(InvalidInput, match="no word occurs in two documents but not in all"):
-        find_topics(np.eye(3), 2, method="spa")
-
-
 @pytest.mark.parametrize("kind", [list, np.array, lambda texts: Corpus(texts, texts)])
 def test_texts_are_counted(kind):
     texts = small_corpus(60)[0]
@@ -219,17 +208,6 @@ def error_of(corpus, **options):
     return match.mean_distance, match.weight_distance(found.document_weights, corpus.weights)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_topics_approach_the_truth_with_more_documents(seed):
-    small, large = (
-        topic_corpus(n, 500, 5, word_concentration=0.05, zipf=1.0, random_state=seed)
-        for n in (400, 6400)
-    )
-    (few, _), (many, weights) = error_of(small), error_of(large)
-    assert many < few / 2
-    assert many < 0.1 and weights < 0.3
-
-
 @pytest.mark.parametrize("method", ["spa", "merit", "xray", "fast_anchor"])
 def test_anchors_of_every_method_lead_to_the_same_topics(method):
     corpus = topic_corpus(1500, 400, 5, word_concentration=0.05, random_state=0)
@@ -254,33 +232,6 @@ def test_top_words_are_relevant_not_only_frequent():
     result = find_topics(counts, 3)
     assert result.topics[:, list(result.vocabulary).index("the")].min() > 0.05
     assert not any("the" in words for words in result.top_words(8))
-
-
-def test_counts_that_say_nothing():
-    one_word = np.eye(4)[[0, 1, 2, 3, 0, 1, 2, 3]]
-    with pytest.raises(InvalidInput, match="no document has two counted words"):
-        find_topics(one_word, 2)
-    with pytest.raises(InvalidInput, match="no word occurs in two documents but not in all"):
-        find_topics(np.ones((6, 4)), 2)
-    with pytest.raises(InvalidInput, match="negative entries"):
-        find_topics(np.array([[1.0, -1.0], [1.0, 1.0]]), 1)
-    with pytest.raises(InvalidInput, match="n_topics=9 must be at least 1 and at most the 6"):
-        find_topics(np.random.default_rng(0).poisson(1.0, (6, 30)), 9)
-
-
-def test_documents_of_one_word_and_fractions_are_mentioned():
-    corpus = topic_corpus(400, 200, 3, word_concentration=0.05, random_state=0)
-    counts = sp.vstack(
-        [corpus.counts, sp.csr_array(np.eye(200)[corpus.anchor_words[:, 0].repeat(2)[:5]])]
-    ).tocsr()
-    found = find_topics(counts, 3, certify=False)
-    assert any("5 documents have only one word" in note for note in found.notes)
-    np.testing.assert_allclose(found.document_weights.sum(axis=1), 1)
-    fractions = find_topics(corpus.counts * 0.7, 3, certify=False)
-    assert any("have fractions" in note for note in fractions.notes)
-    topics = np.zeros_like(corpus.topics)
-    topics[:, fractions.word_columns] = fractions.topics
-    assert match_topics(topics, corpus.topics).mean_distance < 0.35
 
 
 def test_examples_are_long_documents_and_coherence_is_npmi():
