@@ -83,6 +83,7 @@ def test_the_command_line_takes_groups_from_a_file(tmp_path):
     np.save(tmp_path / "x.npy", ROWS)
     (tmp_path / "groups.txt").write_text("\n".join(str(i // 20) for i in range(200)))
     command = ["fit", str(tmp_path / "x.npy"), "-k", "3", "--groups", str(tmp_path / "groups.txt")]
+    command += ["-o", str(tmp_path / "result.npz")]
     done = CliRunner().invoke(app, [*command, "--no-report", "--json"])
     assert done.exit_code == 0, done.output
     evidence = json.loads(done.stdout)["certificate"]["evidence"]
