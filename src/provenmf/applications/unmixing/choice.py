@@ -69,7 +69,7 @@ def best_spectra(
     averaged : means of the purest pixels.
     grouped : (k, bands), endmembers among groups of near-identical pixels, if there are any. Where
         spectra vary they stand in for means of fewer pixels than a group has, since a single pixel
-        may be odd, and for means between which the pixels are less likely.
+        may be odd.
     """
     k = len(averaged.endmembers)
     vary, noise = noise.left_by(k) > SETTINGS.vary, noise.widened(k)
@@ -81,8 +81,7 @@ def best_spectra(
     if grouped is not None and vary:
         groups = plane.points(noise.coordinates(grouped, k))
         few = averaged.n_averaged is not None and averaged.n_averaged.min() < LEAST_SIZE
-        if few or with_vertices(points, groups).cost < with_vertices(points, means).cost:
-            purest = groups
+        purest = groups if few else means
     most = (k - 1) * np.log(SETTINGS.most_growth) if vary else np.inf
     simplex = corners_beyond(points, purest, means, most)
     if simplex is None:

@@ -279,8 +279,8 @@ def unmix(
         are then projected onto the directions of the materials instead of grouped, and abundances
         are weighted by the noise of the bands. If few pixels are pure or none, endmembers are the
         corners of the most likely simplex around all pixels, as far as it predicts pixels better
-        that it has not seen; a note says so. "auto" does this unless the materials leave eight
-        times the variance of the noise or more, if the method can handle many rows ("spa", "xray",
+        that it has not seen; a note says so. "auto" does this unless the materials leave more
+        than twice the variance of the noise, if the method can handle many rows ("spa", "xray",
         "fast_anchor"); a note warns where groups of pixels would give other endmembers.
     true_endmembers, true_abundances : array of shape (k, bands) and (all pixels, k), optional
         Reference to compare with.
