@@ -80,8 +80,9 @@ def attempt(call: Any, what: str) -> str:
         try:
             call()
         except Exception as error:
-            last = traceback.extract_tb(error.__traceback__)[-1].filename
-            unknown = isinstance(error, TypeError) and last == __file__  # Python's own refusal
+            last = Path(traceback.extract_tb(error.__traceback__)[-1].filename).name
+            at_the_door = last in ("options.py", "arguments.py")  # Python's own refusal
+            unknown = isinstance(error, TypeError) and at_the_door
             if not (unknown or is_allowed(error)):
                 raise
             hold(unknown or fit_for_people(str(error)), f"not one short line: {error!s:.900}")
