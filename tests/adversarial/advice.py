@@ -30,8 +30,6 @@ def rank_choice(rng: Rng, data: Any) -> None:
     found = choose_rank(
         data,
         ranks,  # type: ignore[arg-type]
-        held_out=float(rng.choice([0.1, 0.1, 0.3, 0.5, 0.5, 1e-9])),
-        repeats=int(rng.integers(1, 4)),
         loss=str(rng.choice(["auto", "poisson", "least-squares"])),
         random_state=int(rng.integers(100)),
     )

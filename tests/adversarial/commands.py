@@ -56,7 +56,7 @@ MORE = {
     "communities": [["--truth", "m.npy"], ["--truth", "damaged.npz"]],
     "rank": [["--ranks", "1-3"], ["--ranks", "²"], ["--ranks", "9-1"]],
 }
-USUAL = {"rank": ["--repeats=2"], "parts": ["--shape=2x3"]}
+USUAL = {"parts": ["--shape=2x3"]}
 MORE |= {"unmix": [*MORE["unmix"], ["--n-resamples", "10"], ["--shape", "²x3"]]}
 FOLDERS = [["--tables", "tables"], ["--checkpoint", "kept"]]
 FOLDERS += [["--checkpoint", "damaged"], ["--checkpoint", "m.npy"], ["--tables", "damaged"]]

@@ -235,7 +235,7 @@ def shaped(rng: Rng) -> str:
         lambda: find_parts(data, 1, shape=(1, 5)),
         lambda: diagnose(data),
         lambda: factorize(data, 1),
-        lambda: choose_rank(data, [1], repeats=2),
+        lambda: choose_rank(data, [1]),
     ]
     return answered("shape", calls[rng.integers(len(calls))])
 
@@ -256,8 +256,8 @@ def parameters(rng: Rng) -> str:
         lambda: unmix(X.reshape(3, 4, 5), k, random_state=seed),
         lambda: find_parts(X, k, shape=(1, 5), random_state=seed),
         lambda: factorize(X, k, random_state=seed),
-        lambda: choose_rank(X, [1, 2], repeats=2, random_state=seed),
-        lambda: choose_rank(X, k, repeats=2),
+        lambda: choose_rank(X, [1, 2], random_state=seed),
+        lambda: choose_rank(X, k),
     ]
     return answered("parameters", calls[rng.integers(len(calls))])
 

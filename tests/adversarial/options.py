@@ -51,7 +51,7 @@ METHODS = (
 COMMANDS = (
     ["fit", "m.npy", "-k2", "--no-report", "-o", "out.npz"],
     ["diagnose", "m.npy"],
-    ["rank", "m.npy", "--ranks", "1-2", "--repeats=2"],
+    ["rank", "m.npy", "--ranks", "1-2"],
     ["generate", "--help"],
     ["--help"],
     ["reproduce", "--list"],

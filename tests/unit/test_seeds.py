@@ -10,7 +10,7 @@ from provenmf.errors import InvalidInput
 
 X = np.random.default_rng(0).random((12, 4))
 USES = {
-    "choose_rank": lambda seed: choose_rank(X, [1, 2], repeats=2, random_state=seed),
+    "choose_rank": lambda seed: choose_rank(X, [1, 2], random_state=seed),
     "stability": lambda seed: stability(HALS(2), X, n_resamples=2, random_state=seed),
     "datasets": lambda seed: dirichlet_mixtures(random_state=seed),
 }
