@@ -212,7 +212,9 @@ def _are_counts(blocks: Blocks) -> bool:
 
     def tally(block: Block) -> NDArray[np.int64]:
         values = stored_values(block)
-        return np.array([np.sum((values % 1 != 0) | (values < 0)), np.sum(values > 1)])
+        return np.array(
+            [np.sum((values % 1 != 0) | (values < 0) | (values > 2**53)), np.sum(values > 1)]
+        )
 
     broken, several = blocks.map_reduce(tally)
     return bool(broken == 0 and several > 0)

@@ -288,9 +288,11 @@ def choose_rank(
     matrix, notes = _prepared(blocks, NOISE.sample_entries, rng)
     numbers = _checked_ranks(ranks, matrix.shape)
     if loss == "auto":
-        whole = bool(np.all(np.nan_to_num(matrix) % 1 == 0)) and np.nanmax(matrix) > 1
+        whole = bool(np.all(np.nan_to_num(matrix) % 1 == 0)) and 1 < np.nanmax(matrix) < 2**53
         loss = "poisson" if whole else "least-squares"
         notes += [COUNTS] if whole else []
+    if loss == "least-squares":  # errors are relative, and squares must not overflow
+        matrix = matrix / np.nanmax(matrix)
     columns, criteria, at_least = judge(matrix, numbers, loss, rng, progress)
     return RankChoice(
         blocks.shape, tuple(numbers), columns, tuple(criteria), tuple(notes), at_least

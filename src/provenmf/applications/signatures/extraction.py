@@ -145,17 +145,18 @@ def unexplained(counts: Floats, found: Extracted) -> list[Floats]:
 
 def refine(counts: Floats, signatures: Floats, phi: float) -> Extracted:
     """Improve sparse exposures and signatures in turn."""
+    least = 1e-12 * float(counts.max())  # of a mean: where a count has none, its ratio is large
     for _ in range(SETTINGS.rounds):
         exposures = exposures_of(counts, signatures, phi)
         used = exposures.any(axis=0)
         signatures, exposures = signatures[used], exposures[:, used]
         for _ in range(SETTINGS.em_steps):
-            ratios = counts / np.maximum(exposures @ signatures, 1e-300)
+            ratios = counts / np.maximum(exposures @ signatures, least)
             moved = signatures * (exposures.T @ ratios)
             sums = np.maximum(moved.sum(axis=1, keepdims=True), 1e-300)
             signatures = moved / sums
             exposures = exposures * (sums / np.maximum(exposures.sum(axis=0)[:, None], 1e-300)).T
-            ratios = counts / np.maximum(exposures @ signatures, 1e-300)
+            ratios = counts / np.maximum(exposures @ signatures, least)
             exposures = exposures * (ratios @ signatures.T)
     return Extracted(signatures, exposures)
 
