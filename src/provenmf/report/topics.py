@@ -220,7 +220,8 @@ def found(answer: Topics) -> list[Element]:
         f"{answer.components.shape[1]:,} words."
     )
     leading = [
-        f"{name}: {words[0]}" for name, words in zip(answer.component_names, answer.top_words(1))
+        f"{name}: {''.join(words)}"
+        for name, words in zip(answer.component_names, answer.top_words(1))
     ]
     order = matrix.by_size(answer)
     return [
