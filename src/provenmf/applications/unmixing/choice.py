@@ -68,8 +68,7 @@ def best_spectra(
     pixels : (n, bands), not whitened.
     averaged : means of the purest pixels.
     grouped : (k, bands), endmembers among groups of near-identical pixels, if there are any. Where
-        spectra vary they stand in for means of fewer pixels than a group has, since a single pixel
-        may be odd.
+        spectra vary they stand in for means one of which is a single pixel, which may be odd.
     """
     k = len(averaged.endmembers)
     vary, noise = noise.left_by(k) > SETTINGS.vary, noise.widened(k)
@@ -80,7 +79,7 @@ def best_spectra(
     purest = means
     if grouped is not None and vary:
         groups = plane.points(noise.coordinates(grouped, k))
-        few = averaged.n_averaged is not None and averaged.n_averaged.min() < LEAST_SIZE
+        few = averaged.n_averaged is not None and averaged.n_averaged.min() < 2
         purest = groups if few else means
     most = (k - 1) * np.log(SETTINGS.most_growth) if vary else np.inf
     simplex = corners_beyond(points, purest, means, most)
