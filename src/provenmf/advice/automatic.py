@@ -32,7 +32,7 @@ POLISHED = "hals"
 # Options that all methods have; the others belong to HALS.
 SHARED = ("certify", "on_interrupt", "verbose")
 # With these options another method would answer another question.
-ONLY_POLISHED = frozenset(["known_components", *PENALTIES])
+ONLY_POLISHED = frozenset(["known_components", "constraint", *PENALTIES])
 COUNTS = "the entries are counts, whose likelihood it fits; method='hals' fits their squares"
 
 

@@ -41,8 +41,8 @@ def test_without_a_certificate_nothing_else_is_tried():
 
 
 def test_an_option_of_another_method_is_refused():
-    with pytest.raises(InvalidInput, match="constraint='simplex' is not an option of factorize"):
-        factorize(separable(), 3, constraint="simplex")
+    with pytest.raises(InvalidInput, match="variant='rand' is not an option of factorize"):
+        factorize(separable(), 3, variant="rand")
 
 
 @pytest.mark.parametrize("method", ["auto", "spa"])
