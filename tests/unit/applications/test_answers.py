@@ -78,7 +78,9 @@ def test_topics_by_every_method_can_be_certified_again(method):
     result = find_topics(counts, 3, method=method, random_state=0)
     again = certify(counts, result)
     assert again.measures.keys() >= result.certificate.measures.keys()  # a fit leaves out the dear
-    for name, value in result.certificate.measures.items():  # a residual is a root of rounding
+    found = dict(result.certificate.measures)
+    found.pop("component_turn_degrees", None)  # an example of freedom; another one is as good
+    for name, value in found.items():  # a residual is a root of rounding
         np.testing.assert_allclose(again.measures[name], value, rtol=1e-6, atol=3e-8, err_msg=name)
 
 
