@@ -152,11 +152,11 @@ class BlasThreads:
         self._lock.acquire()
 
     def after_fork_in_parent(self) -> None:
-        """Go on."""
+        """Release the lock after the process has been copied."""
         self._lock.release()
 
     def after_fork_in_child(self) -> None:
-        """Forget the threads that were not copied; the one that forked leaves as it came in."""
+        """Discard the lock and the limits of threads that do not exist in the child process."""
         self._lock = Lock()
         self._inside = []
 

@@ -298,7 +298,7 @@ def _some(rows: NDArray[np.intp], most: int, rng: np.random.Generator) -> NDArra
 
 
 def _by_unit(gains: Floats, units: NDArray[np.intp]) -> Floats:
-    """Mean gain of the rows of each unit."""
+    """Return the mean gain over the rows of each unit."""
     _, place, size = np.unique(units, return_inverse=True, return_counts=True)
     sums = np.zeros((len(size), gains.shape[1]))
     np.add.at(sums, place, gains)
@@ -316,7 +316,7 @@ def _log_evalue(gains: Floats, seen: Floats) -> float:
 
 
 def _without(model: Model, j: int) -> list[Model]:
-    """Models without component j: dropped, or merged with one of its nearest neighbors."""
+    """Return models without component j: dropped, or merged with one of its nearest neighbors."""
     H, shares = model.components, model.shares
     if len(H) == 1:
         return [Model(np.full_like(H, H.mean()), np.ones(1))]

@@ -211,7 +211,7 @@ class Fit:
 
     @computed_once
     def _pass(self) -> tuple[float, Measurement]:
-        """Measure; data out of the safe range are divided by a unit and measured again."""
+        """Measure the data; outside the safe range, divide them by a unit and repeat."""
         found = self._measured(1.0, self._products)
         if found.largest == 0 or SAFE[0] <= found.largest <= SAFE[1]:
             return 1.0, found
@@ -233,7 +233,7 @@ class Fit:
 
     @computed_once
     def _sizes(self) -> Floats | None:
-        """Divisors of weights that leave the safe range; components are multiplied by them."""
+        """Return divisors of weights outside the safe range; they multiply the components."""
         peaks = np.max(list(self._rows.each(_largest_of_columns)), axis=0)
         risky = (peaks > 0) & ((peaks < SAFE[0]) | (peaks > SAFE[1]))
         if not risky.any():
@@ -264,12 +264,12 @@ class Fit:
 
     @computed_once
     def blocks(self) -> Blocks:
-        """The data, divided by `unit`."""
+        """Return the data, divided by `unit`."""
         return self._blocks_in(self.unit)
 
     @computed_once
     def weights(self) -> Floats:
-        """W (n, k) in double precision, in this process."""
+        """Return W (n, k) in double precision, in this process."""
         sizes = self._sizes
         return self.given_weights if sizes is None else self.given_weights / sizes
 
@@ -280,7 +280,7 @@ class Fit:
 
     @computed_once
     def weight_rows(self) -> Rows:
-        """W in double precision, stored beside the rows of the data."""
+        """Return W in double precision, stored with the rows of the data."""
         sizes = self._sizes
         if sizes is None:
             return self._rows.map(lambda weights: weights.astype(np.float64, copy=False))
@@ -288,7 +288,7 @@ class Fit:
 
     @computed_once
     def components(self) -> Floats:
-        """C (k, d) in double precision, divided by `unit`."""
+        """Return C (k, d) in double precision, divided by `unit`."""
         return self._components_in(self.unit)
 
     @property
@@ -313,7 +313,7 @@ class Fit:
 
     @computed_once
     def absolute_sums(self) -> Floats:
-        """Sum of the absolute values of each row; one more pass if there are negative entries."""
+        """Return the absolute sum of each row; negative entries require one more pass."""
         if self._pass[1].lowest >= 0:
             return self.sums
         return self.blocks.map_rows(absolute_row_sums)
@@ -325,12 +325,12 @@ class Fit:
 
     @computed_once
     def norm(self) -> float:
-        """‖X‖_F."""
+        """Return ‖X‖_F."""
         return float(np.linalg.norm(self.lengths))
 
     @computed_once
     def error(self) -> float:
-        """‖X − WC‖_F."""
+        """Return ‖X − WC‖_F."""
         return float(np.linalg.norm(self.residuals))
 
     @property
@@ -392,7 +392,7 @@ class Fit:
 
     @computed_once
     def rank_bound(self) -> RankBound:
-        """The least relative error of any product of this rank, or why it is unknown."""
+        """Return the least relative error of any product of this rank, or why it is unknown."""
         if not self.affords(self.rank_bound_seconds):
             return RankBound(
                 None, 'left out of a fit, for it takes longer: certify="full" tries it'
@@ -407,7 +407,7 @@ class Fit:
 
     @computed_once
     def largest_residual_entry(self) -> float:
-        """max |x_ij − (WC)_ij|, in one more pass."""
+        """Compute max |x_ij − (WC)_ij| in an additional pass."""
         components = self.components
 
         def largest(block: Block, weights: Floats) -> Floats:
@@ -417,35 +417,35 @@ class Fit:
 
     @computed_once
     def components_gram(self) -> Floats:
-        """CCᵀ (k, k)."""
+        """Return CCᵀ (k, k)."""
         return self.components @ self.components.T
 
     @computed_once
     def weights_gram(self) -> Floats:
-        """WᵀW (k, k)."""
+        """Return WᵀW (k, k)."""
         found: Floats = self.weight_rows.sum(lambda weights: weights.T @ weights)
         return found
 
     @computed_once
     def weights_norm(self) -> float:
-        """‖W‖_F."""
+        """Return ‖W‖_F."""
         return math.sqrt(self.weight_rows.sum(lambda weights: float(np.linalg.norm(weights)) ** 2))
 
     @computed_once
     def weights_sums(self) -> Floats:
-        """Sum of each column of W (k,)."""
+        """Return the sum of each column of W (k,)."""
         found: Floats = self.weight_rows.sum(lambda weights: weights.sum(axis=0))
         return found
 
     @computed_once
     def weights_peaks(self) -> Floats:
-        """The largest entry of each column of W (k,); zero where none is positive."""
+        """Return the largest entry of each column of W (k,); zero if none is positive."""
         peaks = self.weight_rows.each(lambda weights: weights.max(axis=0, initial=0.0))
         return np.asarray(np.max(list(peaks), axis=0))
 
     @computed_once
     def lowest_weight(self) -> float:
-        """The smallest entry of W; zero where none is negative."""
+        """Return the smallest entry of W; zero if none is negative."""
         return float(min(self.weight_rows.each(lambda weights: weights.min(initial=0.0))))
 
     @property
@@ -508,7 +508,7 @@ class Fit:
 
     @computed_once
     def components_over_sums(self) -> Floats:
-        """Components divided by their sums, where these are positive."""
+        """Return the components divided by their sums; by one if a sum is not positive."""
         sums = self.components.sum(axis=1, keepdims=True)
         return self.components / np.where(sums > 0, sums, 1.0)
 

@@ -144,7 +144,7 @@ def examine(
     *,
     affords: Callable[[float], bool] = _everything,
 ) -> Uniqueness:
-    """Establish what can be about the factorizations of weights @ components.
+    """Determine to what extent the factorization of weights @ components is unique.
 
     `affords` says whether a part that takes about so many seconds is wanted.
     """

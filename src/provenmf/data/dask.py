@@ -231,7 +231,7 @@ class WorkerRows(Rows):
         return self._cluster.finish(result, tasks, self._ranges)
 
     def array(self, function: Callable[[Any], NDArray[Any]] | None = None) -> NDArray[Any]:
-        """Transfer the parts, one after the other."""
+        """Transfer the parts one at a time and return them as one array."""
         if function is not None:
             return self.map(function).array()
         if self.whole is None:

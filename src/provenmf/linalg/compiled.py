@@ -24,7 +24,7 @@ except ValueError as error:  # it reads its settings when it is loaded
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a kernel; the options are those of numba.njit.
+    """Return a decorator that compiles a kernel; the options are those of numba.njit.
 
     No kernel is passed to another as a value, so none needs the wrapper that this takes; without
     it, the first run compiles less.
@@ -74,7 +74,7 @@ def _forgiving(save: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def inner_njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a function that only kernels call; it can then not be called from Python.
+    """Return a decorator that compiles a function callable only from other kernels.
 
     Without the wrapper for Python and a cache of its own, the first run compiles less: what calls
     it is cached with it.

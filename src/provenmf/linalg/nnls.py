@@ -344,7 +344,7 @@ def solve_on_support_in_place(
     solution: Floats,
     ones: Floats,
 ) -> float:
-    """Minimise over the columns in ``order`` with signs ignored; returns the sum's multiplier."""
+    """Minimize over the columns in ``order``, signs unconstrained; return the sum's multiplier."""
     for i in range(size):
         solution[i] = row[order[i]]
     solve_with_factor_in_place(lower, size, solution)
@@ -401,7 +401,7 @@ def pivot_row_in_place(
     order: Ints,
     work: Floats,
 ) -> int:
-    """Pivot from the guess ``positive`` (Kim & Park 2011); the number of positives, or -1."""
+    """Pivot from the guess ``positive`` (Kim & Park 2011); return the support size, or -1."""
     k = row.size
     solution, ones, descent, dependent = work[0], work[1], work[2], work[3]
     fewest, patience = k + 1, 3

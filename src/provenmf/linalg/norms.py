@@ -57,12 +57,12 @@ def power_of_two(values: Any) -> Any:
 
 
 def row_sums(block: Matrix) -> NDArray[np.float64]:
-    """Sum of each row of a dense or sparse block."""
+    """Return the sum of each row of a dense or sparse block."""
     return np.asarray(block @ np.ones(block.shape[1]), dtype=np.float64)
 
 
 def absolute_row_sums(block: Matrix) -> NDArray[np.float64]:
-    """Sum of the absolute values in each row of a dense or sparse block."""
+    """Return the sum of absolute values in each row of a dense or sparse block."""
     if not is_sparse(block):
         step = rows_of_a_slice(block.shape[1])
         slices = (block[i : i + step] for i in range(0, len(block), step))

@@ -141,7 +141,7 @@ ROUNDING = float(np.finfo(np.float64).eps)
 def best_observed_rows(
     entries: sp.csr_array, features: Array, start: Array, known: int, penalty: Penalty
 ) -> Array:
-    """Minimise 1/2 sum of (x_j - w f_j)^2 over the observed j, plus the penalty, w >= 0.
+    """Minimize 1/2 sum of (x_j - w f_j)^2 over the observed j, plus the penalty, w >= 0.
 
     `features` (d, k); the first `known` entries of each row stay as in `start`.
     """

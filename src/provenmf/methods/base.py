@@ -383,7 +383,7 @@ class Factorizer(ChecksData, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def _remember(
         self, blocks: Blocks, solution: Solution, pressed: Interruption | None = None
     ) -> None:
-        """Finish a fit: weights, certificate, record, fitted attributes."""
+        """Set the fitted attributes: weights, certificate, record."""
         self._forget()
         rows = self._final_weights(blocks, solution)
         large = _stay_on_workers(blocks, len(solution.components))

@@ -67,7 +67,7 @@ def paper_stages(
     decay: float = 1.1,
     eta: float | None = 0.5,
 ) -> Iterator[Array]:
-    """Algorithm 1 on all rows: T gradient steps a stage from sums that a stage computes once.
+    """Run Algorithm 1 on all rows: per stage, compute the sums once and take T gradient steps.
 
     The step is eta/k as in the authors' code, or for None 1/‖ZᵀZ‖₂, which never diverges.
     """
@@ -97,7 +97,7 @@ def adaptive_stages(data: Array, start: Array) -> Iterator[NDArray[np.floating]]
 
 
 def hals_sweeps(data: Array, start: Array, *, signed: bool = False) -> Iterator[Array]:
-    """Hierarchical alternating least squares; signed features keep only the weights nonnegative."""
+    """Run hierarchical alternating least squares; if signed, only the weights are nonnegative."""
     H = start.copy() if signed else np.maximum(start, 0.0)
     W = np.maximum(data @ np.linalg.pinv(H), 0.0)
     least = np.finfo(float).tiny
@@ -117,7 +117,7 @@ def hals_sweeps(data: Array, start: Array, *, signed: bool = False) -> Iterator[
 def anls_sweeps(
     data: Array, start: Array, *, signed: bool = False
 ) -> Iterator[NDArray[np.floating]]:
-    """Both factors in turn by exact least squares; signed features are not constrained."""
+    """Run alternating nonnegative least squares; signed features are unconstrained."""
     H: NDArray[np.floating] = start if signed else np.maximum(start, 0.0)
     while True:
         W = nonnegative_least_squares(H @ H.T, data @ H.T)
@@ -129,7 +129,7 @@ def anls_sweeps(
 
 
 def mu_sweeps(data: Array, start: Array) -> Iterator[Array]:
-    """scikit-learn's multiplicative updates, one sweep over both factors at a time."""
+    """Run scikit-learn's multiplicative updates, one sweep over both factors at a time."""
     from sklearn.decomposition import NMF
 
     H = np.maximum(start, 1e-12)  # multiplicative updates cannot leave zero
@@ -144,7 +144,7 @@ def mu_sweeps(data: Array, start: Array) -> Iterator[Array]:
 
 
 def lda_sweeps(data: Array, start: Array) -> Iterator[Array]:
-    """scikit-learn's online LDA on the rows as documents of 1000 words, one sweep at a time."""
+    """Run scikit-learn's online LDA on the rows as documents of 1000 words, sweep by sweep."""
     from scipy.special import psi
     from sklearn.decomposition import LatentDirichletAllocation
 
@@ -237,7 +237,7 @@ def courses(
 
 
 def rows_of(runs: Mapping[str, Course], sample: Sample, **same: Any) -> list[Row]:
-    """One line a method: where it started, where and how it ended, and what that took."""
+    """Return one row per method: errors at the start and end, convergence, passes and seconds."""
     length = float(np.linalg.norm(sample.components, axis=1).sum())
     return [
         {
@@ -257,18 +257,18 @@ def rows_of(runs: Mapping[str, Course], sample: Sample, **same: Any) -> list[Row
 
 
 def figure(title: str, runs: Mapping[str, Course]) -> Figure:
-    """Errors against seconds, as the paper draws them."""
+    """Plot errors against seconds, as in the paper."""
     series = [Series(name, run.seconds, run.errors) for name, run in runs.items()]
     return Figure(title, "seconds", "total correlation error", series, log_y=True)
 
 
 def sizes(settings: Settings) -> tuple[int, int, int, int]:
-    """Components, rows, columns, columns of NEG."""
+    """Return the numbers of components, rows, columns, and columns of NEG."""
     return (12, 400, 60, 40) if settings.quick else (100, 5000, 2000, 1000)
 
 
 def topics(settings: Settings) -> Array:
-    """The word-topic matrix, one topic a row."""
+    """Return the word-topic matrix, one topic per row."""
     k, _, d, _ = sizes(settings)
     if settings.data is not None:
         return load_topics(settings.data / "nips" / "anchor_topics_100.npz")[:k]
@@ -278,7 +278,7 @@ def topics(settings: Settings) -> Array:
 def standard_start(
     components: Array, seed: int, *, in_span: float = 1.0, out_of_span: float = 0.0
 ) -> Array:
-    """(I + U) components with U uniform in ±0.05 in_span, as in the paper, for any k."""
+    """Draw a start (I + U) components, U uniform in ±0.05 in_span as in the paper, for any k."""
     return start_nearby(
         components,
         in_span=in_span * math.sqrt(len(components)) / 10,
@@ -288,7 +288,7 @@ def standard_start(
 
 
 def convergence(settings: Settings) -> Measured:
-    """Figure 1: all algorithms on DIR, CTM and NEG; our schedule and a true CTM besides."""
+    """Reproduce Figure 1: all algorithms on DIR, CTM and NEG; add our schedule and a true CTM."""
     components = topics(settings)
     k, n, _, d_signed = sizes(settings)
     seed = settings.seed
@@ -313,7 +313,7 @@ def convergence(settings: Settings) -> Measured:
 
 
 def thresholds_and_noise(settings: Settings) -> Measured:
-    """Figure 2: decreasing against constant thresholds (a, b), and noise (c)."""
+    """Reproduce Figure 2: decreasing and constant thresholds (a, b), and noise (c)."""
     components = topics(settings)
     _, n, _, _ = sizes(settings)
     seed = settings.seed
@@ -349,7 +349,7 @@ def thresholds_and_noise(settings: Settings) -> Measured:
 
 
 def weak_starts(settings: Settings) -> Measured:
-    """Figure 3: starts far away inside the span of the truth (a), and outside of it (b)."""
+    """Reproduce Figure 3: distant starts inside the span of the truth (a) and outside it (b)."""
     components = topics(settings)
     _, n, _, _ = sizes(settings)
     sample = sample_dirichlet(n, components, random_state=settings.seed)
@@ -368,7 +368,7 @@ def weak_starts(settings: Settings) -> Measured:
 
 
 def sparsity(settings: Settings) -> Measured:
-    """Figure 4: Dirichlet weights from sparse (α = 1) to almost full support (α = 80)."""
+    """Reproduce Figure 4: Dirichlet weights from sparse (α = 1) to nearly dense (α = 80)."""
     components = topics(settings)
     k, n, _, _ = sizes(settings)
     totals = (1, 20, 80) if settings.quick else (1, 5, 10, 20, 40, 80)
@@ -393,18 +393,18 @@ def worst(tables: Tables, titles: tuple[str, ...], name: str, **where: Any) -> f
 
 
 def pace(tables: Tables, title: str, method: str) -> float:
-    """Decrease of the error's logarithm a second."""
+    """Return the decrease of the log error per second."""
     fallen = -math.log(cell(tables, title, "error / start", method=method))
     return fallen / cell(tables, title, "seconds", method=method)
 
 
 def slower(method: str, tables: Tables) -> float:
-    """AND's pace over that of another method, the smaller of DIR and CTM."""
+    """Return the ratio of AND's pace to another method's, the minimum over DIR and CTM."""
     return min(pace(tables, name, PAPER) / pace(tables, name, method) for name in ("DIR", "CTM"))
 
 
 def noise_exponent(method: str, tables: Tables) -> float:
-    """Exponent p of error ∝ γ^p."""
+    """Estimate the exponent p in error ∝ γ^p."""
     levels = column(tables, "Noise on CTM", "noise level", method=method)
     return exponent(levels, column(tables, "Noise on CTM", "error", method=method))
 

@@ -55,7 +55,7 @@ TABLE_1 = "Measures of 10 topics"
 
 
 def newsgroup_topics(settings: Settings) -> Measured:
-    """Table 1: ten topics of three methods; AND from random documents, several times."""
+    """Reproduce Table 1: ten topics by three methods; AND from several random starts."""
     folder = data_folder(settings, "and-table1", "news20")
     counts, words, groups = newsgroups(folder)
     if settings.quick:
@@ -98,7 +98,7 @@ def frequent_words(
 
 
 def topic_fit(method: str, counts: sp.csr_array, k: int, seed: int) -> Factors:
-    """Topics (k, words) and weights of documents; AND and NMF see tf-idf rows of unit length."""
+    """Fit topics (k, words) and document weights; AND and NMF use unit-length tf-idf rows."""
     from sklearn.decomposition import NMF, LatentDirichletAllocation
     from sklearn.feature_extraction.text import TfidfTransformer
 
@@ -117,7 +117,7 @@ def topic_fit(method: str, counts: sp.csr_array, k: int, seed: int) -> Factors:
 
 
 def face_parts(settings: Settings) -> Measured:
-    """Fig. 5: six components of the faces by eight methods."""
+    """Reproduce Fig. 5: six components of the faces by eight methods."""
     images, _ = olivetti_faces(data_folder(settings, "and-fig5", "olivetti"))
     pixels = images.reshape(len(images), -1)
     rows = []
@@ -129,7 +129,7 @@ def face_parts(settings: Settings) -> Measured:
 
 
 def face_methods(seed: int) -> dict[str, Callable[[Floats], tuple[Floats, Floats]]]:
-    """Components and reconstruction of each method; scikit-learn's see centred faces."""
+    """Return for each method a function that fits components and a reconstruction."""
     from sklearn import cluster, decomposition
 
     def ours(method: str, options: Options) -> Callable[[Floats], tuple[Floats, Floats]]:
@@ -190,14 +190,14 @@ def describe(name: str, pixels: Floats, components: Floats, rebuilt: Floats) -> 
 
 
 def at_least_the_worse(name: str, sign: int, tables: Tables) -> float:
-    """Mean of a measure for AND minus that of the worse of NMF and LDA; larger is better."""
+    """Return AND's mean of a measure minus the worse of NMF's and LDA's; larger is better."""
     ours = sign * float(np.mean(column(tables, TABLE_1, name, method=PAPER)))
     others = (sign * cell(tables, TABLE_1, name, method=m) for m in (NMF_NAME, LDA_NAME))
     return ours - min(others)
 
 
 def beaten(tables: Tables) -> float:
-    """Number of the other methods that have a worse fit or more negative pixels than AND.
+    """Return the number of methods with a worse fit or more negative pixels than AND.
 
     A method that fits better with signed images is not a part of a face; k-means fits worse.
     """

@@ -55,14 +55,14 @@ PRINTED_SECONDS = {
 
 
 def our_algorithm_2(X: NDArray[np.floating], k: int) -> Factors:
-    """Algorithm 2 by our solver, without a certificate."""
+    """Run Algorithm 2 with our solver, without a certificate."""
     blocks = as_blocks(X)
     components = cones(blocks, k).components
     return blocks.map_rows(nearest_component_encoder(components, blocks.dtype)), components
 
 
 def literal_algorithm_2(X: NDArray[np.floating], k: int) -> Factors:
-    """Algorithms 1 and 2 as printed: a pass for every centroid, full decompositions."""
+    """Run Algorithms 1 and 2 as printed: one pass per centroid, full decompositions."""
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     chosen = [int(np.argmax(np.linalg.norm(X, axis=1)))]
     similarity = unit @ unit[chosen[0]]
@@ -81,7 +81,7 @@ def literal_algorithm_2(X: NDArray[np.floating], k: int) -> Factors:
 
 
 def multiplicative_updates(X: NDArray[np.floating], k: int) -> Factors:
-    """Mult: scikit-learn's multiplicative update from a random start, 100 rounds as `nnmf`."""
+    """Run Mult: scikit-learn's multiplicative updates, random start, 100 rounds as `nnmf`."""
     from sklearn.decomposition import NMF
 
     model = NMF(k, solver="mu", init="random", random_state=0, max_iter=100)
@@ -93,7 +93,7 @@ def multiplicative_updates(X: NDArray[np.floating], k: int) -> Factors:
 def alternating_least_squares(
     X: NDArray[np.floating], k: int, components: NDArray[np.floating] | None = None
 ) -> Factors:
-    """Als: both factors in turn by least squares, negative entries set to zero.
+    """Run Als: alternating least squares with negative entries set to zero.
 
     Ends when the error changes by less than 1e-4 of itself or after 100 rounds, as `nnmf` does.
     """
@@ -110,17 +110,17 @@ def alternating_least_squares(
 
 
 def least_squares(A: NDArray[np.floating], B: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Shortest minimizer of ‖A M − B‖ from the normal equations."""
+    """Compute the minimum-norm minimizer of ‖A M − B‖ from the normal equations."""
     return np.linalg.pinv(A.T @ A, hermitian=True) @ (A.T @ B)
 
 
 def algorithm_2_and_als(X: NDArray[np.floating], k: int) -> Factors:
-    """Alg2+Als: alternating least squares started from Algorithm 2."""
+    """Run Alg2+Als: alternating least squares started from Algorithm 2."""
     return alternating_least_squares(X, k, our_algorithm_2(X, k)[1])
 
 
 def algorithm_2_and_hals(X: NDArray[np.floating], k: int) -> Factors:
-    """Our continuation: hierarchical alternating least squares from Algorithm 2."""
+    """Run our extension: hierarchical alternating least squares started from Algorithm 2."""
     model = HALS(k, init=our_algorithm_2(X, k), certify=False)
     return model.fit_transform(X), model.components_
 
@@ -136,12 +136,12 @@ ALGORITHMS: dict[str, Algorithm] = {
 
 
 def relative_error(X: NDArray[np.floating], factors: Factors) -> float:
-    """‖X − weights @ components‖ / ‖X‖."""
+    """Return ‖X − weights @ components‖ / ‖X‖."""
     return float(np.linalg.norm(X - factors[0] @ factors[1]) / np.linalg.norm(X))
 
 
 def draw(n_rows: int, settings: Settings, run: int) -> Sample:
-    """One data set of Section 4, or a smaller one of its kind."""
+    """Draw a data set of Section 4; a smaller one for quick runs."""
     seed = settings.seed + 1000 * run
     if settings.quick:
         return paper_cones(n_rows, n_columns=200, n_components=10, random_state=seed)
@@ -149,7 +149,7 @@ def draw(n_rows: int, settings: Settings, run: int) -> Sample:
 
 
 def figure_1(settings: Settings) -> Measured:
-    """Errors against bounds (left) and against other algorithms (right), means of all runs."""
+    """Reproduce Figure 1: mean errors against bounds (left) and other algorithms (right)."""
     sizes = [100, 300, 1000] if settings.quick else [100, 215, 464, 1000, 2154, 4642, 10_000]
     runs = 3 if settings.quick else 10
     compared = ("Als", "Mult", "Alg2+Als", "our Alg2+HALS")
@@ -190,7 +190,7 @@ def figure_1(settings: Settings) -> Measured:
 
 
 def bounds(sample: Sample, n: int) -> dict[str, float]:
-    """The two theorems for the cones the data come from."""
+    """Return the bounds of Theorems 4 and 5 for the true cones of the sample."""
     rates, angles = sample.extras["rates"], sample.extras["size_angles"]
     return {
         "Theorem 5": theorem_5_limit(angles, rates),
@@ -200,7 +200,7 @@ def bounds(sample: Sample, n: int) -> dict[str, float]:
 
 
 def table_1(settings: Settings) -> Measured:
-    """Seconds of each algorithm, with the paper's beside them."""
+    """Reproduce Table 1: seconds of each algorithm, next to the paper's."""
     sizes = [100, 1000] if settings.quick else [100, 1_000, 10_000]
     warm = draw(50, settings, 0)
     for algorithm in ALGORITHMS.values():
@@ -219,14 +219,14 @@ def table_1(settings: Settings) -> Measured:
 
 
 def seconds_of(algorithm: Algorithm, sample: Sample) -> float:
-    """Processor time of one factorization."""
+    """Measure the processor time of one factorization."""
     start = time.process_time()
     algorithm(sample.data, sample.n_components)
     return time.process_time() - start
 
 
 def theorem_5(settings: Settings) -> Measured:
-    """Theorem 5 where its paper leaves it open: for unknown K, and on real data.
+    """Test Theorem 5 beyond the paper's experiments: for unknown K, and on real data.
 
     K is where the farthest-first angles drop most. The real data are excitation and emission
     spectra of three pure amino acids, rows of at least a tenth of the largest length: their cones
@@ -251,7 +251,7 @@ def theorem_5(settings: Settings) -> Measured:
 
 
 def real_rows(path: Path) -> list[Row]:
-    """Error of cone NMF with K = 3 beside Theorem 5's bound for the cones around the spectra."""
+    """Compare the error of cone NMF with K = 3 to Theorem 5's bound for the measured cones."""
     pure = np.maximum(read_npz(existing(path))["X"][:3], 0.0)
     rows: list[Row] = []
     for name, X in (("excitation", np.concatenate(pure)), ("emission", np.hstack(pure).T)):
@@ -289,14 +289,14 @@ UNKNOWN, REAL = "Unknown K", "Real data"
 def ratio_of(
     name: str, other: str, tables: Tables, *, least: int = 0, title: str = ERRORS
 ) -> float:
-    """Largest ratio of two columns over the rows with at least `least` rows of data."""
+    """Return the largest ratio of two columns over the sample sizes n >= `least`."""
     sizes = column(tables, title, "n")
     pairs = zip(sizes, column(tables, title, name), column(tables, title, other))
     return max(a / b for n, a, b in pairs if n >= least)
 
 
 def runs_of(tables: Tables) -> float:
-    """Runs behind each mean."""
+    """Return the smallest number of runs averaged."""
     return min(column(tables, ERRORS, "runs"))
 
 

@@ -84,20 +84,20 @@ Generator = Callable[[float, int], Sample]
 
 
 def fit_anchors(method: str, data: NDArray[np.floating], k: int, seed: int) -> NDArray[np.intp]:
-    """Anchors found by one of `METHODS`."""
+    """Find anchors with one of `METHODS`."""
     stem, options = METHODS[method]
     estimator = make_estimator(stem, k, random_state=seed, certify=False, **options)
     return estimator.fit(data).anchors_
 
 
 def trial_seed(seed: int, level: float, trial: int) -> int:
-    """A seed for each trial of each level, whatever other levels are run."""
+    """Return the seed of a trial at a level, independent of the other levels."""
     entropy = (seed, round(1000 * level), trial)
     return int(np.random.SeedSequence(entropy).generate_state(1)[0])
 
 
 def judge(sample: Sample, anchors: NDArray[np.intp]) -> tuple[float, float, float]:
-    """Success, MRSA in [0, 100] and RAE of the chosen rows."""
+    """Compute success, MRSA in [0, 100] and RAE of the chosen rows."""
     components = sample.data[anchors]
     weights = encoder(components, sample.data.dtype, "simplex")(sample.data)
     assert sample.anchors is not None  # these generators always plant them
@@ -116,7 +116,7 @@ def trials_of(
     settings: Settings,
     methods: Sequence[str] = tuple(METHODS),
 ) -> Tables:
-    """Means over the trials: a table for each measure, a row a level, a column a method."""
+    """Average over trials: a table per measure, a row per level, a column per method."""
     tables: Tables = {name: [] for name in MEASURES}
     for row, level in enumerate(levels):
         sums = dict.fromkeys(methods, np.zeros(3))
@@ -134,12 +134,12 @@ def trials_of(
 
 
 def middle(snr: float, seed: int) -> Sample:
-    """Data of Figs. 2 and 3: (d, n, K) = (50, 55, 10), structured noise, unit-sum W."""
+    """Draw the data of Figs. 2 and 3: (d, n, K) = (50, 55, 10), structured noise, unit-sum W."""
     return middle_points(10, 50, snr=snr, random_state=seed)
 
 
 def mixed(snr: float, seed: int) -> Sample:
-    """Data of Figs. 4a and 5: (d, n, K) = (50, 200, 40), Gaussian noise."""
+    """Draw the data of Figs. 4a and 5: (d, n, K) = (50, 200, 40), Gaussian noise."""
     return dirichlet_mixtures(200, 50, 40, snr=snr, random_state=seed)
 
 
@@ -152,7 +152,7 @@ def with_authors(rows: list[Row], authors: dict[int, tuple[float, ...]]) -> list
 
 
 def level_figure(title: str, rows: Sequence[Row], level: str, y_label: str) -> Figure:
-    """A curve for each column; figures of others are dotted."""
+    """Plot a curve for each column; the authors' curves are dotted."""
     names = [name for name in rows[0] if name not in (level, "trials")]
     x = [row[level] for row in rows]
     lines = [
@@ -163,7 +163,7 @@ def level_figure(title: str, rows: Sequence[Row], level: str, y_label: str) -> F
 
 
 def fig2_and_3(settings: Settings, measures: Sequence[str]) -> Measured:
-    """Success rates, or MRSA and RAE, on middle points with structured noise."""
+    """Measure success rates, or MRSA and RAE, on middle points with structured noise."""
     levels = [10, 16, 20] if settings.quick else list(AUTHORS_FIG2)
     found = trials_of(middle, "SNR (dB)", levels, 2 if settings.quick else 50, settings)
     tables = {name: found[name] for name in measures}
@@ -174,17 +174,17 @@ def fig2_and_3(settings: Settings, measures: Sequence[str]) -> Measured:
 
 
 def fig2(settings: Settings) -> Measured:
-    """Success rates."""
+    """Reproduce Fig. 2: success rates."""
     return fig2_and_3(settings, MEASURES[:1])
 
 
 def fig3(settings: Settings) -> Measured:
-    """MRSA and RAE."""
+    """Reproduce Fig. 3: MRSA and RAE."""
     return fig2_and_3(settings, MEASURES[1:])
 
 
 def fig4(settings: Settings) -> Measured:
-    """Success rates on Dirichlet mixtures, and memory as n grows."""
+    """Reproduce Fig. 4: success rates on Dirichlet mixtures, and memory as a function of n."""
     levels = [9, 12] if settings.quick else list(AUTHORS_FIG4)
     found = trials_of(mixed, "SNR (dB)", levels, 2 if settings.quick else 50, settings)
     rates = with_authors(found["success rate"], AUTHORS_FIG4)
@@ -214,7 +214,7 @@ def fit_mixture(method: str, n: int) -> None:
 
 
 def fig5(settings: Settings) -> Measured:
-    """How λ and μ of the paper's iteration matter on the data of Fig. 4 (a)."""
+    """Reproduce Fig. 5: success rates by λ and μ of the paper's iteration, data of Fig. 4 (a)."""
     levels = [8, 12] if settings.quick else [6, 8, 10, 12]
     trials = 2 if settings.quick else 30
     lams = [0.1, 1.0] if settings.quick else [0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
@@ -243,7 +243,7 @@ def _level_lines(rows: list[Row], name: str, levels: Sequence[float]) -> list[Se
 def open_loop_rates(
     levels: Sequence[float], trials: int, settings: Settings, **options: Any
 ) -> list[float]:
-    """Success rate of the paper's iteration at each SNR, with some options changed."""
+    """Return the success rate of the paper's iteration at each SNR with modified options."""
     rates = []
     for row, snr in enumerate(levels):
         count = 0.0
@@ -258,7 +258,7 @@ def open_loop_rates(
 
 
 def table1(settings: Settings) -> Measured:
-    """Success, MRSA and RAE for K = 40 … 70 at (d, n) = (80, 200), 10 dB."""
+    """Reproduce Table I: success, MRSA and RAE for K = 40 … 70 at (d, n) = (80, 200), 10 dB."""
     ks = [40, 70] if settings.quick else list(PRINTED_TABLE1)
 
     def generate(k: float, seed: int) -> Sample:
@@ -316,42 +316,42 @@ def high_water_mark(*, restart: bool = False) -> float:
 
 
 def fewest_trials(tables: Tables, title: str) -> float:
-    """Trials behind the worst row of a table."""
+    """Return the smallest number of trials in a row of a table."""
     return min(column(tables, title, "trials"))
 
 
 def rate_at(tables: Tables, method: str, snr: float) -> float:
-    """Success rate of a method at an SNR."""
+    """Return the success rate of a method at an SNR."""
     return cell(tables, "success rate", method, **{"SNR (dB)": snr})
 
 
 def lead(tables: Tables, ahead: Sequence[str], behind: str, title: str = "success rate") -> float:
-    """Mean over the levels of the weaker of some methods minus that of another."""
+    """Return the smallest mean over the levels of some methods minus the mean of another."""
     means = [float(np.mean(column(tables, title, method))) for method in ahead]
     return min(means) - float(np.mean(column(tables, title, behind)))
 
 
 def largest_gap(tables: Tables, method: str) -> float:
-    """Smallest RAE lead over the better of SPA and FastGradient at any SNR."""
+    """Return the smallest RAE lead over the better of SPA and FastGradient at any SNR."""
     others = zip(column(tables, "RAE", "SPA"), column(tables, "RAE", "FastGradient"))
     return min(mine - max(pair) for mine, pair in zip(column(tables, "RAE", method), others))
 
 
 def angle_ratio(tables: Tables, method: str) -> float:
-    """Mean MRSA over that of the better of SPA and FastGradient."""
+    """Return the ratio of the mean MRSA to that of the better of SPA and FastGradient."""
     means = {m: np.mean(column(tables, MEASURES[1], m)) for m in (method, "SPA", "FastGradient")}
     return float(means[method] / min(means["SPA"], means["FastGradient"]))
 
 
 def centre_of_lambda(tables: Tables, snr: str) -> float:
-    """Mean of log10 λ weighted by the success rate; NaN if nothing succeeds."""
+    """Return the mean of log10 λ weighted by the success rate; NaN if all rates are zero."""
     rates = np.array(column(tables, "by λ", snr))
     logs = np.log10(column(tables, "by λ", "λ"))
     return float(rates @ logs / rates.sum()) if rates.sum() > 0 else math.nan
 
 
 def spread_by_mu(tables: Tables) -> float:
-    """Largest change of a success rate over μ."""
+    """Return the largest range of a success rate over μ."""
     levels = [name for name in tables.get("by μ", [{}])[0] if name.endswith(" dB")]
     return max((float(np.ptp(column(tables, "by μ", name))) for name in levels), default=math.nan)
 

@@ -70,12 +70,12 @@ FAST_GRADIENT_WORDS = 6000
 
 
 def gap_of_the_authors(row: Mapping[str, float]) -> bool:
-    """Their program stops at a duality gap of 0.5, where the fit is not halved."""
+    """Return whether the gap is at most 0.25: the authors' 0.5 for a fit without the factor 1/2."""
     return row["gap"] <= 0.25
 
 
 def stop_of_the_authors(row: Mapping[str, float]) -> bool:
-    """On texts it also stops at step 100, those counted that the warm start saves."""
+    """Return whether the gap is small or step 100 reached, with the steps a warm start saves."""
     return gap_of_the_authors(row) or row["step"] >= 99
 
 
@@ -147,7 +147,7 @@ class Trial:
     k_means_runs: int = 10
 
     def measure(self, contender: Contender) -> dict[str, float]:
-        """Coherence, SimCount and ClustAcc; seconds of the processor up to the weights."""
+        """Measure a method over its grid of options; return the measures with the best ClustAcc."""
         tried = [
             self.measure_one(replace(contender, options={**contender.options, **options}))
             for options in contender.grid
@@ -172,7 +172,7 @@ class Trial:
     def topics_and_weights(
         self, contender: Contender
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Topics over all words, and the weights of the documents."""
+        """Return topics over all words and the document weights."""
         if contender.method == "gibbs":
             return gibbs_lda(self.counts, self.k, self.seed)
         if contender.method == "lda":
@@ -331,7 +331,7 @@ def _sample_topics_in_place(
 
 
 def in_all_columns(result: Topics, n_words: int) -> NDArray[np.float64]:
-    """Topics over all words of the counts, zero for words that were left out."""
+    """Expand topics to all words of the counts, with zeros for omitted words."""
     topics = np.zeros((len(result.topics), n_words))
     topics[:, result.word_columns] = result.topics
     return topics
@@ -340,7 +340,7 @@ def in_all_columns(result: Topics, n_words: int) -> NDArray[np.float64]:
 def k_means_accuracy(
     weights: NDArray[np.floating], classes: NDArray[np.integer], k: int, *, runs: int, seed: int
 ) -> float:
-    """ClustAcc of k-means on rows of unit length, mean over the runs."""
+    """Compute the ClustAcc of k-means on unit-length rows, averaged over the runs."""
     from sklearn.cluster import KMeans
 
     rows = unit_rows(weights)
@@ -354,7 +354,7 @@ def k_means_accuracy(
 
 
 def topic_table(settings: Settings) -> Measured:
-    """Table II, on trials 9 to 18."""
+    """Reproduce Table II on trials 9 to 18."""
     folder = data_folder(settings, "merit-table2", *CORPORA)
     keep = settings.keep / "merit-table2.finished.jsonl" if settings.keep else None
     finished = Finished(keep, nothing_new=settings.nothing_new)
@@ -379,7 +379,7 @@ def measure_trials(
     seed: int,
     finished: Finished,
 ) -> list[Measurement]:
-    """The measures of one method in each trial of one corpus."""
+    """Measure one method in each trial of one corpus."""
     collection = Collection.read(folder)
     rows = []
     for k in sizes:
@@ -398,7 +398,7 @@ def measure_trials(
 
 
 def topic_tables(rows: Sequence[Measurement]) -> Tables:
-    """A table for each measure and corpus: means for each K, ours and as printed."""
+    """Tabulate the means for each K, ours and as printed, per measure and corpus."""
     tables: Tables = {}
     for measure in MEASURES:
         for corpus in CORPORA:
@@ -426,7 +426,7 @@ def topic_tables(rows: Sequence[Measurement]) -> Tables:
 
 
 def community_table(settings: Settings) -> Measured:
-    """Table IV: rank correlation of memberships with the truth."""
+    """Reproduce Table IV: rank correlation of memberships with the truth."""
     folder = data_folder(settings, "merit-table4", "coauthorship")
     methods: dict[str, Options] = {
         "MERIT": NETWORK_MERIT,
@@ -491,7 +491,7 @@ def geo_nmf(adjacency: Any, k: int, *, spread: float = 0.75) -> NDArray[np.float
 
 
 def topic_memory(settings: Settings) -> Measured:
-    """Fig. 6: peak memory on the first trial of each K."""
+    """Reproduce Fig. 6: peak memory on the first trial of each K."""
     folder = data_folder(settings, "merit-fig6", *CORPORA)
     sizes = (3,) if settings.quick else TOPIC_SIZES
     problems = []
@@ -503,7 +503,7 @@ def topic_memory(settings: Settings) -> Measured:
 
 
 def community_memory(settings: Settings) -> Measured:
-    """Fig. 7: peak memory after the eigendecomposition."""
+    """Reproduce Fig. 7: peak memory after the eigendecomposition."""
     folder = data_folder(settings, "merit-fig7", "coauthorship")
     problems = []
     for number, k in ({2: 3} if settings.quick else NETWORK_SIZES).items():
@@ -514,7 +514,7 @@ def community_memory(settings: Settings) -> Measured:
 
 
 def memory_table(settings: Settings, fit: Any, problems: Sequence[Any]) -> Measured:
-    """Peak memory of the paper's MERIT, of ours and of FastGradient where that is affordable."""
+    """Measure peak memory of the paper's MERIT, ours and, for small n, FastGradient."""
     rows: list[Row] = []
     for step, (arguments, row) in enumerate(problems):
         for name, method in (("MERIT", "paper"), ("our MERIT", "merit")):
@@ -535,13 +535,13 @@ def memory_table(settings: Settings, fit: Any, problems: Sequence[Any]) -> Measu
 
 
 def fit_words(folder: Path, k: int, method: str, seed: int) -> None:
-    """Anchors of the first trial with k classes, from counts to anchors."""
+    """Find anchors in the first trial with k classes, starting from the counts."""
     counts, _ = Collection.read(folder).trial(k, 1)
     fit_points(word_problem(counts, k).points, k, method, seed)
 
 
 def fit_points(points: NDArray[np.float64], k: int, method: str, seed: int) -> None:
-    """Anchors of given points; FastGradient takes ten steps, which hold as much as all of them."""
+    """Find anchors among points; FastGradient takes ten steps, enough to reach its peak memory."""
     options: Options = {"random_state": seed, "certify": False}
     if method == "fast_gradient":
         options["max_iter"] = 10
@@ -551,12 +551,12 @@ def fit_points(points: NDArray[np.float64], k: int, method: str, seed: int) -> N
 
 
 def mean_of(tables: Tables, measure: str, corpus: str, method: str, k: int) -> float:
-    """Our mean of a measure."""
+    """Return our mean of a measure."""
     return cell(tables, f"{measure} on {corpus}", f"K={k}", method=method, origin="ours")
 
 
 def known(tables: Tables, measure: str, corpus: str, methods: Sequence[str], k: int) -> list[float]:
-    """Our means of those methods that ran for this K."""
+    """Return our means of the methods that were run for this K."""
     found = []
     for method in methods:
         try:
@@ -569,7 +569,7 @@ def known(tables: Tables, measure: str, corpus: str, methods: Sequence[str], k: 
 
 
 def share_ahead(measure: str, tables: Tables) -> float:
-    """Share of the K in which the better of MERIT and MERIT(0) is above all baselines on TDT2."""
+    """Return the share of K for which MERIT or MERIT(0) exceeds all baselines on TDT2."""
     ahead = [
         max(known(tables, measure, "tdt2", PROPOSED, k))
         > max(known(tables, measure, "tdt2", BASELINES, k))
@@ -579,7 +579,7 @@ def share_ahead(measure: str, tables: Tables) -> float:
 
 
 def share_in_two(tables: Tables) -> float:
-    """Share of the K in which MERIT's ClustAcc on Reuters is the best or second best."""
+    """Return the share of K for which MERIT's ClustAcc on Reuters is best or second best."""
     places = []
     for k in TOPIC_SIZES:
         mine = mean_of(tables, "ClustAcc", "reuters21578", "MERIT", k)
@@ -589,7 +589,7 @@ def share_in_two(tables: Tables) -> float:
 
 
 def lead_over_zero(tables: Tables) -> float:
-    """Mean ClustAcc of MERIT minus that of MERIT(0), both corpora."""
+    """Return the mean ClustAcc difference between MERIT and MERIT(0) over both corpora."""
     gaps = [
         mean_of(tables, "ClustAcc", corpus, "MERIT", k)
         - mean_of(tables, "ClustAcc", corpus, "MERIT(0)", k)
@@ -600,7 +600,7 @@ def lead_over_zero(tables: Tables) -> float:
 
 
 def network_share(tables: Tables) -> float:
-    """Share of the networks in which MERIT or MERIT(0) is among the two best."""
+    """Return the share of networks on which MERIT or MERIT(0) is among the two best."""
     places = []
     for row in tables.get("SRC", []):
         others = [row.get(n) for n in ("GeoNMF", "SPOC", "FastGradient")]
@@ -614,7 +614,7 @@ def network_share(tables: Tables) -> float:
 
 
 def trials_of(tables: Tables) -> float:
-    """Trials of MERIT behind each mean."""
+    """Return the smallest number of MERIT trials averaged."""
     return min(
         cell(tables, f"ClustAcc on {corpus}", "trials", method="MERIT", origin="ours")
         for corpus in CORPORA
@@ -622,7 +622,7 @@ def trials_of(tables: Tables) -> float:
 
 
 def at_largest(name: str, tables: Tables) -> float:
-    """Entry of a column at the largest n, which must be near the paper's."""
+    """Return the entry of a memory column at the largest n."""
     largest = max(column(tables, "Peak memory", "n"))
     return cell(tables, "Peak memory", name, n=int(largest))
 

@@ -64,7 +64,7 @@ class Trial(NamedTuple):
 
 
 def purify(sample: Sample, start: NDArray[np.floating], **settings: Any) -> Trial:
-    """Purify and compare with the truth."""
+    """Run purification and compare the result with the truth."""
     found = purification(as_blocks(sample.data), start, truth=sample.components, **settings)
     relative = mixing_of(found.components, sample.components).relative()
     return Trial(
@@ -75,13 +75,13 @@ def purify(sample: Sample, start: NDArray[np.floating], **settings: Any) -> Tria
 def exact_sample(
     components: NDArray[np.float64], levels: int, hits: ArrayLike, **noise: Any
 ) -> Sample:
-    """Data whose weights have the moments of infinitely many independent rows."""
+    """Build data whose weights have the moments of infinitely many independent rows."""
     weights = orthogonal_array_weights(len(components), levels, hits=hits)
     return noisy_sample(weights, components, **noise)
 
 
 def mean_factor(values: NDArray[np.floating], *, above: float) -> float:
-    """Mean factor from one entry to the next, as long as they are larger than `above`."""
+    """Return the mean ratio of successive entries while they exceed `above`."""
     used = values[: int(np.count_nonzero(np.cumprod(values > above)))]
     if used.size < 2:
         return float("nan")
@@ -89,13 +89,13 @@ def mean_factor(values: NDArray[np.floating], *, above: float) -> float:
 
 
 def effective(features: NDArray[np.floating], level: float) -> float:
-    """c of the theorems for noise entries of at most `level`, with their constant G set to one."""
+    """Compute the theorems' c for noise entries of at most `level`, with the constant G = 1."""
     k, d = features.shape
     return float(level * max(d, k * left_inverse(features, "min-inf").infinity_norm))
 
 
 def theorem_1(settings: Settings) -> Measured:
-    """Geometric decrease without noise; with adversarial noise an error proportional to c."""
+    """Test Theorem 1: geometric decrease without noise, error ∝ c with adversarial noise."""
     levels = 11 if settings.quick else 17
     features = overlapping_features(levels - 1, 20 * levels, random_state=settings.seed)
     start = warm_start(features, mixing=0.1, random_state=settings.seed + 1)
@@ -155,7 +155,7 @@ def theorem_1(settings: Settings) -> Measured:
 
 
 def theorem_2(settings: Settings) -> Measured:
-    """Unbiased noise √k times as large as the signal, so that it dominates the sampling error.
+    """Test Theorem 2: unbiased noise √k times the signal, dominating the sampling error.
 
     The number of rows grows with k² only, and the noise is drawn a second time with entries whose
     sign is random and whose size depends on the weights, as (N2) permits.
@@ -181,7 +181,7 @@ def theorem_2(settings: Settings) -> Measured:
 def noise_of(
     kind: str, sample: Sample, level: float, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Noise with entries of at most `level`: none, unbiased, or a fixed pattern a feature."""
+    """Draw noise with entries of at most `level`: none, unbiased, or one pattern per feature."""
     shape = sample.data.shape
     if kind == "none":
         return np.zeros(shape)
@@ -197,7 +197,7 @@ def noise_of(
 
 
 def pseudo_inverse(settings: Settings) -> Measured:
-    """Each left inverse against adversaries that know it or the other one."""
+    """Compare the left inverses against adversaries designed for either one."""
     levels = 11 if settings.quick else 17
     k, d = levels - 1, 20 * levels
     overlaps = [0.2, 0.5, 0.8] if settings.quick else [0.0, 0.2, 0.4, 0.6, 0.8, 0.9]
@@ -234,7 +234,7 @@ def pseudo_inverse(settings: Settings) -> Measured:
 
 
 def starts(settings: Settings) -> Measured:
-    """The final error against the start, and from the truth on the same rows without noise."""
+    """Measure the final error by start, and the sampling error: from the truth without noise."""
     k, d, n = (8, 160, 3000) if settings.quick else (16, 320, 10000)
     trials = 2 if settings.quick else 5
     c = 0.1
@@ -263,7 +263,7 @@ def starts(settings: Settings) -> Measured:
 
 
 def theorem_6(settings: Settings) -> Measured:
-    """Linear sparsity, a start outside the span, and adversarial noise."""
+    """Test Theorem 6: linear sparsity, a start outside the span, and adversarial noise."""
     levels = 11 if settings.quick else 17
     features = overlapping_features(levels - 1, 20 * levels, random_state=settings.seed)
     d = features.shape[1]
@@ -293,7 +293,7 @@ def theorem_6(settings: Settings) -> Measured:
 
 
 def theorem_7(settings: Settings) -> Measured:
-    """Unequal proportions, real-valued weights and negative entries, under unbiased noise."""
+    """Test Theorem 7: unequal proportions, real weights, negative entries, unbiased noise."""
     k, d = 10, 200
     numbers = [1000, 4000, 16000] if settings.quick else [4000, 16000, 64000]
     cases: dict[str, Options] = {
@@ -321,7 +321,7 @@ def theorem_7(settings: Settings) -> Measured:
 
 
 def proportions(settings: Settings) -> list[Row]:
-    """Exact moments with proportions apart, with and without balancing, for two steps."""
+    """Measure convergence for two ranges of proportions, with and without balancing."""
     levels = 11 if settings.quick else 17
     features = overlapping_features(levels - 1, 20 * levels, random_state=settings.seed)
     rows: list[Row] = []
@@ -345,7 +345,7 @@ def proportions(settings: Settings) -> list[Row]:
 
 
 def noise_powers(tables: Tables) -> list[float]:
-    """Exponent of the error in c for each adversary."""
+    """Estimate the exponent of the error in c for each adversary."""
     title = "Adversarial noise"
     return [
         exponent(
@@ -356,13 +356,13 @@ def noise_powers(tables: Tables) -> list[float]:
 
 
 def ratios(tables: Tables, title: str, top: str, bottom: str, **where: Any) -> list[float]:
-    """One column over another, row by row."""
+    """Return the ratio of two columns for each row."""
     pairs = zip(column(tables, title, top, **where), column(tables, title, bottom, **where))
     return [above / below for above, below in pairs]
 
 
 def unbiased_excess(tables: Tables) -> float:
-    """Largest error / ‖ν‖₁ times √k of unbiased noise, with and without dependence on x."""
+    """Return the largest √k error / ‖ν‖₁ of unbiased noise, dependent on x or not."""
     return max(
         max(ratios(tables, "Dominant noise", "error / ‖ν‖₁", "1/√k", noise=noise))
         for noise in ("unbiased", "unbiased, depends on x")
@@ -370,7 +370,7 @@ def unbiased_excess(tables: Tables) -> float:
 
 
 def noise_dominates(tables: Tables) -> float:
-    """Smallest error with unbiased noise over that of the same rows without."""
+    """Return the smallest ratio of the error with unbiased noise to that without noise."""
     pairs = zip(
         column(tables, "Dominant noise", "error", noise="unbiased"),
         column(tables, "Dominant noise", "error", noise="none"),
@@ -379,7 +379,7 @@ def noise_dominates(tables: Tables) -> float:
 
 
 def densest(tables: Tables) -> float:
-    """Largest G up to which every sparsity tried was recovered to 1e-6 without noise."""
+    """Return the largest G up to which every tested sparsity has E <= 1e-6 without noise."""
     title, reached = "Linear sparsity s = G k", 0.0
     rows = zip(column(tables, title, "G = s/k"), column(tables, title, "E without noise"))
     for share, error in sorted(rows):
@@ -390,7 +390,7 @@ def densest(tables: Tables) -> float:
 
 
 def start_excess(tables: Tables, size: float) -> float:
-    """Worst final error from a start beyond the sampling error, over c."""
+    """Return the worst final error from a start minus the sampling error, divided by c."""
     worst = cell(tables, "Starts", "worst", **{"‖E‖_s of the start": size})
     floor = cell(tables, "Starts", "sampling error", **{"‖E‖_s of the start": size})
     return (worst - floor) / cell(tables, "Starts", "c", **{"‖E‖_s of the start": size})

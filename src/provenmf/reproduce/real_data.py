@@ -17,7 +17,7 @@ from provenmf.reproduce.claims import Settings
 
 
 def data_folder(settings: Settings, experiment: str, *folders: str) -> Path:
-    """The folder with the data, or an error that says what is missing and where to put it."""
+    """Return the data folder; raise an error naming the missing folder if there is none."""
     wanted = " and ".join(f"{folder}/" for folder in folders)
     if settings.data is None:
         raise InvalidInput(
@@ -51,16 +51,16 @@ class Collection:
         )
 
     def n_words(self, k: int, number: int) -> int:
-        """How many words a trial has."""
+        """Return the number of words in a trial."""
         return int(self.counts.shape[1] - len(self.splits[f"zero_diff_{k}_{number}"]))
 
     def trial_columns(self, k: int, number: int) -> NDArray[np.intp]:
-        """Columns of the words of a trial."""
+        """Return the columns of the words in a trial."""
         dropped = np.cumsum(self.splits[f"zero_diff_{k}_{number}"], dtype=np.int64)
         return np.delete(np.arange(self.counts.shape[1]), dropped)
 
     def trial(self, k: int, number: int) -> tuple[sp.csr_array, NDArray[np.integer]]:
-        """Counts and classes of one trial: documents of k classes, words in at least two."""
+        """Return counts and classes of a trial: documents of k classes, words in at least two."""
         rows = np.cumsum(self.splits[f"sample_diff_{k}_{number}"], dtype=np.int64)
         kept = self.trial_columns(k, number)
         counts = sp.csr_array(self.counts[rows][:, kept]).astype(np.float64)
@@ -68,14 +68,14 @@ class Collection:
 
 
 def network(folder: Path, number: int) -> tuple[sp.csr_array, NDArray[np.float64]]:
-    """Adjacency and true memberships of DBLP network 1 … 4."""
+    """Read the adjacency matrix and true memberships of DBLP network 1 … 4."""
     adjacency = read_matrix(folder / "coauthorship" / f"dblp{number}_adjacency.npz")
     truth = read_npz(existing(folder / "coauthorship" / f"dblp{number}_theta.npz"))["theta"]
     return adjacency.astype(np.float64), np.asarray(truth, dtype=np.float64)
 
 
 def newsgroups(folder: Path) -> tuple[sp.csr_array, NDArray[np.str_], NDArray[np.integer]]:
-    """Counts, vocabulary and groups of the 20 newsgroups."""
+    """Read counts, vocabulary and groups of the 20 newsgroups."""
     counts = read_matrix(folder / "news20" / "counts.npz").astype(np.float64)
     words = read_lines(existing(folder / "news20" / "vocab.txt"))
     labels = read_npz(existing(folder / "news20" / "labels.npz"))["labels"]

@@ -46,7 +46,7 @@ class Result:
         return verdict_of(self.judgements)
 
     def to_dict(self) -> Stored:
-        """Plain data for JSON; numbers that are not finite become text."""
+        """Convert to plain JSON data."""
         content = {
             "name": self.experiment.name,
             "verdict": self.verdict,
@@ -64,7 +64,7 @@ class Result:
 
 
 def _plain(value: object) -> object:
-    """Numpy numbers and arrays as JSON knows them."""
+    """Convert NumPy numbers and arrays to JSON types."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
@@ -101,7 +101,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def page_of(result: Result) -> str:
-    """The outcome as one offline HTML page."""
+    """Render the outcome as a self-contained HTML page."""
     from provenmf.report.elements import Chart, Element, Paragraph, Tab
     from provenmf.report.page import page
 
@@ -121,7 +121,7 @@ def page_of(result: Result) -> str:
 
 
 def draw(figure: Figure) -> figures.Lines:
-    """A figure of an outcome for the page; curves of others are dotted."""
+    """Convert a figure of an outcome for the page; the authors' curves are dotted."""
     from provenmf.report import figures
 
     return figures.Lines(
@@ -142,7 +142,7 @@ def _table(title: str, rows: list[Row]) -> Table:
 
 
 def columns_of(rows: list[Row]) -> list[str]:
-    """All columns of a table, in the order of their first appearance."""
+    """Return all columns of a table in order of first appearance."""
     return list(dict.fromkeys(name for row in rows for name in row))
 
 
@@ -154,7 +154,7 @@ def cell_text(value: object) -> str:
 
 
 def read_results(folder: Path) -> dict[str, Stored]:
-    """The outcomes in a folder by name; other files are ignored."""
+    """Read the outcomes in a folder by name; other files are ignored."""
     found = {}
     for path in sorted(folder.glob("*.json")):
         try:
@@ -167,14 +167,14 @@ def read_results(folder: Path) -> dict[str, Stored]:
 
 
 def read_record() -> dict[str, Stored]:
-    """The outcomes that come with the package: measurements, clauses and verdicts."""
+    """Read the outcomes shipped with the package: measurements, clauses and verdicts."""
     text = resources.files("provenmf.reproduce").joinpath(RECORD).read_text("utf-8")
     record: dict[str, Stored] = json.loads(text)
     return record
 
 
 def record_of(results: Mapping[str, Stored]) -> str:
-    """Outcomes as the package keeps them: everything but the curves, numbers to four digits."""
+    """Format outcomes for the package: everything except curves, numbers to four digits."""
     kept = {
         name: {key: value for key, value in result.items() if key != "figures"}
         for name, result in results.items()
@@ -215,7 +215,7 @@ class Finished:
                     ) from error
 
     def measure(self, key: Measurement, function: Callable[[], Measurement]) -> Measurement | None:
-        """Key and row together: the row of the file, or that of the function, then kept."""
+        """Return key and row; a row not in the file is computed by the function and stored."""
         name = _text(key)
         if name not in self._rows:
             if self._nothing_new:

@@ -60,7 +60,7 @@ BINARY, NOISE, SECTION_6 = "Binary weights, α = 1/4", "Bounded noise", "Weights
 
 
 def and_theorems(settings: Settings) -> Measured:
-    """Theorem 1, the counterexample of Section 6.1, and Theorem 26."""
+    """Test Theorem 1, the counterexample of Section 6.1, and Theorem 26."""
     k, d, n = (12, 40, 600) if settings.quick else (50, 300, 4000)
     topics = topic_components(k, d, random_state=settings.seed)
     start = standard_start(topics, settings.seed, in_span=1.0)
@@ -107,7 +107,7 @@ def in_pairs(weights: Floats, share: float, rng: np.random.Generator) -> Floats:
 
 
 def noise_row(kind: str, level: float, sample: Sample, start: Floats, settings: Settings) -> Row:
-    """Final ‖A − A*Σ‖₂ under noise of length γ₂ = level · σ_min(A*), and Theorem 26's bound."""
+    """Compute ‖A − A*Σ‖₂ for noise of norm γ₂ = level · σ_min(A*), and Theorem 26's bound."""
     settings.progress(0.6, f"{kind} noise {level}")
     topics, weights = sample.components, sample.weights
     rng = np.random.default_rng(settings.seed + 1)
@@ -179,7 +179,7 @@ def frank_wolfe(
 
 
 def merit_lemmas(settings: Settings) -> Measured:
-    """Theorem 1, Fact 1 and Lemma 1 without noise; Proposition 1 at 20 dB from a warm start."""
+    """Test Theorem 1, Fact 1, Lemma 1 without noise; Proposition 1 at 20 dB, warm start."""
     trials = 3 if settings.quick else 20
     rows: list[Row] = []
     starts: list[Row] = []
@@ -204,7 +204,7 @@ def merit_lemmas(settings: Settings) -> Measured:
 
 
 def warm_started(seed: int) -> Row:
-    """Smallest difference of entries of an anchor's column beside 2ξ / (T (T + 1))."""
+    """Compare the smallest difference within an anchor's column to 2ξ / (T (T + 1))."""
     noisy = dirichlet_mixtures(60, 30, 5, snr=20, random_state=seed)
     chosen = spa(as_blocks(noisy.data), 5).anchors
     assert chosen is not None and noisy.anchors is not None  # SPA and the generator have them
@@ -225,7 +225,7 @@ def warm_started(seed: int) -> Row:
 
 
 def differences(columns: Floats) -> Floats:
-    """All |c_i − c_j| within each column."""
+    """Return all |c_i − c_j| within each column."""
     return np.abs(columns[:, None, :] - columns[None, :, :])
 
 

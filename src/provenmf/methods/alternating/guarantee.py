@@ -115,7 +115,7 @@ class ObservedFit(Fit):
 
     @computed_once
     def left(self) -> sp.csr_array:
-        """X - WC at the observed entries."""
+        """Return X - WC at the observed entries."""
         features = np.ascontiguousarray(self.components.T)
         return residual_entries(self.observed, np.ascontiguousarray(self.weights), features)
 
@@ -141,7 +141,7 @@ class ObservedFit(Fit):
 
     @computed_once
     def rank_bound(self) -> RankBound:
-        """From the rows without a missing entry, if there are more of them than components."""
+        """Compute the bound from the complete rows, if they outnumber the components."""
         complete = np.diff(self.given.entries.indptr) == self.given.n_columns
         k = self.n_components
         if np.count_nonzero(complete) <= k or self.given.n_columns <= k:

@@ -146,7 +146,7 @@ def alternate(
     window: int = 10,
     run: Run,
 ) -> Solution:
-    """Alternate until ``window`` iterations lower the relative error by less than ``tol`` of it.
+    """Iterate until ``window`` iterations lower the relative error by less than a fraction ``tol``.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ class Extrapolation:
         self._accepted = 0.5
 
     def longer(self) -> None:
-        """Lengthen the step after an iteration that lowered the objective."""
+        """Extend the extrapolation step after an iteration that lowered the objective."""
         self._accepted = self.length
         self.length = min(self._limit, 1.05 * self.length)
         self._limit = min(1.0, 1.01 * self._limit)

@@ -174,7 +174,7 @@ class AllEntries(Steps):
 
     @computed_once
     def _columns(self) -> sp.csr_array | None:
-        """Transposed copy of sparse data in memory, with which products are faster."""
+        """Return a transposed copy of sparse data in memory, for faster products."""
         if not (self.blocks.is_sparse and self.blocks.in_memory):
             return None
         return sp.csr_array(self.blocks.everything().T)

@@ -222,7 +222,7 @@ class AND(Factorizer):
         super()._factorized(blocks, checkpoint)
 
     def partial_fit(self, X: object, y: object = None) -> AND:
-        """Do one stage with a batch of rows, together with the sums of earlier batches.
+        """Run one stage on a batch of rows, combined with the sums of earlier batches.
 
         The first batch also gives the start, so it should have many more rows than components.
         Sums over older batches count half with each new batch, and less while the components

@@ -409,7 +409,7 @@ class Stream:
         self._rows: list[dict[str, float]] = []
 
     def feed(self, blocks: Blocks) -> None:
-        """Do one stage with one batch."""
+        """Run one stage on a batch of rows."""
         stages, state = Stages(blocks, self._rule), self._state
         if state.independence < DEPENDENT:
             state = stages.restarted(state, most_dependent(state.components, state.decoder))

@@ -395,7 +395,7 @@ class Mixture:
         return {"dictionary": self.dictionary, **joined}
 
     def restore(self, saved: dict[str, NDArray[Any]]) -> None:
-        """Go back to where a checkpoint was written."""
+        """Restore the state saved in a checkpoint."""
         self._set_dictionary(saved["dictionary"])
         index, value, count = saved["index"], saved["value"], saved["count"]
         stops = np.cumsum(count)

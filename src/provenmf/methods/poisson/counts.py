@@ -203,7 +203,7 @@ class Counts:
 
     @computed_once
     def _inverse_roots(self) -> Floats:
-        """1 over the root of the least positive count of each column, zero if there is none."""
+        """Return 1 / √(least positive count) of each column, zero if there is none."""
         least = [found for _, _, found in self.blocks.each(_least_positive)]
         return np.asarray(1.0 / np.sqrt(np.min(least, axis=0)))
 

@@ -39,7 +39,7 @@ _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=_FAST)
 def pull_and_curvature(x: Floats, feature: Floats, u: Floats) -> tuple[float, float]:
-    """Sums of x_j q_j and of x_j q_j^2 with q = feature / u."""
+    """Return the sums of x_j q_j and of x_j q_j^2 with q = feature / u."""
     pull, curvature = 0.0, 0.0
     for j in range(len(x)):
         ratio = feature[j] / u[j] if x[j] > 0.0 else 0.0  # both may vanish where x does
@@ -51,14 +51,14 @@ def pull_and_curvature(x: Floats, feature: Floats, u: Floats) -> tuple[float, fl
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=_FAST)
 def add_multiple_in_place(u: Floats, feature: Floats, factor: float) -> None:
-    """u += factor * feature."""
+    """Compute u += factor * feature."""
     for j in range(len(u)):
         u[j] += factor * feature[j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def shrinks_little(u: Floats, feature: Floats, factor: float) -> bool:
-    """Whether every entry of u + factor * feature keeps at least a share CANCELS of u."""
+    """Return whether u + factor * feature >= CANCELS * u in every entry."""
     for j in range(len(u)):
         if u[j] + factor * feature[j] < CANCELS * u[j]:
             return False
@@ -67,7 +67,7 @@ def shrinks_little(u: Floats, feature: Floats, factor: float) -> bool:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def leaves_out(x: Floats, u: Floats) -> bool:
-    """Whether some u_j is zero though x_j is not."""
+    """Return whether some u_j is zero where x_j is positive."""
     for j in range(len(x)):
         if u[j] <= 0.0 < x[j]:
             return True
@@ -76,7 +76,7 @@ def leaves_out(x: Floats, u: Floats) -> bool:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def mix_in_place(w: Floats, features: Floats, u: Floats) -> None:
-    """u = w @ features."""
+    """Compute u = w @ features."""
     u[:] = 0.0
     for i in range(len(w)):
         if w[i] != 0.0:
@@ -87,7 +87,7 @@ def mix_in_place(w: Floats, features: Floats, u: Floats) -> None:
 def stepped(
     value: float, total: float, pull: float, curvature: float, floor: float, inverse_root: float
 ) -> float:
-    """A coordinate after its step; `total` is the sum of its feature, the others as above.
+    """Return a coordinate after its step; `total` is the sum of its feature.
 
     Where an entry of u is so small that feature / u overflows, the coordinate stays as it is.
     """
@@ -116,7 +116,7 @@ def step_coordinate_in_place(
     floor: float,
     inverse_roots: Floats,
 ) -> None:
-    """The same coordinate of many rows; those without a positive entry have no inverse root."""
+    """Update one coordinate of many rows; skip rows without a positive entry."""
     for j in range(len(values)):
         if inverse_roots[j] > 0.0:
             root = inverse_roots[j]
@@ -133,7 +133,7 @@ def sweep_in_place(
     floor: float,
     inverse_root: float,
 ) -> float:
-    """One step on every coordinate of w, none below `floor`; u = w @ features follows.
+    """Update every coordinate of w once, none below `floor`, and keep u = w @ features.
 
     `inverse_root` is one over the square root of the least positive entry of x. Returns the
     largest move.
@@ -163,7 +163,7 @@ def sweep_in_place(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def joint_step_in_place(x: Floats, features: Floats, sums: Floats, w: Floats, u: Floats) -> None:
-    """Newton's step on all weights together but those of tiny parts, as far as it lowers f.
+    """Apply a damped Newton step to all weights jointly, except those of negligible parts.
 
     The Hessian of f is sum_j x_j L_j L_j' / u_j^2. The step ends where a weight has a share KEPT
     left, since only sweeps say that a weight is zero; then it is halved until f falls. u follows.
@@ -208,7 +208,7 @@ def joint_step_in_place(x: Floats, features: Floats, sums: Floats, w: Floats, u:
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=_FAST)
 def weighted_product(x: Floats, left: Floats, right: Floats) -> float:
-    """Sum of x_j left_j right_j."""
+    """Return the sum of x_j left_j right_j."""
     total = 0.0
     for j in range(len(x)):
         total += x[j] * left[j] * right[j]
@@ -217,7 +217,7 @@ def weighted_product(x: Floats, left: Floats, right: Floats) -> float:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def divergence_of_row(x: Floats, u: Floats, total: float) -> float:
-    """sum_j x_j log(x_j / u_j) - x_j, plus the total of u over all columns."""
+    """Return sum_j x_j log(x_j / u_j) - x_j, plus the total of u over all columns."""
     value = total
     for j in range(len(x)):
         if x[j] > 0.0:
@@ -236,7 +236,7 @@ def sweep_row_in_place(
     floor: float,
     tol: float,
 ) -> float:
-    """Sweeps until none moves a weight by more than tol times the largest; the divergence.
+    """Sweep until no weight moves by more than tol times the largest; return the divergence.
 
     Where weights are to be found to a tolerance, joint steps follow the sweeps: these find out
     which weights are zero, and joint steps how the others depend on each other.
@@ -316,7 +316,7 @@ def improve_sparse_rows_in_place(
     floor: float,
     tol: float,
 ) -> None:
-    """The same for rows of a CSR matrix; `columns` (m, k) are the features transposed.
+    """Improve the weights (n, k) of CSR rows; `columns` (m, k) are the transposed features.
 
     `indptr` may be a slice of the matrix's own: it points into all of `indices` and `data`. Only
     the entries of a row matter besides the sums of the features, so these are gathered first.

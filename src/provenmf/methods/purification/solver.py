@@ -85,7 +85,7 @@ def purification(
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> Solution:
-    """Purify the features `start` (k, d): Algorithm 1.
+    """Run Algorithm 1, purification, from the features `start` (k, d).
 
     Parameters
     ----------

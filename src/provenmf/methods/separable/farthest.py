@@ -252,7 +252,7 @@ class Pass:
         return measured
 
     def go_on(self, block: Block, rows: range, part: Part) -> Part:
-        """Go on with rows whose factors, squared lengths and squared distances are known.
+        """Continue with rows whose factors, squared lengths and squared distances are known.
 
         These three are kept, followed by the fields of `Seen`.
         """
