@@ -73,7 +73,7 @@ class PlainGroup(_Plain, TyperGroup):
     """The program with plain help, whose options may also stand behind a command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Bring the options of the program to the front."""
+        """Move the options of the program to the front, then parse the arguments."""
         flags = {name: p.is_flag for p in self.params for name in p.opts}  # type: ignore[attr-defined]
         front, rest = [], []
         items = iter(args)

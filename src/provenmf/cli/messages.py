@@ -61,7 +61,7 @@ def open_streams() -> None:
 
 
 def limit_columns() -> None:
-    """Ignore a width of the terminal that no terminal has; libraries fail on it."""
+    """Clip COLUMNS to plausible widths, or unset it if invalid; libraries fail on other values."""
     told = os.environ.get("COLUMNS", "")
     if not told.isdecimal() or int(told) == 0:
         os.environ.pop("COLUMNS", None)

@@ -114,7 +114,7 @@ def with_fields_of(kind: type[Any]) -> Callable[[Callable[[Any], None]], Callabl
 
 
 def limits_of(arguments: list[str]) -> AbstractContextManager[None]:
-    """Lift the limits on files for a command that asks for it."""
+    """Return a context without limits on files if the arguments contain --no-limits."""
     return unlimited() if "--no-limits" in arguments else nullcontext()
 
 

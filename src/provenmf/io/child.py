@@ -116,7 +116,7 @@ def _received(item: Any, folder: Path) -> Any:
 
 
 def main() -> None:
-    """Do the task on standard input."""
+    """Run the task given as JSON on standard input."""
     run(json.load(sys.stdin))
 
 

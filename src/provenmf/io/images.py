@@ -125,7 +125,7 @@ def as_cube(
     mask: object = None,
     where: str = "cube",
 ) -> Cube:
-    """See an array as a cube; bad bands and pixels are masked, and `notes` say so.
+    """Convert an array to a cube; mask bad bands and pixels, and record this in `notes`.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def _pixels_first(
 def _usable(
     values: NDArray[np.float64], where: str, notes: list[str]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Mask bands that are dead (constant or mostly missing), then pixels with missing values.
+    """Return masks of bands that are neither constant nor mostly missing, and of complete pixels.
 
     Pixels without any value lie outside the image and say nothing about a band.
     """

@@ -21,7 +21,7 @@ UUENCODE_BEGIN = re.compile(r"^begin [0-7]{3,4} \S")
 
 
 def body_of(message: str) -> str:
-    """What the author wrote.
+    """Return the author's text, without header, quotations, attachments and signature.
 
     The header ends at the first empty line, and counts only if its first line looks like one.
     Quoted lines and the lines that introduce them are left out, attachments in uuencode or base64,
@@ -39,12 +39,12 @@ def body_of(message: str) -> str:
 
 
 def has_attachment(text: str) -> bool:
-    """Whether a text holds at least three lines in a row of uuencode or base64."""
+    """Return whether a text has at least three consecutive lines of uuencode or base64."""
     return ATTACHMENT.search(text) is not None
 
 
 def without_attachments(lines: list[str]) -> list[str]:
-    """Lines without encoded ones, the shorter line that ends them, and uuencode's begin and end."""
+    """Remove encoded lines, the shorter line that ends them, and uuencode's begin and end."""
     kept: list[str] = []
     inside = False
     for line in lines:
@@ -57,7 +57,7 @@ def without_attachments(lines: list[str]) -> list[str]:
 
 
 def _ends_an_attachment(line: str) -> bool:
-    """A last line: of base64, or of uuencode, where the first character tells the length."""
+    """Return whether a line can end an attachment in base64 or uuencode."""
     line = line.rstrip()
     if line in {"`", "end"} or BASE64_TAIL.match(line):
         return True

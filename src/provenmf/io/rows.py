@@ -190,7 +190,7 @@ def _write_archive(
     n_columns: int,
     names: Mapping[str, Sequence[str] | None],
 ) -> tuple[int, int]:
-    """Spool indices and values to temporary files until their number is known."""
+    """Write sparse rows as an archive; spool entries to files until their number is known."""
     index_type, dtype = np.dtype(_index_type(n_columns)), np.dtype(np.float64)
     lengths: list[NDArray[np.int64]] = [np.zeros(1, dtype=np.int64)]
     for number, chunk in enumerate(chunks):

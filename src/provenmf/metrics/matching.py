@@ -29,14 +29,14 @@ class Matching:
     cosines: NDArray[np.float64]
 
     def components_like_truth(self, found: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Found components in the order and at the scale of the true ones they match."""
+        """Return found components in the order and at the scale of the true ones they match."""
         return self.scales[:, None] * found[self.found_rows]
 
 
 def match_components(
     found: NDArray[np.floating], truth: NDArray[np.floating], *, signed: bool = False
 ) -> Matching:
-    """One-to-one matching of rows with the largest sum of cosines.
+    """Match rows one to one so that the sum of their cosines is largest.
 
     signed : allow a negative factor between matched rows; the sum is then of absolute cosines.
     """
@@ -52,13 +52,13 @@ def match_components(
 
 
 def best_assignment(similarity: NDArray[np.floating]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Pairs (row, column) of a table, each used at most once, with the largest total."""
+    """Solve the assignment problem: one-to-one pairs (row, column) with the largest total."""
     rows, columns = linear_sum_assignment(similarity, maximize=True)
     return rows, columns
 
 
 def cosine_table(a: NDArray[np.floating], b: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Cosines of the angles between all rows of two matrices; 0 for zero rows."""
+    """Compute the cosines between all rows of two matrices; 0 for zero rows."""
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1]:
         raise InvalidInput(
             f"matrices of shapes {a.shape} and {b.shape} cannot be matched: "
@@ -68,7 +68,7 @@ def cosine_table(a: NDArray[np.floating], b: NDArray[np.floating]) -> NDArray[np
 
 
 def clustering_accuracy(labels: ArrayLike, classes: ArrayLike) -> float:
-    """Share of points in the class that their cluster is matched with, at the best matching.
+    """Return the share of points in the class matched with their cluster, at the best matching.
 
     Clusters and classes are matched one to one (Kuhn-Munkres); Nguyen22's ClustAcc.
     """
@@ -84,7 +84,7 @@ def clustering_accuracy(labels: ArrayLike, classes: ArrayLike) -> float:
 
 
 def spearman_correlations(found: ArrayLike, true: ArrayLike) -> NDArray[np.float64]:
-    """Spearman's rank correlation of each column of `found` with each column of `true`.
+    """Compute Spearman's rank correlation of each column of `found` with each column of `true`.
 
     Ties get their mean rank. A constant column orders nothing; its correlation is zero.
     """
@@ -92,7 +92,7 @@ def spearman_correlations(found: ArrayLike, true: ArrayLike) -> NDArray[np.float
 
 
 def averaged_spearman(found: ArrayLike, true: ArrayLike) -> float:
-    """SRC: mean over the communities after the best one-to-one matching (Nguyen22, V-C)."""
+    """Compute SRC: the mean over communities after the best matching (Nguyen22, V-C)."""
     correlations = spearman_correlations(found, true)
     if correlations.shape[0] != correlations.shape[1]:
         raise InvalidInput(
@@ -103,7 +103,7 @@ def averaged_spearman(found: ArrayLike, true: ArrayLike) -> float:
 
 
 def _standard_ranks(memberships: ArrayLike) -> NDArray[np.float64]:
-    """Ranks of each column, centred and of unit length."""
+    """Return the ranks within each column, centered and scaled to unit length."""
     ranks = rankdata(np.asarray(memberships), axis=0)
     ranks -= ranks.mean(axis=0)
     lengths = np.linalg.norm(ranks, axis=0)

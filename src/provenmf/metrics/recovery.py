@@ -26,7 +26,7 @@ from provenmf.metrics.matching import best_assignment, cosine_table, match_compo
 def correlation_errors(
     found: NDArray[np.floating], truth: NDArray[np.floating]
 ) -> NDArray[np.float64]:
-    """ε_i of Li17 for each true row: distance to the best multiple of the best found row.
+    """Compute ε_i of Li17: distance of each true row to the best multiple of the best found row.
 
     Several true rows may be best served by the same found row, and the multiple may be negative.
     """
@@ -37,12 +37,12 @@ def correlation_errors(
 
 
 def total_correlation_error(found: NDArray[np.floating], truth: NDArray[np.floating]) -> float:
-    """Sum of ε_i over the true rows (Li17, Section 7)."""
+    """Return the sum of ε_i over the true rows (Li17, Section 7)."""
     return float(correlation_errors(found, truth).sum())
 
 
 def unit_distances(found: NDArray[np.floating], truth: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Distance between each true row and its match, both of unit length, signs made to agree.
+    """Compute distances of true rows to their matches, at unit length and with aligned signs.
 
     The matching is one-to-one; a true row without a partner is at distance √2, as if its partner
     were orthogonal to it.
@@ -59,18 +59,18 @@ def unit_distances(found: NDArray[np.floating], truth: NDArray[np.floating]) -> 
 def total_squared_correlation_error(
     found: NDArray[np.floating], truth: NDArray[np.floating]
 ) -> float:
-    """Sum of squared `unit_distances`: what Li17's published code calls the error."""
+    """Return the sum of squared `unit_distances`: what Li17's published code calls the error."""
     distances = unit_distances(found, truth)
     return float(distances @ distances)
 
 
 def success(found: ArrayLike, true: ArrayLike) -> bool:
-    """Whether the anchors found are exactly the true ones, in any order."""
+    """Return whether the anchors found are exactly the true ones, in any order."""
     return set(np.ravel(found).tolist()) == set(np.ravel(true).tolist())
 
 
 def mean_removed_angles(found: ArrayLike, true: ArrayLike) -> NDArray[np.float64]:
-    """Angle in radians between each row of `found` and each of `true`, their means removed.
+    """Compute angles in radians between all rows of `found` and of `true`, their means removed.
 
     arccos of the correlation coefficient: 0 for rows equal up to an offset and a positive
     factor, π for opposite ones. A constant row, which has no direction, is π/2 from all.
@@ -81,7 +81,7 @@ def mean_removed_angles(found: ArrayLike, true: ArrayLike) -> NDArray[np.float64
 def mean_removed_spectral_angle(
     found: ArrayLike, true: ArrayLike, *, unit: Literal["percent", "radians"] = "percent"
 ) -> float:
-    """MRSA: the mean over the true rows of the angle to the found row matched with it.
+    """Compute the MRSA: the mean over true rows of the angle to the matched found row.
 
     Rows are matched one to one so that the sum of the angles is least; a true row without a
     partner counts as π. Lower is better.
@@ -100,12 +100,12 @@ def mean_removed_spectral_angle(
 def relative_approximation(
     data: Any, weights: NDArray[np.floating], components: NDArray[np.floating]
 ) -> float:
-    """RAE = 1 − ‖data − weights @ components‖_F / ‖data‖_F of dense data; higher is better."""
+    """Return RAE = 1 − ‖data − weights @ components‖_F / ‖data‖_F of dense data (best 1)."""
     return 1.0 - float(np.linalg.norm(data - weights @ components) / np.linalg.norm(data))
 
 
 def _centred(rows: ArrayLike) -> NDArray[np.float64]:
-    """Rows minus their mean, of unit length; constant rows become zero."""
+    """Center each row and scale it to unit length; constant rows become zero."""
     matrix = np.asarray(rows, dtype=np.float64)
     scale = np.abs(matrix).max(axis=1, keepdims=True)
     matrix = matrix - matrix.mean(axis=1, keepdims=True)
@@ -132,7 +132,7 @@ class Agreement:
 
 
 def spectral_angles(found: ArrayLike, true: ArrayLike) -> NDArray[np.float64]:
-    """Angle in radians between each row of `found` and each row of `true`."""
+    """Compute the angle in radians between each row of `found` and each row of `true`."""
     return np.arccos(np.clip(cosine_table(np.asarray(found), np.asarray(true)), -1.0, 1.0))
 
 

@@ -33,7 +33,7 @@ class Together(NamedTuple):
 
 
 def top_words(topics: ArrayLike, n_words: int = 20) -> NDArray[np.intp]:
-    """Columns of the largest entries of each topic (k, words), largest first; ties by column."""
+    """Return the columns of each topic's largest entries (k, words), descending; ties by column."""
     matrix = np.asarray(topics)
     if n_words < 1:
         raise InvalidInput(f"n_words={n_words} must be at least 1")
@@ -47,7 +47,7 @@ def relevance(
     mix: float = 0.3,
     documents: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
-    """How much a word says about a topic: λ log p(w | t) + (1 − λ) log(p(w | t) / p(w)).
+    """Compute the relevance of words to topics: λ log p(w | t) + (1 − λ) log(p(w | t) / p(w)).
 
     Ranked by probability alone, words that are frequent everywhere crowd the list; ranked by the
     ratio alone, rare words do (Sievert & Shirley 2014). A word seen in a few documents may be there
@@ -89,7 +89,7 @@ def relevance(
 def topic_coherence(
     words: ArrayLike, counts: object, *, smoothing: float = 0.01
 ) -> NDArray[np.float64]:
-    """Coherence of each topic (Mimno et al. 2011; Nguyen22, Section V-B); higher is better.
+    """Compute the coherence of each topic (Mimno et al. 2011; Nguyen22, V-B); higher is better.
 
     For the top words v_1, v_2, … of a topic, Σ_{i ≥ 2} Σ_{j < i} log((D(v_i, v_j) + ε)/D(v_j)),
     where D counts the documents that contain the word or both words.
@@ -113,7 +113,7 @@ def coherences(words: ArrayLike, counts: object) -> dict[str, NDArray[np.float64
 
 
 def npmi_coherence(words: ArrayLike, counts: Any) -> NDArray[np.float64]:
-    """Normalised pointwise mutual information of each topic's top words; between -1 and 1.
+    """Compute the normalized pointwise mutual information of top words by topic, from -1 to 1.
 
     The mean over pairs of words of log(p(v, w) / (p(v) p(w))) / -log p(v, w), where p is the share
     of documents that contain the word or both (Bouma 2009; Lau, Newman & Baldwin 2014). Pairs that
@@ -147,7 +147,7 @@ def _npmi(found: Together) -> NDArray[np.float64]:
 
 
 def cv_coherence(words: ArrayLike, counts: Any) -> NDArray[np.float64]:
-    """Coherence c_v of each topic (Röder, Both & Hinneburg 2015), from 0 to 1; higher is better.
+    """Compute c_v of each topic (Röder, Both & Hinneburg 2015), from 0 to 1; higher is better.
 
     Each top word is described by its normalised pointwise mutual information with all top words of
     the topic. The score is the mean cosine between a word's description and the sum of all.
@@ -184,7 +184,7 @@ def _cv(found: Together) -> NDArray[np.float64]:
 
 
 def _documents_with_both(words: ArrayLike, counts: Any) -> Together:
-    """How many documents hold both of two used words; counts may be blocks."""
+    """Count the documents that contain both of two used words; counts may be blocks."""
     chosen = np.asarray(words)
     used, position = np.unique(chosen, return_inverse=True)
     blocks = as_blocks(counts)
@@ -201,7 +201,7 @@ def _with_both(used: NDArray[np.intp], block: Matrix) -> sp.csr_array:
 
 
 def similarity_count(words: ArrayLike) -> int:
-    """Words shared by the top words of two topics, summed over all pairs; lower is better."""
+    """Count the top words shared by two topics, summed over all pairs; lower is better."""
     uses = np.unique(np.sort(np.asarray(words), axis=1), return_counts=True)[1]
     return int((uses * (uses - 1) // 2).sum())
 
@@ -228,7 +228,7 @@ class TopicMatch:
         return float(self.distances.mean())
 
     def weight_distance(self, found: ArrayLike, truth: ArrayLike) -> float:
-        """Mean L1 distance of the documents' topic weights, topics matched; 0 best, 2 worst."""
+        """Compute the mean L1 distance of documents' weights of matched topics; 0 best, 2 worst."""
         true_weights, weights = np.asarray(truth), np.asarray(found)
         difference = np.abs(true_weights[:, self.true_rows] - weights[:, self.found_rows]).sum()
         left_over = np.delete(true_weights, self.true_rows, axis=1).sum()

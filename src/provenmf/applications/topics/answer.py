@@ -163,7 +163,7 @@ class Topics(Answer):
 
     @computed_once
     def row_names(self) -> Sequence[str]:
-        """Names of the documents."""
+        """Return the names of the documents."""
         return stored_or_numbered(self.document_names, "document", len(self.document_weights))
 
     @property
@@ -180,7 +180,7 @@ class Topics(Answer):
 
     @computed_once
     def share(self) -> NDArray[np.float64]:
-        """How much of the collection is about each topic; sums to 1."""
+        """Return each topic's share of the collection; shares sum to 1."""
         return shares(self.document_weights)
 
     @checked()
@@ -198,7 +198,7 @@ class Topics(Answer):
         return [row[topic[row] > weight] for topic, row, weight in places]
 
     def top_columns(self, n_words: int = 10) -> NDArray[np.intp]:
-        """Places in the vocabulary of each topic's top words (k, n_words).
+        """Return the vocabulary indices of each topic's top words (k, n_words).
 
         Topics from counts rank words by the relevance of `word_shares` (see
         `provenmf.metrics.topics.relevance`), less two standard errors; other topics by weight.
@@ -213,7 +213,7 @@ class Topics(Answer):
         )
 
     def largest(self, n: int = 10) -> list[list[str]]:
-        """The top words of each topic."""
+        """Return the top words of each topic."""
         return self.top_words(n)
 
     def anchor_name(self, component: int) -> str:
@@ -270,7 +270,7 @@ class Topics(Answer):
 
     @checked()
     def grouped(self, values: Sequence[object], name: str = "group") -> Topics:
-        """The same topics with a year, an author or the like for each document.
+        """Return the same topics with a group, such as a year or an author, for each document.
 
         The report then shows the topics over it, and `group_shares` gives the numbers.
 
@@ -291,7 +291,7 @@ class Topics(Answer):
         return replace(self, document_groups=groups, grouped_by=name)
 
     def group_shares(self) -> tuple[list[str], NDArray[np.float64]]:
-        """Names of the groups, sorted, and the share of each topic in each (groups, k)."""
+        """Return the sorted group names and the share of each topic in each group (groups, k)."""
         if self.document_groups is None:
             raise InvalidInput("the documents have no groups: give them with grouped(values)")
         names, place = np.unique(self.document_groups, return_inverse=True)
@@ -300,7 +300,7 @@ class Topics(Answer):
         return [str(name) for name in names], rows_to_sum_one(sums)
 
     def tables(self) -> dict[str, pandas.DataFrame]:
-        """The tables of every answer, and the share of each topic in each group of documents."""
+        """Return the tables of every answer, and each topic's share per group of documents."""
         tables = super().tables()
         if self.document_groups is not None:
             import pandas
@@ -313,7 +313,7 @@ class Topics(Answer):
 
     @checked()
     def merge(self, numbers: Sequence[int], documents: object = None) -> Topics:
-        """One topic in place of several; weights are refitted and the certificate is new.
+        """Merge several topics into one, with refitted weights and a new certificate.
 
         Parameters
         ----------
@@ -342,14 +342,14 @@ class Topics(Answer):
 
     @checked()
     def drop(self, numbers: Sequence[int], documents: object = None) -> Topics:
-        """The topics without some of them; see `merge` for the rest."""
+        """Remove topics; see `merge` for the parameters and the result."""
         from provenmf.applications.topics.edits import drop
 
         return drop(self, numbers, documents)
 
     @checked()
     def split(self, number: int, documents: object = None, *, random_state: Any = 0) -> Topics:
-        """Two topics in place of one, found in the words that it explains; see `merge`."""
+        """Split a topic in two by factorizing the words that it explains; see `merge`."""
         from provenmf.applications.topics.edits import split
 
         return split(self, number, documents, random_state=random_state)
@@ -365,7 +365,7 @@ class Topics(Answer):
         return reduce_to(self, n_topics, documents)
 
     def factorized(self) -> str:
-        """Words as points, or documents of unit length."""
+        """Describe the factorized matrix: words as points, or documents of unit length."""
         rows, columns = len(self.factorization.weights), self.factorization.components.shape[1]
         if self.anchor_columns is None:
             return f"{rows:,} documents of unit length over {columns:,} words"
@@ -375,7 +375,7 @@ class Topics(Answer):
         )
 
     def matrix_of(self, data: object) -> Any:
-        """Words as points, or documents of unit length, from texts or counts."""
+        """Build the factorized matrix from texts or counts: words as points, or unit documents."""
         counts, missing = counts_of_words(data, self.vocabulary, tokenizer=self.tokenizer)
         if missing:
             raise InvalidInput(
@@ -388,13 +388,13 @@ class Topics(Answer):
         return count_problem(counts, number, self.settings.start).points
 
     def read(self, path: Path, options: ReadOptions) -> Any:
-        """Texts, or counts where the path names a matrix of counts."""
+        """Read texts, or counts if the path names a count matrix."""
         if is_count_matrix(path, options.vocabulary):
             return counts_at(path, options.vocabulary, options.key)
         return TextFile(path, options.field, mail=options.mail)
 
     def transform(self, data: object) -> NDArray[np.float64]:
-        """Share of each topic in new documents.
+        """Return the share of each topic in new documents.
 
         Parameters
         ----------
@@ -430,7 +430,7 @@ def measured(
     counts: WordCounts,
     texts: Sequence[str] | TextFile | None,
 ) -> dict[str, Any]:
-    """How good topics are and which documents show them: fields of `Topics`."""
+    """Compute quality measures and example documents of topics, as fields of `Topics`."""
     documents = counts.documents
     best = top_columns_of(topics, N_TOP_WORDS, frequency, documents, shares(weights), word_shares)
     examples = _example_documents(weights, counts.lengths)
@@ -475,7 +475,7 @@ def top_columns_of(
 def pooled_shares(
     by_points: NDArray[np.float64], weights: NDArray[np.float64], counts: WordCounts
 ) -> NDArray[np.float32]:
-    """How far each word is a sign of each topic (k, words), by its company and its documents.
+    """Score each word as an indicator of each topic (k, words), by its point and its documents.
 
     The geometric mean of p(topic | word) as the points have it (words, k), and of the mean weight
     of the topic in the documents that have the word. A word at a vertex need not be in documents
@@ -487,7 +487,7 @@ def pooled_shares(
 
 
 def weights_beside_words(block: Matrix, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum of the weights of the documents that have each word (words, k)."""
+    """Sum the topic weights of the documents that contain each word (words, k)."""
     there = sp.csr_array(block != 0, dtype=np.float64)
     return np.asarray(there.T @ weights)
 
@@ -495,7 +495,7 @@ def weights_beside_words(block: Matrix, weights: NDArray[np.float64]) -> NDArray
 def _example_documents(
     weights: NDArray[np.float64], lengths: NDArray[np.float64]
 ) -> NDArray[np.intp]:
-    """The documents that show each topic best, −1 where it is in no more.
+    """Select the most representative documents of each topic, padded with −1.
 
     Weight times n / (n + median n) for a document of n words: hundreds of short documents have a
     weight of one, and what a few words say is uncertain.
@@ -515,7 +515,7 @@ def _example_documents(
 def _example_texts(
     known: Sequence[str] | TextFile | None, examples: NDArray[np.intp]
 ) -> NDArray[np.str_] | None:
-    """The first characters of the examples, where the texts are known."""
+    """Return the first characters of the example documents, or None if texts are unknown."""
     if known is None:
         return None
     places = examples[examples >= 0].tolist()

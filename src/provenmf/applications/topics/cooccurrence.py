@@ -79,7 +79,7 @@ class WordPairs:
 
     @computed_once
     def _sums_and_own(self) -> tuple[Floats, Floats]:
-        """Q 1 and Σ_d w_d diag(c_d) / pairs."""
+        """Return Q 1 and the diagonal of Σ_d w_d diag(c_d) / pairs_d."""
         factors = np.column_stack([self.per_pair * self.lengths, self.per_pair])
         with_pairs, own = self.counts.blocks.map_reduce(
             partial(weighted_sums, self.counts.whole), factors
@@ -89,7 +89,7 @@ class WordPairs:
 
     @computed_once
     def scales(self) -> Floats:
-        """Diagonal of D; zero for words that never occur beside another one."""
+        """Return the diagonal of D; zero for words without co-occurrences."""
         sums = self.row_sums
         used = sums > 0
         mean = sums.sum() / max(1, np.count_nonzero(used))
@@ -101,7 +101,7 @@ class WordPairs:
         return self._sums_and_own[0]
 
     def scaled_product(self, right: Floats) -> Floats:
-        """M @ right for a matrix (n_words, m): one pass."""
+        """Compute M @ right for a matrix (n_words, m) in one pass over the documents."""
         narrow = self.scales[:, None] * right
         together = self.counts.blocks.map_reduce(
             partial(beside, self.counts.rank, self.by_frequency(narrow)), self.per_pair
@@ -111,11 +111,11 @@ class WordPairs:
         return np.asarray(self.scales[:, None] * beside_others)
 
     def by_frequency(self, rows: Floats) -> NDArray[np.float32]:
-        """Rows of words in the order of `by_rank`, in single precision."""
+        """Return the rows, one per word, in the order of `by_rank` and in single precision."""
         return np.ascontiguousarray(rows[self.counts.order], dtype=np.float32)
 
     def contexts_of_words(self, right: Floats) -> tuple[Floats, Floats]:
-        """Sums over documents of their contexts z_d = (D right)ᵀ c_d / (N_d − 1), by word.
+        """Sum the documents' contexts z_d = (D right)ᵀ c_d / (N_d − 1) for each word.
 
         Returns
         -------
@@ -134,14 +134,14 @@ class WordPairs:
         return sums[self.counts.rank], plain[self.counts.rank, 0]
 
     def trace(self) -> float:
-        """Sum of all eigenvalues of M."""
+        """Return the sum of all eigenvalues of M."""
         factors = np.column_stack([self.per_pair, self.per_pair])
         _, squares = self.counts.blocks.map_reduce(partial(weighted_sums, False), factors)
         return float(self.scales**2 @ (squares - self._sums_and_own[1]))
 
 
 def weighted_sums(whole: bool, block: sp.csr_array, factors: Floats) -> tuple[Floats, Floats]:
-    """Σ_d c_d times the first factor; Σ_d c_d, or c_d² unless whole, times the second."""
+    """Return Σ_d c_d times the first factor, and Σ_d c_d (c_d² unless whole) times the second."""
     own = block if whole else squared(block)
     return np.asarray(block.T @ factors[:, 0]), np.asarray(own.T @ factors[:, 1])
 
@@ -149,7 +149,7 @@ def weighted_sums(whole: bool, block: sp.csr_array, factors: Floats) -> tuple[Fl
 def beside(
     rank: NDArray[np.int32], narrow: NDArray[np.float32], block: sp.csr_array, per_pair: Floats
 ) -> Floats:
-    """Σ_d c_d c_dᵀ narrow / pairs, words by frequency."""
+    """Compute Σ_d w_d c_d c_dᵀ narrow / pairs_d over one block, words ordered by frequency."""
     counts = by_rank(rank, block)
     contexts = product(counts, narrow)
     contexts *= per_pair[:, None]
@@ -159,7 +159,7 @@ def beside(
 def sums_of_contexts(
     rank: NDArray[np.int32], narrow: NDArray[np.float32], block: sp.csr_array, factors: Floats
 ) -> tuple[Floats, Floats]:
-    """The sums of `WordPairs.contexts_of_words`, words by frequency."""
+    """Compute the sums of `WordPairs.contexts_of_words` over one block, words by frequency."""
     counts = by_rank(rank, block)
     contexts = product(counts, narrow)
     contexts *= factors[:, :1]
@@ -206,7 +206,7 @@ class WordSpectrum:
     capped: bool
 
     def leading(self, k: int) -> WordSpectrum:
-        """The first k pairs."""
+        """Return the spectrum restricted to the first k eigenpairs."""
         vectors, images = self.vectors[:, :k], self.images[:, :k]
         values = self.values[: k + 1]
         return replace(self, vectors=vectors, images=images, values=values)
@@ -221,7 +221,7 @@ class WordSpectrum:
         return _spectrum(self.pairs, start, wide, accuracy=ROUGH, capped=self.capped)
 
     def along(self, directions: Floats) -> WordSpectrum:
-        """Other coordinates: along some directions (coordinates, fewer) of unit length."""
+        """Return the spectrum in coordinates along unit directions (coordinates, fewer)."""
         vectors, images = self.vectors @ directions, self.images @ directions
         values = self.values[: directions.shape[1] + 1]
         return replace(self, vectors=vectors, images=images, values=values)
@@ -270,7 +270,7 @@ class _FirstSpectrum:
 
 
 def _first_spectrum(sample: WordCounts, start: Floats, k: int) -> _FirstSpectrum:
-    """Eigenpairs to a low accuracy, with energy and burstiness guessed as 3 and 0."""
+    """Compute eigenpairs to a low accuracy, with energy 3 and burstiness 0 as initial guesses."""
     pairs = WordPairs(sample, document_weights(sample, k, energy=3.0, burstiness=0.0))
     found = _eigenpairs(pairs, start, k, accuracy=ROUGH)
     energy, trace = float(found.values[:k].sum()), pairs.trace()
@@ -279,7 +279,7 @@ def _first_spectrum(sample: WordCounts, start: Floats, k: int) -> _FirstSpectrum
 
 
 def document_weights(counts: WordCounts, k: int, *, energy: float, burstiness: float) -> Floats:
-    """1 / V(N) for each document, largest one; 0 for documents without words."""
+    """Return 1 / V(N) of each document, scaled to maximum one; 0 for at most one word."""
     lengths = counts.lengths
     noise = 1.0 / np.maximum(lengths, 1.0) + burstiness
     weights = np.where(lengths > 1 + 1e-9, 1.0 / (noise * (energy + k * noise)), 0.0)
@@ -287,7 +287,7 @@ def document_weights(counts: WordCounts, k: int, *, energy: float, burstiness: f
 
 
 def noise_edge(spectrum: WordSpectrum) -> float:
-    """Second eigenvalue of the same corpus with its words redrawn."""
+    """Compute the second eigenvalue of the corpus with its words redrawn at random."""
     rng = np.random.default_rng(1)
     drawn = WordPairs(redrawn(spectrum.pairs.counts), spectrum.pairs.weights)
     start = rng.standard_normal((drawn.n_words, min(10, drawn.n_words)))
@@ -296,7 +296,7 @@ def noise_edge(spectrum: WordSpectrum) -> float:
 
 
 def number_of_topics(values: Floats, edge: float, following: float = 0.0) -> int:
-    """Where the eigenvalues above the noise edge fall by the largest factor.
+    """Return the number of eigenvalues before the largest relative drop above the noise edge.
 
     The edge stands for eigenvalues below it; ``following`` comes after the last value. The first
     eigenvalue is large whatever the corpus, so that its own gap says nothing; one topic is the
@@ -407,14 +407,14 @@ def leading_eigenpairs_of(
 
 
 def _orthogonal_to(basis: Floats, columns: Floats) -> Floats:
-    """An orthonormal basis of what the columns add to an orthonormal basis."""
+    """Return an orthonormal basis of the part of the columns orthogonal to the given basis."""
     for _ in range(2):  # twice is enough
         columns = _orthonormal(columns - basis @ (basis.T @ columns))
     return columns
 
 
 def _orthonormal(columns: Floats) -> Floats:
-    """Orthonormal columns with the same span, from the Gram matrix; dependent ones are dropped."""
+    """Return orthonormal columns of the same span from the Gram matrix; drop dependent ones."""
     lengths = np.linalg.norm(columns, axis=0)
     columns = columns[:, lengths > 0] / lengths[lengths > 0]
     values, turn = np.linalg.eigh(columns.T @ columns)

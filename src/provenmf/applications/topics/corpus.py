@@ -120,31 +120,31 @@ class WordCounts:
 
     @computed_once
     def order(self) -> NDArray[np.intp]:
-        """Words, the most frequent first: products find them close together in memory."""
+        """Return words by descending document frequency, so that products access memory locally."""
         return np.argsort(-self.documents, kind="stable")
 
     @computed_once
     def rank(self) -> NDArray[np.int32]:
-        """Place of each word in that order."""
+        """Return the place of each word in that order."""
         rank = np.empty(self.shape[1], dtype=np.int32)
         rank[self.order] = np.arange(self.shape[1])
         return rank
 
     def take(self, documents: NDArray[np.intp]) -> sp.csr_array:
-        """Some of the documents, here."""
+        """Load the given documents into memory."""
         return sp.csr_array(self.blocks.take(documents))
 
     def capped(self, most: float) -> WordCounts:
-        """Counts above `most` taken as that."""
+        """Return the counts capped at `most`."""
         return WordCounts(MappedBlocks(self.blocks, partial(with_at_most, most)))
 
     def rearranged(self, places: sp.csr_array) -> WordCounts:
-        """Counts of other words: times a matrix (n_words, new words) of zeros and ones."""
+        """Map the counts to new words by a matrix (n_words, new words) of zeros and ones."""
         function = partial(times, places)
         return WordCounts(MappedBlocks(self.blocks, function, n_columns=places.shape[1]))
 
     def of_words(self, columns: NDArray[np.intp]) -> WordCounts:
-        """Counts of some of the words, increasing; in memory they are copied once."""
+        """Select counts of words, given in increasing order; counts in memory are copied once."""
         chosen = MappedBlocks(self.blocks, partial(chosen_columns, columns), n_columns=len(columns))
         if not self.blocks.in_memory:
             return WordCounts(chosen)
@@ -152,7 +152,7 @@ class WordCounts:
 
 
 def _assembled(blocks: Blocks, entries: int) -> sp.csr_array:
-    """All blocks as one matrix of so many entries, without a second copy of them."""
+    """Join all blocks in one matrix with the given number of entries, without a second copy."""
     data, indices = np.empty(entries, blocks.dtype), np.empty(entries, np.int32)
     pointers, filled = np.zeros(blocks.n_rows + 1, np.int64), 0
     for start, stop, block in blocks.each(as_rows):
@@ -164,7 +164,7 @@ def _assembled(blocks: Blocks, entries: int) -> sp.csr_array:
 
 
 def _in_parts(matrix: Any) -> Blocks:
-    """Blocks of a matrix in memory as small as those of a file, to keep what is computed small."""
+    """Split a matrix in memory into blocks as small as those of a file, to bound temporaries."""
     entries = matrix.nnz if sp.issparse(matrix) else np.size(matrix)
     parts = -(-entries * ENTRY_BYTES // block_bytes(BLOCK_BYTES))
     blocks = as_blocks(matrix, block_rows=-(-matrix.shape[0] // max(1, int(parts))))
@@ -173,50 +173,50 @@ def _in_parts(matrix: Any) -> Blocks:
 
 
 def as_rows(block: Matrix) -> sp.csr_array:
-    """Sparse rows, whatever the block is."""
+    """Return a block as sparse rows."""
     return block if is_sparse(block) else sp.csr_array(block)
 
 
 def by_rank(rank: NDArray[np.int32], block: sp.csr_array) -> sp.csr_array:
-    """A block in single precision with its words in another order."""
+    """Return a block in single precision with its columns reordered by rank."""
     data = block.data.astype(np.float32)
     return sp.csr_array((data, rank[block.indices], block.indptr), shape=block.shape)
 
 
 def document_sums(block: sp.csr_array) -> Floats:
-    """For each document its length, sum of squares, number of entries, whether all are whole."""
+    """Compute each document's length, sum of squares and entry count, and whether all are whole."""
     ones = np.ones(block.shape[1])
     whole = np.full(block.shape[0], np.all(block.data == np.floor(block.data)))
     return np.column_stack([block @ ones, squared(block) @ ones, np.diff(block.indptr), whole])
 
 
 def word_sums(block: sp.csr_array) -> Floats:
-    """For each word its occurrences, and the documents that have it."""
+    """Count the occurrences of each word and the documents that contain it."""
     size = block.shape[1]
     there = np.bincount(block.indices, block.data != 0, minlength=size)
     return np.array([np.bincount(block.indices, block.data, minlength=size), there])
 
 
 def squared(block: sp.csr_array) -> sp.csr_array:
-    """Squared counts; indices are shared, which scipy's own would copy."""
+    """Return squared counts that share their indices, which scipy's power would copy."""
     return sp.csr_array((block.data**2, block.indices, block.indptr), shape=block.shape)
 
 
 def with_at_most(most: float, block: sp.csr_array) -> sp.csr_array:
-    """Counts above `most` taken as that."""
+    """Return a block with its counts capped at `most`."""
     data = np.minimum(block.data, block.data.dtype.type(most))
     return sp.csr_array((data, block.indices, block.indptr), shape=block.shape)
 
 
 def times(right: sp.csr_array, block: sp.csr_array) -> sp.csr_array:
-    """block @ right with indices in order."""
+    """Compute block @ right with sorted indices."""
     rows = sp.csr_array(block @ right)
     rows.sort_indices()
     return rows
 
 
 def chosen_columns(columns: NDArray[np.intp], block: sp.csr_array) -> sp.csr_array:
-    """Some of the columns, increasing, and no stored zeros."""
+    """Select columns, given in increasing order, and drop stored zeros."""
     place = np.full(block.shape[1], -1, dtype=block.indices.dtype)
     place[columns] = np.arange(len(columns))
     found = place[block.indices]
@@ -226,7 +226,7 @@ def chosen_columns(columns: NDArray[np.intp], block: sp.csr_array) -> sp.csr_arr
 
 
 def without(counts: sp.csr_array, entries: NDArray[np.bool_]) -> sp.csr_array:
-    """Counts without some of the stored entries."""
+    """Return the counts without the given stored entries."""
     kept = ~entries
     ends = np.concatenate([[0], np.cumsum(kept)])[counts.indptr].astype(counts.indptr.dtype)
     return sp.csr_array((counts.data[kept], counts.indices[kept], ends), counts.shape)
@@ -334,7 +334,7 @@ def as_word_counts(
 
 
 def counts_at(path: Path, vocabulary: Path | None = None, key: str | None = None) -> Counts:
-    """Counts in a file, as `read_counts` has them; but sparse rows on disk stay there."""
+    """Read counts as `read_counts` does, but leave sparse rows on disk."""
     on_disk = path.suffix.lower() == ".npz" and key is None
     rows = open_sparse_rows(existing(path)) if on_disk else None
     if rows is None:
@@ -393,7 +393,7 @@ def counts_of_words(
     columns: NDArray[np.intp] | None = None,
     tokenizer: Tokenizer | None = None,
 ) -> tuple[WordCounts, list[str]]:
-    """Counts (documents, words) of the words of a vocabulary, and those that the data lack.
+    """Count the words of a vocabulary (documents, words), and list those missing from the data.
 
     With `columns`, a matrix without names has these words there.
     """
@@ -426,7 +426,7 @@ def counts_of_words(
 
 
 def whole_matrix(counts: WordCounts, who: str) -> sp.csr_array:
-    """All counts in memory, for steps that must hold them; said, or refused, if they are many."""
+    """Load all counts into memory for steps that need them; announce or refuse large ones."""
     if not counts.blocks.in_memory:
         size = float(counts.blocks.stored_entries) * ENTRY_BYTES
         announce_gathering(who, counts.shape, size)
@@ -434,12 +434,12 @@ def whole_matrix(counts: WordCounts, who: str) -> sp.csr_array:
 
 
 def is_count_matrix(path: Path, vocabulary: Path | None = None) -> bool:
-    """Whether the path names a matrix of counts rather than texts."""
+    """Return whether the path names a matrix of counts rather than texts."""
     return vocabulary is not None or path.name.lower().endswith(COUNT_ENDINGS)
 
 
 def usable_words(counts: WordCounts) -> tuple[NDArray[np.intp], list[str]]:
-    """Words in at least two documents but not in all; nothing else can carry a topic."""
+    """Select words in at least two but not all documents; no other word can carry a topic."""
     n_documents = counts.shape[0]
     if n_documents < 2:
         raise InvalidInput(f"the corpus has {n_documents} document: topics need at least two")

@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 
 
 def merge(answer: Topics, numbers: Sequence[int], documents: object = None) -> Topics:
-    """One topic in place of several; see `Topics.merge`."""
+    """Merge several topics into one; see `Topics.merge`."""
     chosen = checked(answer, numbers, least=2)
     counts = counts_behind(answer, documents)
     mass = words_of_topics(answer, counts.matrix)
@@ -58,7 +58,7 @@ def reduce_to(answer: Topics, n_topics: int, documents: object = None) -> Topics
 
 
 def drop(answer: Topics, numbers: Sequence[int], documents: object = None) -> Topics:
-    """The topics without some of them; see `Topics.drop`."""
+    """Remove topics; see `Topics.drop`."""
     chosen = checked(answer, numbers, least=1)
     kept = [i for i in range(answer.n_components) if i not in chosen]
     if not kept:
@@ -74,7 +74,7 @@ def drop(answer: Topics, numbers: Sequence[int], documents: object = None) -> To
 def split(
     answer: Topics, number: int, documents: object = None, *, random_state: Any = 0
 ) -> Topics:
-    """Two topics in place of one; see `Topics.split`.
+    """Split a topic in two; see `Topics.split`.
 
     The expected counts of the topic, c_dw p(topic | document, word), are factorized again with two
     components under the Kullback-Leibler divergence.
@@ -104,7 +104,7 @@ def split(
 
 
 def shares_of_parts(weights: Floats, components: Floats) -> NDArray[np.float32]:
-    """How the words' occurrences divide between parts (parts, words); evenly if there are none."""
+    """Compute the share of each part in each word (parts, words); equal if the word is absent."""
     expected = np.maximum(weights, 0.0).sum(axis=0)[:, None] * np.maximum(components, 0.0)
     sums = expected.sum(axis=0)
     evenly = np.full_like(expected, 1.0 / len(expected))
@@ -113,7 +113,7 @@ def shares_of_parts(weights: Floats, components: Floats) -> NDArray[np.float32]:
 
 
 def checked(answer: Topics, numbers: Sequence[int], *, least: int) -> list[int]:
-    """Places of topics from their numbers, which count from 1 as their names do."""
+    """Validate one-based topic numbers and return them as sorted zero-based indices."""
     places = sorted({int(number) - 1 for number in numbers})
     wrong = next((place for place in places if not 0 <= place < answer.n_components), None)
     if wrong is not None:
@@ -124,7 +124,7 @@ def checked(answer: Topics, numbers: Sequence[int], *, least: int) -> list[int]:
 
 
 def counts_behind(answer: Topics, documents: object) -> Counts:
-    """Counts of the answer's words in its documents: those in memory, or from data given."""
+    """Return the counts of the answer's words in its documents, from memory or from given data."""
     if documents is None:
         if answer.corpus is None:
             raise InvalidInput(
@@ -149,7 +149,7 @@ def counts_behind(answer: Topics, documents: object) -> Counts:
 
 
 def words_of_topics(answer: Topics, matrix: sp.csr_array) -> Floats:
-    """How many of all words each topic has."""
+    """Compute the expected number of word occurrences in each topic."""
     lengths = np.asarray(matrix.sum(axis=1), dtype=np.float64)
     return np.maximum(np.asarray(lengths @ answer.document_weights), np.finfo(float).tiny)
 
@@ -192,7 +192,7 @@ def joining_order(topics: Floats, mass: Floats) -> list[tuple[int, int, float]]:
 
 
 def entropy(row: Floats) -> float:
-    """−Σ p log p."""
+    """Compute the entropy −Σ p log p of a distribution."""
     positive = row[row > 0]
     return float(-(positive * np.log(positive)).sum())
 
@@ -200,7 +200,7 @@ def entropy(row: Floats) -> float:
 def responsibilities(
     counts: sp.csr_array, weights: Floats, topics: Floats, topic: int
 ) -> sp.csr_array:
-    """Expected counts of one topic: c_dw θ_dt φ_tw / Σ_s θ_ds φ_sw."""
+    """Compute the expected counts of one topic: c_dw θ_dt φ_tw / Σ_s θ_ds φ_sw."""
     entries = sp.coo_array(counts)
     of_topic = weights[entries.row, topic] * topics[topic, entries.col]
     of_all = np.einsum("ij,ij->i", weights[entries.row], topics.T[entries.col])
@@ -211,7 +211,7 @@ def responsibilities(
 def regrouped(
     answer: Topics, groups: list[list[int]], mass: Floats, counts: Counts, told: str
 ) -> Topics:
-    """One topic for each group: the mean of its topics, by how many words they have."""
+    """Merge each group of topics into their mean, weighted by their numbers of words."""
     topics = np.array([mass[group] @ answer.topics[group] / mass[group].sum() for group in groups])
     prior, shares = None, None
     if answer.prior is not None:
@@ -231,7 +231,7 @@ def refitted(
     counts: Counts,
     told: str,
 ) -> Topics:
-    """The answer of edited topics: weights, certificate and measures are new."""
+    """Return the answer for edited topics, with new weights, certificate and measures."""
     options = {"known_components": topics}
     fit = fit_matrix(unit_documents(counts.matrix), len(topics), "hals", options)
     known = WordCounts(counts.matrix)
@@ -255,6 +255,6 @@ def refitted(
 
 
 def renumbered(names: Sequence[str]) -> list[str]:
-    """Names of one's own stay; numbers start again at 1."""
+    """Number default topic names anew from 1, and keep custom names."""
     plain = re.compile(r"Topic \d+(, part \d| \+ Topic \d+)*")
     return [f"Topic {n}" if plain.fullmatch(name) else name for n, name in enumerate(names, 1)]

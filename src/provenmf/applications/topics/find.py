@@ -310,7 +310,7 @@ def topic_error_bars(
     options: dict[str, Any],
     n_resamples: int,
 ) -> ErrorBars:
-    """Error bars of the topics that `found` has in these counts."""
+    """Estimate error bars of the topics in `found` by resampling the documents."""
     quiet = {**options, "certify": False, "callback": None, "checkpoint": None}
     settings = replace(found.settings, n_topics=len(found.topics))
     matrix = whole_matrix(counts, "find_topics with n_resamples")

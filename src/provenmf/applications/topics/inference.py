@@ -24,7 +24,7 @@ ACCURACY = 3e-3  # stop when fewer than this share of a document's words changes
 
 
 def topic_shares_of_words(points: Floats, vertices: Floats) -> Floats:
-    """p(topic | word) (n_words, k): the simplex weights nearest to each word's point."""
+    """Compute p(topic | word) (n_words, k): the simplex weights nearest to each word's point."""
     centre = vertices.mean(axis=0)
     moved = vertices - centre
     weights = simplex_least_squares(moved @ moved.T, (points - centre) @ moved.T)
@@ -32,7 +32,7 @@ def topic_shares_of_words(points: Floats, vertices: Floats) -> Floats:
 
 
 def topics_of(shares: Floats, frequencies: Floats) -> Floats:
-    """p(word | topic) (k, n_words) = p(topic | word) p(word) / p(topic); rows sum to one."""
+    """Return p(word | topic) (k, n_words) = p(topic | word) p(word) / p(topic); rows sum to one."""
     joint = (shares * frequencies[:, None]).T
     sums = joint.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(joint, sums, out=np.zeros_like(joint), where=sums > 0))
@@ -49,14 +49,14 @@ def weights_in(counts: WordCounts, topics: Floats, prior: Floats | None) -> Floa
 
 
 def weights_of(topics: NDArray[np.float32], prior: Floats, block: sp.csr_array) -> Floats:
-    """`infer_documents` with the block as the last argument."""
+    """Call `infer_documents` with the block as the last argument."""
     return infer_documents(block, topics, prior)
 
 
 def infer_documents(
     counts: sp.csr_array, topics: Floats | NDArray[np.float32], prior: Floats
 ) -> Floats:
-    """Mean topic weights of documents, given the topics and a Dirichlet prior; rows sum to one.
+    """Infer mean topic weights of documents from topics and a Dirichlet prior; rows sum to one.
 
     The posterior is approximated by a Dirichlet distribution (Blei, Ng & Jordan 2003, Section
     5.2) with parameters γ_t = α_t + Σ_w c_w q_wt, q_wt ∝ exp(ψ(γ_t)) p(w | t), Σ_t q_wt = 1.
@@ -72,7 +72,7 @@ def infer_documents(
 def mean_weights(
     counts: sp.csr_array, topics: Floats | NDArray[np.float32], prior: Floats
 ) -> Floats:
-    """Mean topic weights of documents, as `infer_documents`, with the weights integrated out.
+    """Infer mean topic weights as `infer_documents` does, but with the weights integrated out.
 
     Each occurrence has a topic by itself, q ∝ p(w | t) (α_t + the others' expected number in
     topic t): collapsed variational Bayes of order zero (Asuncion, Welling, Smyth & Teh 2009).
@@ -94,7 +94,7 @@ def _inferred(
     prior: NDArray[np.floating],
     dtype: np.dtype[np.floating],
 ) -> Floats:
-    """What the kernel writes for each document, as weights: rows sum to one, or are zero."""
+    """Run the kernel on all documents and normalize its rows; documents without words get zeros."""
     rows = sp.csr_array(counts)
     # Indices of one type, so that the kernel is compiled once.
     index = np.int32 if rows.nnz <= np.iinfo(np.int32).max else np.int64
@@ -131,7 +131,7 @@ class Completed(NamedTuple):
 
 
 def completed(counts: sp.csr_array, topics: Floats, prior: Floats) -> Completed:
-    """Half of the entries of each document, at random, predicted by the others."""
+    """Predict a random half of the entries of each document from the other half."""
     half = np.random.default_rng(3).integers(2, size=counts.nnz) == 0
     mean = prior / prior.sum()
     weights = infer_documents(without(counts, half), topics, prior)
@@ -147,7 +147,7 @@ SAMPLE_ENTRIES = 100_000  # of the documents that choices are made by
 
 
 def sample_of_documents(counts: WordCounts) -> sp.csr_array:
-    """Documents at random, of those that have words, with about `SAMPLE_ENTRIES` entries."""
+    """Sample nonempty documents with about `SAMPLE_ENTRIES` entries in total."""
     order = np.random.default_rng(4).permutation(np.flatnonzero(counts.different))
     entries = np.cumsum(counts.different[order])
     number = max(1, int(np.searchsorted(entries, SAMPLE_ENTRIES)))

@@ -22,7 +22,7 @@ NEGLIGIBLE = 0.02  # occurrences; a topic that holds fewer after these rounds is
 
 @inner
 def digamma_exponential(x: float) -> float:
-    """exp(psi(x)) for x > 0: four steps of the recurrence, then the asymptotic series.
+    """Compute exp(psi(x)) for x > 0: four steps of the recurrence, then the asymptotic series.
 
     The sum 1/x + … + 1/(x + 3) is p'(x) / p(x) with p = x (x + 1) (x + 2) (x + 3): one division.
     """
@@ -37,13 +37,13 @@ def digamma_exponential(x: float) -> float:
 
 @inner
 def padded(k: int) -> int:
-    """So many columns that loops over them leave no rest, which would run one number at a time."""
+    """Round k up to a multiple of `LANES`, so that vectorized loops leave no scalar remainder."""
     return int(-(-k // LANES) * LANES)
 
 
 @inlined
 def gathered(words: Floats, rows: Ints, store: Floats) -> Floats:
-    """Rows of words, with zeros up to the padded width, written into the store."""
+    """Copy the given rows of words into the store, padded with zeros to the padded width."""
     n, k, width = len(rows), words.shape[1], padded(words.shape[1])
     part = store[: n * width].reshape((n, width))
     for i in range(n):
@@ -57,7 +57,7 @@ def gathered(words: Floats, rows: Ints, store: Floats) -> Floats:
 
 @inlined
 def narrowed_in_place(part: Floats, topics: Ints, store: Floats) -> Floats:
-    """The given columns, increasing, of what was gathered in the store: moved to its front."""
+    """Move the given columns, in increasing order, of gathered rows to the front of the store."""
     n, k, width = len(part), len(topics), padded(len(topics))
     narrow = store[: n * width].reshape((n, width))
     for i in range(n):
@@ -72,7 +72,7 @@ def narrowed_in_place(part: Floats, topics: Ints, store: Floats) -> Floats:
 def share_out_in_place(
     words: Floats, counts: Floats, rounds: int, tol: float, prior: Doubles, gamma: Doubles
 ) -> None:
-    """Rounds of gamma = prior + occurrences shared out by exp(psi(gamma)) words, at most so many.
+    """Iterate gamma = prior + counts shared out by exp(psi(gamma)) words, at most `rounds` times.
 
     words (different words, topics) are the probabilities of one document's words in the topics;
     columns beyond the topics are zero. They and the counts have one precision, as the sums do.
@@ -159,7 +159,7 @@ def infer_rows_in_place(
 def assign_in_place(
     words: Floats, counts: Floats, prior: Floats, rounds: int, tol: float, q: Floats, held: Floats
 ) -> None:
-    """Rounds over one document's words: q[i] ∝ words[i] (prior + held − one occurrence's q[i]).
+    """Iterate q[i] ∝ words[i] (prior + held − one occurrence's q[i]) over one document's words.
 
     q (different words, topics) holds the probabilities of topics of an occurrence of each word,
     held = Σ counts q. An entry below one is less than an occurrence, and is taken out whole.
@@ -268,7 +268,7 @@ def add_shared_in_place(
     stop: int,
     out: Floats,
 ) -> None:
-    """out[w] += Σ c / (ease[w] · z) z over the entries of word w, z the evidence of its fold.
+    """Add Σ c z / (ease[w] · z) over the entries of word w to out[w], z the evidence of its fold.
 
     Rows start .. stop-1. evidence (documents, folds, width), ease and out (words, width) have
     columns of zeros beyond the topics, and one precision.

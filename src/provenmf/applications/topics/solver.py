@@ -95,7 +95,7 @@ class WordPoints:
 
 
 def word_points(spectrum: WordSpectrum) -> WordPoints:
-    """Points and standard errors of all words."""
+    """Compute the points of all words and their standard errors."""
     pairs, vectors = spectrum.pairs, spectrum.vectors
     frequencies, k = pairs.row_sums, vectors.shape[1]
     scales = inverse_where_positive(frequencies * pairs.scales)
@@ -116,7 +116,7 @@ def word_points(spectrum: WordSpectrum) -> WordPoints:
 
 
 def reach(words: WordPoints) -> float:
-    """How many standard errors the farthest of so many words is off: √k + √(2 log words).
+    """Return the largest error of a word to expect, in standard errors: √k + √(2 log words).
 
     For Gaussian noise, k coordinates and the largest of n lengths.
     """
@@ -125,7 +125,7 @@ def reach(words: WordPoints) -> float:
 
 
 def anchor_candidates(words: WordPoints) -> NDArray[np.intp]:
-    """Words that may become anchors: those whose place is known well enough.
+    """Select the words that may become anchors: those with sufficiently small standard errors.
 
     Let r² be the mean squared distance from the centre, less its noise, of the k farthest
     candidates. A candidate's error times `reach` is at most r / CLEAR. Where too few words are
@@ -150,7 +150,7 @@ def anchor_candidates(words: WordPoints) -> NDArray[np.intp]:
 
 
 def cautious_points(words: WordPoints, candidates: NDArray[np.intp]) -> Floats:
-    """Points of candidates moved towards the centre by `reach` times their errors.
+    """Move the candidates' points toward the center by `reach` times their standard errors.
 
     They are moved by half of their distance at most, as in a corpus too small to know any place.
     What is left of a distance is not due to noise. Separable methods look for extreme rows, and
@@ -164,7 +164,7 @@ def cautious_points(words: WordPoints, candidates: NDArray[np.intp]) -> Floats:
 
 
 def vertices_at(words: WordPoints, anchors: NDArray[np.intp]) -> Vertices:
-    """Vertices averaged around the anchor words."""
+    """Estimate the vertices by averaging points around the anchor words."""
     known = np.flatnonzero(np.isfinite(words.errors))
     # Contexts vary most along their vertex, so that the error there is larger than the mean error
     # of a coordinate: the inner width of 2.5 is about 1.5 of its own (docs/decisions.md).
@@ -179,7 +179,7 @@ def vertices_at(words: WordPoints, anchors: NDArray[np.intp]) -> Vertices:
 
 
 def shares_at(words: WordPoints, vertices: Floats, frequencies: Floats) -> Floats:
-    """p(topic | word) (n_words, k) by the points.
+    """Compute p(topic | word) (n_words, k) from the points of the words.
 
     Words that never stand beside another one say nothing: they get the mean of the others.
     """
@@ -340,7 +340,7 @@ def count_problem(counts: WordCounts, n_topics: int, start: str | None = None) -
 
 
 def turn_to_diagonal(vector: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The reflection that takes a vector to a multiple of (1, …, 1).
+    """Return the reflection that maps a vector to a multiple of (1, …, 1).
 
     Words sum to one in the vocabulary; after this turn their coordinates, too, have nearly equal
     positive sums, which is what XRAY divides by. The other methods do not notice.

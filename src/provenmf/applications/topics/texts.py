@@ -117,7 +117,7 @@ def count_chunk(splitting: Splitting, texts: Sequence[str]) -> Chunk:
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Ignore Ctrl-C for a moment; processes that start inside never receive it."""
+    """Suppress Ctrl-C inside the context; processes started there never receive it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -219,7 +219,7 @@ class WordCounter:
 
 
 def batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Texts in lists of about two million characters."""
+    """Yield lists of texts with about two million characters each."""
     batch: list[str] = []
     size = 0
     for text in texts:

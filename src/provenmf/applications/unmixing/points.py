@@ -222,7 +222,7 @@ class PixelProblem:
         return components * self.scales[factorization.anchors, None]
 
     def explaining(self, anchors: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Exchange anchors found by shape for groups that explain the pixels better."""
+        """Replace anchors found by shape with groups that explain the pixels better."""
         if self.groups is None or (self.scales == 1.0).all():
             return anchors
         return exchanged(self.groups.means, self.groups.sizes, self.points, anchors)
