@@ -216,6 +216,8 @@ def _are_counts(blocks: Blocks) -> bool:
             [np.sum((values % 1 != 0) | (values < 0) | (values > 2**53)), np.sum(values > 1)]
         )
 
+    if not blocks.n_rows:
+        return False  # refused by the estimator, with its reason
     broken, several = blocks.map_reduce(tally)
     return bool(broken == 0 and several > 0)
 
