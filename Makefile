@@ -15,7 +15,7 @@ THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 PYTEST := $(THREADS) $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile
 # A short run that still meets every dependency: arrays, sparse arrays, kernels, files, estimators.
 SHORT  := tests/unit/linalg tests/unit/io tests/unit/methods/separable tests/unit/methods/poisson \
-	tests/unit/cli/test_commands.py tests/unit/test_records.py tests/unit/test_storage.py tests/unit/test_imports.py
+	tests/unit/cli/test_commands.py tests/unit/test_records.py tests/unit/test_odd_arrays.py tests/unit/test_imports.py
 
 .PHONY: demo test lint types unit fuzz bench docs wheel lowest plugs coverage clean help
 

@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def import_everything(path: list[str]) -> tuple[int, dict[str, str]]:
-    """How many modules import, and which lack an optional dependency."""
+    """Return how many modules import, and which lack an optional dependency."""
     skipped: dict[str, str] = {}
     imported = 0
     for module in pkgutil.walk_packages(path, "provenmf."):
@@ -51,8 +51,9 @@ def import_everything(path: list[str]) -> tuple[int, dict[str, str]]:
 
 
 def fit_and_certify(folder: Path) -> None:
-    """Data with a known answer through the command line."""
-    command(folder, "generate", "separable", "-n", "200", "-d", "20", "-k", "3", "-o", "mixed.npz")
+    """Put data with a known answer through the command line."""
+    sizes = ("n_rows=200", "n_columns=20", "n_components=3")
+    command(folder, "generate", "separable", *sizes, "-o", "mixed.npz")
     fit = ("fit", "mixed.npz", "--key", "data", "-k", "3", "--method", "spa", "-o", "result.npz")
     outcome = json.loads(command(folder, *fit, "--no-report", "--json"))
     if not outcome:
@@ -61,7 +62,7 @@ def fit_and_certify(folder: Path) -> None:
 
 
 def command(folder: Path, *arguments: str) -> str:
-    """What `provenmf ARGUMENTS` prints in the folder; its failure ends the script."""
+    """Return what `provenmf ARGUMENTS` prints in the folder; its failure ends the script."""
     run = subprocess.run(
         [sys.executable, "-m", "provenmf", *arguments], cwd=folder, capture_output=True, text=True
     )
