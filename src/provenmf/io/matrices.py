@@ -220,9 +220,10 @@ def read_parquet(path: Path) -> Any:
 
 def _from_parquet(path: Path) -> Table:
     """Return the numeric columns of a table; its first column names the rows if it is text."""
-    frame = read_parquet(path).to_pandas(ignore_metadata=True)
-    if not frame.columns.is_unique:
+    table = read_parquet(path)
+    if len(set(table.column_names)) < table.num_columns:
         raise UnreadableFile(f"{path} has several columns of the same name: rename them")
+    frame = table.to_pandas(ignore_metadata=True)
     numeric = frame.select_dtypes(["number", "bool"])
     if not numeric.shape[1]:
         raise UnreadableFile(f"{path} has no numeric column: it has {', '.join(frame.columns)}")
